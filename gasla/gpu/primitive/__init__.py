@@ -1,4 +1,7 @@
-"""Primitives on the GPU (`gasla.engines.Primitives`, `CardOnly`): forests, lists, intersections, sampling, walks."""
+"""The algorithms that the GPU engine runs by kernels of their own, such as forests, sampling and random walks.
+
+Their protocols are `gasla.engines.Primitives` and `gasla.engines.CardOnly`.
+"""
 # ruff: noqa: F401 - what is imported implements the protocol
 
 from gasla.gpu.primitive.cliques import count_cliques

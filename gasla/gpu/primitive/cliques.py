@@ -1,7 +1,8 @@
-"""Cliques on the GPU: forward lists in the order of degrees, adjacency as bits, and pivoting beyond four vertices.
+"""Counts cliques on the GPU: for each vertex, among its neighbors that come later in the order of degrees.
 
-The algorithm is that of `gasla.cpu.primitive.cliques`, which explains it. A block takes a vertex; for cliques of four,
-a warp takes a vertex of up to 32 later neighbors.
+Adjacency among these neighbors is kept as bits. Cliques of more than four vertices are counted by pivoting. The
+algorithm is that of `gasla.cpu.primitive.cliques`, which explains it. A block processes a vertex at a time. For cliques
+of four, a warp processes each vertex with up to 32 later neighbors.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
-SHORT, THREADS = 32, 256  # as in cliques.cuh
-BLOCKS = 8  # per multiprocessor, at most
-MEMORY = 1 << 31  # bytes, at most, for the bits of all blocks, unless one block needs more
+# later neighbors of a vertex that a warp can process, and threads per block, as in cliques.cuh
+SHORT, THREADS = 32, 256
+BLOCKS = 8  # largest number of blocks per multiprocessor
+MEMORY = 1 << 31  # bytes that the bits of all blocks may take together, unless a single block needs more
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
-    """Return the number of cliques of k vertices, four or more, of a simple graph."""
+    """Return the number of cliques of k vertices in a simple graph, where k is at least four."""
     if not isinstance(lists, ByDegree):
         lists = by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
     xp: Any = array_module(lists.indices)
@@ -58,9 +60,10 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 
 
 def _words(k: int, longest: int) -> int:
-    """Return words of memory for a block.
+    """Return how many 32-bit words of memory a block needs for a vertex with `longest` later neighbors.
 
-    These are rows, for k > 4 in both directions, and each warp's sets and levels.
+    They hold rows of adjacency bits and, for k > 4, also the rows of the opposite direction and the sets of each warp
+    at each level of the search.
     """
     words = -(-longest // 32)
     if k == 4:
@@ -69,7 +72,7 @@ def _words(k: int, longest: int) -> int:
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the clique kernels, for ids and offsets of the given sizes in bytes."""
     return gpu.source_of("cliques.cuh", vertex_size, offset_size)
 
 

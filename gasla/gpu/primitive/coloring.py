@@ -1,4 +1,4 @@
-"""Greedy coloring in a given order on the GPU: a kernel in which vertices wait for their earlier neighbors."""
+"""Colors vertices greedily in a given order on the GPU, by a kernel in which vertices wait for earlier neighbors."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.counters import counters
 from gasla.graph.adjacency import Adjacency
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 3
-_COUNTERS = 3  # words of `Fitting` in coloring.cuh
+_COUNTERS = 3  # 64-bit words of the struct `Fitting` in coloring.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernels. The sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the coloring kernels, for ids and offsets of the given sizes in bytes."""
     return compile.source_of("coloring.cuh", vertex_size, offset_size)
 
 
 def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
-    """Give each vertex without a color (-1) the smallest one that no earlier neighbor has, in place."""
+    """Give each vertex without a color (-1) the smallest color that none of its neighbors earlier in `order` has, in
+    place.
+    """
     import cupy
 
     n = len(order)

@@ -1,4 +1,4 @@
-"""Core numbers of graphs without hubs on the GPU: a kernel that removes vertices, level after level."""
+"""Computes core numbers on the GPU, for graphs without hubs, by a kernel that removes vertices level after level."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.counters import counters
 from gasla.graph.graph import Graph
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 4
-_COUNTERS = 6  # words of `Peeling` in drain_levels.cuh
+_COUNTERS = 6  # 64-bit words of the struct `Peeling` in drain_levels.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernel. The sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
     return compile.source_of("drain_levels.cuh", vertex_size, offset_size)
 
 
 def peel(graph: Graph) -> Array:
-    """Return the core number of every vertex of a simple graph."""
+    """Return the core number of every vertex of a simple graph: the largest k for which the vertex is in a k-core."""
     import cupy
 
     n, lists = graph.n, graph.out

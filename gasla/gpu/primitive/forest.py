@@ -1,6 +1,7 @@
-"""Stages of union-find on the GPU: a kernel for each, and one that runs all of them for connected components.
+"""Union-find on the GPU: a kernel for each of its stages, and kernels that run several stages in one launch.
 
-Numbered trees of a spanning forest come from the same stages, and an Euler tour.
+A forest is an array with the parent of each vertex. Connected components, two-colorings and numbered spanning trees,
+which also take an Euler tour, are made of these stages.
 """
 
 from __future__ import annotations
@@ -14,22 +15,27 @@ from gasla.gpu.runtime.counters import counters
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 _THREADS = 512
-_BLOCKS = 4  # blocks per multiprocessor: threads that follow paths wait for memory, so occupancy should be full
-_SLICE = 2048  # edges of a piece of a list, as in union_find.cuh
-_STRIDE = 32  # arcs of a tour for each splitter, as in trees.cuh
-_BITS = 32  # bits of a word
+# blocks per multiprocessor: threads that follow paths wait for memory, so as many as possible should be resident
+_BLOCKS = 4
+_SLICE = 2048  # edges of a piece of a long adjacency list, as in union_find.cuh
+_STRIDE = 32  # arcs of an Euler tour for each splitter (a position where a thread begins), as in trees.cuh
+_BITS = 32  # bits of a word of a bitmap
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """Return the CUDA source of a file such as "forest" or "sides". The sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of a kernel file such as "forest" or "sides", for ids and offsets of the given sizes in
+    bytes.
+    """
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
 def hook(graph: Graph) -> Array:
-    """Create a forest: each vertex's parent is its first out-neighbor if that is smaller, else the vertex is a root."""
+    """Make a first forest: a vertex's parent is its first out-neighbor if that has a smaller id, else the vertex is a
+    root.
+    """
     import cupy
 
     lists = graph.out
@@ -47,7 +53,12 @@ def link(
     known: int | None,
     across: tuple[Array, Array] | None,
 ) -> None:
-    """Unite the trees at both ends of every edge, in place. `across` has numbers and sizes of subtrees."""
+    """Unite the trees at both ends of edges in the forest `parents`, in place.
+
+    Only the edges at positions `first` to `last` of each vertex's adjacency list are read, and no list of a vertex in
+    the tree with the root `known`. If `across` has numbers and sizes of subtrees, only edges count whose ends are in
+    subtrees of which neither contains the other.
+    """
     import cupy
 
     if parents.dtype != graph.id_dtype:
@@ -66,7 +77,10 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the groups at both ends of every edge in a forest of groups, in place."""
+    """Unite the groups at both ends of every edge, in a forest whose entries are groups, in place.
+
+    `groups` has the group of each vertex. The adjacency lists of vertices in the group `known` are not read.
+    """
     import cupy
 
     n, m = len(lists.indptr) - 1, len(lists.indices)
@@ -81,12 +95,15 @@ def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | No
 
 
 def compress(parents: Array) -> None:
-    """Point every vertex at its root, in place."""
+    """Set every vertex's parent to the root of its tree, in place."""
     _kernel("forest_compress", parents).plain(_blocks(len(parents)), parents, len(parents))
 
 
 def number(parents: Array) -> int:
-    """Replace parents by tree numbers in the order of the roots, in place. Return the number of trees."""
+    """Replace each vertex's parent by the number of its tree, in place. Return the number of trees.
+
+    Trees are numbered in the order of their roots.
+    """
     import cupy
 
     n = len(parents)
@@ -98,7 +115,7 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the most frequent root in a sample of vertices: that of the largest tree, if it holds most vertices."""
+    """Return the most frequent root in a sample of vertices: the largest tree's, if it has most vertices."""
     import cupy
 
     root = cupy.empty((), np.int64)
@@ -107,10 +124,11 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[Array, Array]:
-    """Return the number of connected components, and that of each vertex, by Afforest in one asynchronous launch.
+    """Return the number of connected components and the component of each vertex, without waiting for them.
 
-    The stages are those of the CPU with two differences: a vertex's first two neighbors are read together, and roots
-    are ranked by a hash of their ids, which keeps trees shallow; the smallest vertex of each tree is found on the way.
+    The algorithm is Afforest, in one launch. It differs in two ways from the stages on the CPU: a vertex's first two
+    neighbors are read together, and roots are ranked by a hash of their ids, which keeps trees shallow. The smallest
+    vertex of each tree, which names the component, is found on the way.
     """
     import cupy
 
@@ -130,9 +148,11 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
 
 
 def label_sides(graph: Graph) -> Array:
-    """Return the side of each vertex, int32, in one asynchronous launch. It is -1 in components with an odd cycle.
+    """Return on which of two sides each vertex is if the ends of every edge are to differ, as int32.
 
-    The smallest vertex of a component is on side 0. Edges join two copies of each vertex, from one copy to the other.
+    The smallest vertex of a component is on side 0. Vertices of a component with an odd cycle get -1. The graph whose
+    components are searched has two copies of each vertex, and each edge joins a copy of one end to the other copy of
+    the other end. This doesn't wait for the kernel.
     """
     import cupy
 
@@ -151,14 +171,19 @@ def label_sides(graph: Graph) -> Array:
 
 
 def offsets_of_both(offsets: Array, m: int) -> Array:
-    """Return offsets of a type that holds twice as many edges, as kernels add up to m to a position."""
+    """Return adjacency offsets in a type that can also hold twice as many edges.
+
+    Kernels for two copies of each vertex add up to m, the number of edges, to a position.
+    """
     return offsets if 2 * m <= np.iinfo(offsets.dtype).max else offsets.astype(np.int64)
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the parents, the numbers and the sizes of a rooted spanning forest of a symmetric graph, in one launch.
+    """Return a rooted spanning forest of a symmetric graph: the parent, the number and the size of the subtree of each
+    vertex.
 
-    Takes 42 bytes per vertex besides, of int32 ids, and a few for long lists.
+    One launch does this. With int32 ids it takes 42 bytes of memory per vertex besides the result, and some for long
+    adjacency lists.
     """
     import cupy
 
@@ -182,7 +207,10 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the smallest of `low` and the largest of `high` in each subtree of numbered trees."""
+    """Return the smallest value of `low` and the largest value of `high` in the subtree of each vertex.
+
+    `trees` is a result of `number_trees`.
+    """
     import cupy
 
     _, numbers, sizes = trees
@@ -212,21 +240,22 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> comp
 
 
 def _blocks(n: int) -> int:
-    """Return the number of blocks with a thread for each vertex."""
+    """Return the number of blocks in which each vertex has a thread of its own."""
     return compile.blocks_for(n, _THREADS)
 
 
 def _slice_capacity(m: int) -> int:
-    """Return the words for the slices of long lists.
+    """Return how many 64-bit words hold the slices (pieces of long adjacency lists) of a graph with m edges.
 
-    They are at most twice as many as there are full slices in m edges.
+    There are at most twice as many slices as full slices in m edges.
     """
     return 3 * (2 * m // _SLICE)
 
 
 def _counters(kernel: compile.Kernel) -> Array:
-    """Return memory for `Control` in union_find.cuh.
+    """Return zeroed device memory for the struct `Control` in union_find.cuh.
 
-    Kernels leave numbers in it, so it has more words than the counters that any other kernel needs to be zero.
+    Kernels leave numbers in it that the next launch uses. It has a size of its own, so that no other kernel gets the
+    same memory.
     """
     return counters(8 + kernel.blocks)

@@ -1,4 +1,7 @@
-"""Minimum spanning forests on the GPU: a kernel of Boruvka's rounds over lists with the edges in both directions."""
+"""Minimum spanning forests on the GPU, by one kernel that runs Boruvka's rounds.
+
+The adjacency lists have every edge in both directions.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.counters import counters
 from gasla.graph.adjacency import Adjacency
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 4
-_COUNTERS = 7  # words of `Growing` in lightest_forest.cuh
-_SLICE = 2048  # entries of a piece of a list, as in union_find.cuh
+_COUNTERS = 7  # 64-bit words of the struct `Growing` in lightest_forest.cuh
+_SLICE = 2048  # entries of a piece of a long adjacency list, as in union_find.cuh
 _TYPES = {"f4": "float", "i1": "signed char", "i2": "short", "i4": "int", "u1": "unsigned char", "u2": "unsigned short"}
 _TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
-_MOST_LANES = 2  # most threads for one list: rounds with more took up to 15% longer
+_MOST_LANES = 2  # largest number of threads per adjacency list; with more, rounds took up to 15% longer
 
 
 def _name(dtype: np.dtype) -> str:
@@ -32,7 +35,10 @@ def source(vertex_size: int, offset_size: int, dtype: np.dtype | None) -> str:
 
 
 def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
-    """Return the positions of the forest's edges in sorted lists, each from its smaller end."""
+    """Return the edges of a minimum spanning forest, as positions in the adjacency lists of their smaller ends.
+
+    `lists` are ascending and have every edge in both directions. If `weights` is None, all edges weigh the same.
+    """
     import cupy
 
     n, m, kind = len(lists.indptr) - 1, len(lists.indices), None if weights is None else weights.dtype

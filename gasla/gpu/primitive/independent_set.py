@@ -1,4 +1,4 @@
-"""Independent sets in the order of ranks on the GPU: one kernel, in which vertices wait for their neighbors."""
+"""Finds a maximal independent set in the order of ranks on the GPU, by one kernel in which vertices wait."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ import numpy as np
 from gasla.gpu.runtime import compile
 from gasla.graph.adjacency import Adjacency
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 _THREADS = 256
 _BLOCKS = 8
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernel. The sizes are bytes of ids and of offsets."""
+    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
     return compile.source_of("independent_set.cuh", vertex_size, offset_size)
 
 
 def decide_in_order(lists: Adjacency, ranks: Array) -> Array:
-    """Return whether each vertex is in the set. The ranks are overwritten: by 2**32 - 1 for those that are, else 0."""
+    """Return whether each vertex is in the independent set that is chosen in the order of `ranks`.
+
+    `ranks` is overwritten with 2**32 - 1 for vertices in the set, and 0 for all others.
+    """
     import cupy
 
     n = len(ranks)

@@ -1,4 +1,4 @@
-"""Common neighbors of given pairs of vertices on the GPU: their number, or the sum of their weights."""
+"""Counts the common neighbors of given pairs of vertices on the GPU, or adds up the weights of these neighbors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from gasla.gpu.runtime import compile as gpu
 from gasla.graph.graph import Graph
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
-THREADS = 256  # per block, as in the kernel
+THREADS = 256  # threads per block, as in the kernel
 NULL = np.uint64(0)
 
 

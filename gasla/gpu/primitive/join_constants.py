@@ -1,4 +1,4 @@
-"""Constants of `kernels/primitive/joins.cuh`: a plan of a join as C++."""
+"""Writes the plan of a join, which matches a pattern in a graph, as C++ constants for `kernels/primitive/joins.cuh`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ _KNOWN = {
     *("joins", "free", "directed", "join", "met"),
     *("within", "outside", "apart", "above", "vertex", "has_label", "is_checked"),
     *("place", "backward", "relation", "reach"),
-}  # fields of the parts of a plan
+}  # names of a plan's fields that the kernels understand
 
 
 def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
-    """Return C++ constants that describe a plan. Without tables, what they would have is intersected.
+    """Return C++ constants that describe a plan.
+
+    `way` is "count", "tally" or "write". If `has_tables` is False, the kernel intersects adjacency lists where it would
+    look up tables of common neighbors. Blocks have up to `threads` threads.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
 
 
 def _check(part: Any) -> None:
-    """Refuse conditions that a plan may have, and the kernel does not know."""
+    """Raise NotImplementedError if a plan has a condition that the kernels on the GPU don't test."""
     for name, value in zip(getattr(part, "_fields", ()), part):
         if name not in _KNOWN and value != part._field_defaults.get(name):
             raise NotImplementedError(
@@ -67,7 +70,10 @@ def _check(part: Any) -> None:
 
 
 def _looks_at_first(plan: JoinPlan, tabled: list[int]) -> bool:
-    """Return whether vertices are searched in the lists of the first one."""
+    """Return whether the kernel looks up vertices in an adjacency list of the first matched vertex.
+
+    If so, it marks the neighbors of that vertex in a bitmap, which is faster than a search.
+    """
     joins = [*plan.joins[1:], *(free.join for k, free in enumerate(plan.free) if k not in tabled)]
     searched = {reach for join in joins for reach in (*(join.within if len(join.within) > 1 else ()), *join.outside)}
     searched |= {test.reach for free in plan.free for _, tests in free.met for test in tests}
@@ -84,14 +90,14 @@ def _some(items: Iterable[str]) -> str:
 
 
 def slots(plan: JoinPlan) -> int:
-    """Return how many lists of each vertex a plan reads: two of each relation if it is directed."""
+    """Return how many adjacency lists of a vertex a plan reads: one per relation, or two for a directed graph."""
     joins = [*plan.joins, *(free.join for free in plan.free)]
     reaches = [reach for join in joins for reach in (*join.within, *join.outside)]
     return (1 + max(reach.relation for reach in reaches)) * (1 + plan.directed)
 
 
 def first_slot(plan: JoinPlan) -> int:
-    """Return which list of the first vertex has the second one."""
+    """Return the number of that adjacency list of the first matched vertex in which the second one is."""
     return _slot(plan, plan.joins[1].within[0])
 
 
@@ -111,9 +117,10 @@ def _join(plan: JoinPlan, join: Join) -> str:
 
 
 def _free(plan: JoinPlan, k: int, tabled: list[int]) -> str:
-    """Return a vertex that is counted.
+    """Return the C++ initializer for counted vertex number `k` of a plan, which is counted but not matched.
 
-    Where all of a list is counted, matched vertices are not compared, but subtracted.
+    Where the kernel counts all entries of an adjacency list, it doesn't compare them with the matched vertices. It
+    subtracts the matched vertices that are among them.
     """
     free, is_tabled = plan.free[k], k in tabled
     join = free.join

@@ -1,8 +1,8 @@
-"""Lists common neighbors of pairs of vertices, and tests whether pairs are edges.
+"""Finds the common neighbors of pairs of vertices, and tests whether pairs are edges, by arrays of CuPy.
 
-An edge src -> dst is represented by the number src * n + dst. The edges of sorted lists are then ascending numbers, in
-which CuPy's searchsorted looks up all candidates. For a pair, the entries of the shorter list are looked up in the
-longer list.
+An edge src -> dst is represented by the number src * n + dst. The edges in ascending adjacency lists are then ascending
+numbers, in which `searchsorted` looks up all candidates at once. For a pair of vertices, the neighbors of the vertex
+with fewer neighbors are looked up among those of the other.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from gasla.arrays import array_module, running_sums
 from gasla.graph import lists_gpu as gpu_lists
 from gasla.graph.graph import Graph
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Return indices i and vertices of all common out-neighbors of sources[i] and targets[i] larger than above[i]."""
+    """Return the common out-neighbors of sources[i] and targets[i] with ids larger than above[i], for all i.
+
+    The result is an array of the indices i, and an array of the vertices.
+    """
     lists, n = graph.sorted_out, graph.n
     xp, keys = array_module(lists.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):
@@ -37,7 +40,7 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     which = gpu_lists.owners(sums, places)
     places += (start - sums[:-1])[which]
     vertices = lists.indices[places]
-    # the second of two parallel edges needs a second one in the other list
+    # The second of two parallel edges is common only if the other vertex has a second edge to the same neighbor.
     twins = places - xp.searchsorted(keys, keys[places])
     wanted = longer[which] * n + vertices
     at = xp.searchsorted(keys, wanted) + twins
@@ -55,10 +58,13 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
 
 
 def edge_keys(graph: Graph) -> Array:
-    """Return the number src * n + dst of each edge, ascending."""
+    """Return the number src * n + dst of each edge, ascending. The graph caches the array."""
     return graph.kept("edge keys", lambda graph: graph.sorted_out.as_keys(graph.n))
 
 
 def _holds(keys: Array, at: Array, wanted: Array) -> Array:
-    """Return whether keys[at] == wanted. Positions may lie after the last key, and there is at least one key."""
+    """Return for each position whether keys[at] == wanted.
+
+    A position may be that after the last key, which counts as unequal. There is at least one key.
+    """
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)

@@ -1,12 +1,13 @@
-"""Triangles on the GPU: common neighbors over all edges of a simple undirected graph.
+"""Triangles on the GPU: common neighbors of both ends of each edge, in a simple undirected graph.
 
-Vertices are ordered. Each triangle is found once, at the edge of its first two vertices, as a common entry of their
-forward lists (the neighbors that come later in the order). The largest degree decides between two methods:
+Vertices are ordered. The *forward list* of a vertex has its neighbors that come later in the order. Each triangle is
+found once, at the edge of its first two vertices, as a common entry of their forward lists. The largest degree decides
+between two methods:
 
-- Up to `FLAT` the order is that of ids. Forward lists are then the starts of sorted lists, which are merged in place,
-  and nothing but the graph is read.
-- Beyond, the order is that of degrees, which leaves hubs few later neighbors. Forward lists are copied, which takes as
-  much memory as the ids of the graph, and looked up in hash tables in shared memory.
+- Up to the degree `FLAT`, vertices are ordered by their ids. A forward list is then a part of an ascending adjacency
+  list. Forward lists are merged in place, and nothing but the graph is read.
+- Beyond this degree, vertices are ordered by degree, which leaves hubs few later neighbors. Forward lists are copied,
+  which takes as much memory as the ids of the graph, and looked up in hash tables in shared memory.
 """
 
 from __future__ import annotations
@@ -24,23 +25,24 @@ from gasla.graph import lists_gpu as gpu_lists
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
-Array = Any  # CuPy's
-Share = tuple[int, int]  # (i, k): share i of k
+Array = Any  # an array of CuPy
+Share = tuple[int, int]  # a pair (i, k), which stands for part i of k equal parts of the work
 
-FLAT = 128  # largest degree up to which lists are merged
+FLAT = 128  # largest degree of a graph whose forward lists are merged
 
-# As in the kernels:
-LONG = 96  # blocks, not warps, process longer forward lists,
-BUSY = 512  # and vertices with more neighbors than this,
-PIECE = 2048  # and split vertices into pieces of this many neighbors
+# These numbers also stand in the kernels.
+LONG = 96  # entries of the longest forward list that a warp processes; a block processes longer ones
+BUSY = 512  # neighbors of the largest vertex that is not split into pieces
+PIECE = 2048  # neighbors of a piece of a split vertex
 BLOCK_THREADS = 512
-MOST_BLOCKS = 1 << 14  # largest grid of the merging kernel: each block adds to one word at its end
+MOST_BLOCKS = 1 << 14  # largest grid of the merging kernel, limited because each block adds to the same word at its end
 
 
 class ByDegree(NamedTuple):
-    """Neighbor lists of a simple graph, and forward lists, neighbors of higher degree, or equal degree and higher id.
+    """The adjacency lists of a simple graph, and each vertex's forward list: its neighbors that come later by degree.
 
-    Vertex v's forward list is ``forward[indptr[v]:indptr[v] + lengths[v]]``.
+    A neighbor of the same degree comes later if its id is larger. Vertex v's forward list is
+    ``forward[indptr[v]:indptr[v] + lengths[v]]``.
     """
 
     indptr: Array
@@ -50,9 +52,10 @@ class ByDegree(NamedTuple):
 
 
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Array]:
-    """Count the triangles, and for each stored edge, in the order of the input, the triangles that contain it.
+    """Count the triangles, and for each stored edge, in the order of the input, the triangles that contain the edge.
 
-    Each triangle is found once and counted at its three edges, with up to 8 bytes per stored edge besides the result.
+    Each triangle is found once and counted at its three edges. This takes up to 8 bytes per stored edge besides the
+    result.
     """
     ascending = graph.sorted_out
     indptr, indices, m = ascending.indptr, ascending.indices, graph.m
@@ -61,7 +64,8 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
     if m == 0:
         return xp.zeros((), np.int64), counts
     if isinstance(lists, ByDegree):
-        if lists.indices is not indices:  # forward lists must be copies of ascending lists
+        # forward lists are looked up by position, so they must be made from the ascending adjacency lists
+        if lists.indices is not indices:
             lists = by_degree(indptr, indices, graph.out_degrees)
         at_stored, lanes = xp.zeros(m, np.uint32), 32
         total, _ = by_tables(lists, False, at_forward, at_stored)
@@ -76,9 +80,9 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
 
 
 def simplify(graph: Graph) -> Graph:
-    """Return the graph with every edge in both directions, once, without loops. If it already is simple, return itself.
+    """Return the graph with every edge once in both directions, without self loops. A simple graph is returned itself.
 
-    Compilation of the kernels for simple graphs starts while the lists are inspected.
+    The kernels for simple graphs begin to be compiled while the adjacency lists are inspected.
     """
     if graph.is_streamed:
         return graph if graph.is_simple else graph.kept("simple", _simplified_on_host)
@@ -100,7 +104,7 @@ def _simplified(graph: Graph) -> Graph:
 
 
 def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the ascending lists with every edge in both directions, once, without self loops."""
+    """Return ascending adjacency lists with every edge once in both directions, without self loops."""
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
     differ, half = xp.not_equal(src, dst), np.uint64(32)
@@ -112,7 +116,7 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return the lists that `count_common_neighbors` takes: sorted lists if they are short, else ByDegree."""
+    """Return what `count_common_neighbors` takes: ascending adjacency lists if they are short, else ByDegree."""
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
@@ -121,9 +125,10 @@ def orient(graph: Graph) -> Adjacency | ByDegree:
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
-    """Count the triangles, or a share (i, k) of them. With `per_vertex`, also count the triangles at each vertex.
+    """Count the triangles of a graph. With `per_vertex`, also count the triangles at each vertex.
 
-    The total is a 0-dimensional array, whose computation is not waited for.
+    `share` = (i, k) counts only part i of k parts of the work, as when several GPUs share it. The total is a 0-d array,
+    for which this doesn't wait.
     """
     if isinstance(lists, ByDegree):
         return by_tables(lists, per_vertex, share=share)
@@ -138,7 +143,11 @@ def count_common_neighbors(
 def by_merging(
     indptr: Array, indices: Array, per_vertex: bool, at_forward: Array | None = None, share: Share = (0, 1)
 ) -> tuple[Array, Array | None]:
-    """Count by merging sorted lists of a simple graph. `at_forward` counts at each edge to a smaller neighbor."""
+    """Count triangles by merging ascending adjacency lists of a simple graph.
+
+    Return the total, and with `per_vertex` the counts at vertices. If `at_forward` is given, each triangle is also
+    counted there, at the position of its edge to a smaller neighbor.
+    """
     xp: Any = array_module(indices)
     n, total = len(indptr) - 1, xp.empty(1, np.int64)
     counts = xp.zeros(n, np.int64) if per_vertex else None
@@ -151,12 +160,14 @@ def by_merging(
 
 
 def _lanes(mean_degree: float) -> int:
-    """Return threads that merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
+    """Return how many threads merge the lists of one vertex: one per four neighbors on average, a power of two up to
+    32.
+    """
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
 def by_degree(indptr: Array, indices: Array, degrees: Array) -> ByDegree:
-    """Copy forward lists: the neighbors of higher degree, or of equal degree and higher id."""
+    """Copy each vertex's forward list, which has its neighbors of higher degree, or of equal degree and higher id."""
     xp: Any = array_module(indices)
     n, m = len(indptr) - 1, len(indices)
     degrees = degrees.view(np.uint32) if degrees.dtype.itemsize == 4 else degrees.astype(np.uint32)
@@ -177,7 +188,11 @@ def by_tables(
     at_stored: Array | None = None,
     share: Share = (0, 1),
 ) -> tuple[Array, Array | None]:
-    """Count by looking forward lists up in each other. `at_forward` and `at_stored` also count at edges."""
+    """Count triangles by looking up the entries of forward lists in hash tables of other forward lists.
+
+    Return the total, and with `per_vertex` the counts at vertices. `at_forward` and `at_stored`, if given, count the
+    triangles at edges: at positions in forward lists, and in the adjacency lists.
+    """
     xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
     counts, control = xp.zeros(n, np.int64) if per_vertex else None, xp.zeros(4, np.uint64)
@@ -196,7 +211,11 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """Return the pieces of work at hubs: vertex and first position of each. `count` receives their number."""
+    """Split the vertices with most work into pieces, which blocks process. Return each piece's vertex and first
+    position.
+
+    The number of pieces is written to `count`, and `capacity` is an upper bound of it.
+    """
     xp: Any = array_module(indices)
     n = len(indptr) - 1
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
@@ -207,35 +226,38 @@ def _list_pieces(
 
 
 def _capacity(m: int, busy: int) -> int:
-    """Return an upper bound of the number of pieces, if vertices with more than `busy` neighbors are cut."""
+    """Return an upper bound of the number of pieces of m edges, if vertices with more than `busy` edges are split."""
     return m // PIECE + m // busy + 1
 
 
 def _address(array: Array | None) -> Any:
-    """Return an array as a kernel's argument, or a null pointer."""
+    """Return what a kernel takes for an array that may be missing: the array, or a null pointer for None."""
     return np.uint64(0) if array is None else array
 
 
 def _share(share: Share) -> np.uint64:
-    """Return the bytes of the struct `Share`: two words."""
+    """Pack part i of k of the work into one number for a kernel: i in the lower 32 bits, k in the upper 32 bits."""
     mine, count = share
     return np.uint64(mine | count << 32)
 
 
 def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
-    """Return a number and addresses as one C struct."""
+    """Return a C struct of a number of vertices and the addresses of arrays, with null for None."""
     fields = (n, *(0 if a is None else address(a) for a in arrays))
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
 
 
 def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool = False) -> str:
-    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the triangle kernels, for ids and offsets of the given sizes in bytes.
+
+    `per_vertex` and `per_edge` tell whether triangles are also counted at vertices and at edges.
+    """
     return gpu.source_of("triangles.cuh", vertex_size, offset_size, per_vertex=per_vertex, per_edge=per_edge)
 
 
 def _kernel(
     function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
 ) -> gpu.Kernel:
-    """Return a kernel for the types of these lists."""
+    """Return a triangle kernel for the types of these adjacency lists."""
     text = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
     return gpu.kernel(text, function, threads, blocks_per_multiprocessor=32)

@@ -1,4 +1,4 @@
-"""Sampling on the GPU: random neighbors, one thread per row, and prefix sums of weights for walkers."""
+"""Samples random neighbors on the GPU, by one thread per vertex, and prepares weights for random walks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gasla.gpu.runtime import compile as gpu
 from gasla.gpu.runtime.counters import counters
 from gasla.graph.adjacency import Adjacency
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
-THREADS = 256  # per block
-BLOCKS = 8  # per multiprocessor, at most: they fill it
+THREADS = 256  # threads per block
+BLOCKS = 8  # largest number of blocks per multiprocessor, which suffices to fill it
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """Return prefix sums of each list's weights, added in order."""
+    """Return the prefix sums of the weights in each adjacency list, added one after the other, as float64."""
     import cupy
 
     sums, n = cupy.empty(len(lists.indices), np.float64), len(lists.indptr) - 1
@@ -30,7 +30,10 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """Return for each list of d entries and each j < d the first position whose sum exceeds j / d of the total."""
+    """Return the guide table of each adjacency list, by which a walker finds a random edge in few steps.
+
+    For a list of d entries, entry j of the table is the first position whose prefix sum exceeds j / d of the total.
+    """
     import cupy
 
     guides, n = cupy.empty(len(sums), np.uint32), len(lists.indptr) - 1
@@ -39,7 +42,9 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex, one row per vertex. Rows with fewer are padded with -1."""
+    """Sample `k` neighbors of each vertex in `ids`. Return one row per vertex, padded with -1 if it has fewer
+    neighbors.
+    """
     import cupy
 
     neighbors = cupy.empty((len(ids), k), lists.indices.dtype)
@@ -48,7 +53,11 @@ def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
-    """Sample neighbors of each vertex, up to `k`: the neighbors, the numbers of their edges, and their rows."""
+    """Sample up to `k` neighbors of each vertex in `ids`, without padding.
+
+    Return three arrays with an item per sampled neighbor: the neighbor, the number of the edge to it, and the row of
+    the vertex, where rows are counted from `row`.
+    """
     import cupy
 
     firsts = cupy.zeros(len(ids) + 1, np.int64)
@@ -64,15 +73,16 @@ def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Find the position in each vertex's list of ascending values before which all are below a mark, or at it too.
+    """Return, for each vertex, the position in its adjacency list at which a mark belongs.
 
-    All lists are bisected at once, in as many rounds as the longest one takes.
+    The `values` in a list ascend. All values before the position are below the vertex's mark or, with `after`, at most
+    equal to the mark. All adjacency lists are bisected at once, in as many rounds as the longest one takes.
     """
     xp: Any = array_module(values)
     low, high = (ends[ids].astype(np.int64) for ends in (lists.indptr[:-1], lists.indptr[1:]))
     for _ in range(int((high - low).max()).bit_length() if len(ids) else 0):
         middle = low + (high - low) // 2
-        value = values[xp.minimum(middle, len(values) - 1)]  # an empty list reads any value, which is not used
+        value = values[xp.minimum(middle, len(values) - 1)]  # an empty list reads some value, which is not used
         goes_on = (low < high) & ((value <= marks) if after else (value < marks))
         low, high = xp.where(goes_on, middle + 1, low), xp.where(goes_on, high, xp.maximum(middle, low))
     return low
@@ -87,7 +97,9 @@ def arguments(
     draws: Draws,
     drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """Return the arguments of the kernel `sample`. `drawn` has the arrays for neighbors, edges and rows."""
+    """Return the arguments of the kernel `sample`, in order. `drawn` has its output arrays, for neighbors, edges and
+    rows.
+    """
     none, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
     by_weight = draws.weights or (none, none)
@@ -99,7 +111,10 @@ def arguments(
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
+    """Append to `vertices` those of `ids` that it doesn't have, in the order in which they first appear.
+
+    Return the longer array, and the position of each of `ids` in it. `vertices` must be distinct.
+    """
     import cupy
 
     most = len(vertices) + len(ids)
@@ -119,7 +134,10 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
 
 
 def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
-    """Return the blocks to launch for `count` items, and what `sum_over_grid` needs: sums, and a barrier's counter."""
+    """Return the number of blocks to launch for `count` items, and the memory by which the blocks add up numbers.
+
+    The memory is that of `sum_over_grid` in CUDA: an array of sums, and the counter of a barrier.
+    """
     import cupy
 
     blocks = min(-(-count // THREADS), kernel.blocks)
@@ -127,7 +145,7 @@ def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
-    """Launch one thread per item, at most as many as the device holds. Threads loop over further items."""
+    """Launch a kernel with one thread per item, or with fewer threads that loop if the device can't hold so many."""
     if count:
         kernel = _kernel(function, lists)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)
@@ -139,5 +157,5 @@ def _kernel(function: str, lists: Adjacency) -> gpu.Kernel:
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernels, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the sampling kernels, for ids and offsets of the given sizes in bytes."""
     return gpu.source_of("sampling.cuh", vertex_size, offset_size)

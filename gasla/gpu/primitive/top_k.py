@@ -1,4 +1,4 @@
-"""The k largest entries of each row on the GPU: sorts entries by row, value and column; takes each row's last k."""
+"""Finds the k largest entries of each row on the GPU: sorts by row, value and column, and takes each row's last k."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Any
 from gasla.arrays import array_module
 from gasla.graph.lists_gpu import owners
 
-Array = Any  # a CuPy array; works on NumPy's, too
+Array = Any  # an array of CuPy or NumPy
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Return columns and values of each row's k largest entries, in descending order. Short rows end with -1 and 0."""
+    """Return the columns and values of each row's k largest entries, in descending order.
+
+    A row of fewer entries is padded with column -1 and value 0. Of equal values, the smallest columns come first.
+    """
     xp: Any = array_module(values)
     stored = int(indptr[-1])
     indices, values = indices[:stored], values[:stored]
-    order = xp.argsort(-indices, kind="stable")  # the sorts are stable: of equal values the smallest column comes last
+    # all sorts are stable, so of equal values the smallest column comes last, and is taken first
+    order = xp.argsort(-indices, kind="stable")
     order = order[xp.argsort(values[order], kind="stable")]
     order = order[xp.argsort(owners(indptr, indices)[order], kind="stable")]
     places = indptr[1:, None] - 1 - xp.arange(k, dtype=indptr.dtype)

@@ -1,4 +1,4 @@
-"""Truss numbers: in each round, all edges in too few triangles of the remaining edges are removed at once."""
+"""Truss numbers on the GPU: each round removes all edges that are in too few triangles of the remaining edges."""
 
 from typing import Any
 
@@ -10,7 +10,11 @@ from gasla.graph.graph import Graph
 
 
 def peel_edges(graph: Graph, first: int, last: int) -> Any:
-    """Return the level at which each edge of a simple graph is removed. Each round removes an edge, so this ends."""
+    """Return the level at which each edge of a simple graph is removed, as k_truss needs.
+
+    At level k, edges in at most k triangles of the remaining edges are removed. Levels run from `first` to
+    `last`. Edges that remain at level `last` get `last` + 1. The loop ends, because each round removes at least one edge.
+    """
     xp: Any = array_module(graph.out.indices)
     levels, edges, level = xp.full(graph.m, last + 1, np.int64), xp.arange(graph.m), first
     while len(edges):

@@ -1,4 +1,4 @@
-"""Matches of patterns on the GPU by joins of neighbor lists, as `kernels/primitive/joins.cuh` finds them."""
+"""Finds matches of a pattern in a graph by joins of adjacency lists on the GPU (`kernels/primitive/joins.cuh`)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from gasla.graph.adjacency import Adjacency
 from gasla.host_memory import free_bytes
 from gasla.program.join_plan import JoinPlan
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
 NO_LIMIT = np.uint64(2**64 - 1)
-_MOST_BLOCKS = 1 << 16  # blocks of edges whose matches are counted separately
-_PIECE = 512  # edges that a block of threads takes at once, at most
-_HUB = 1024  # neighbors of a vertex from which large blocks of threads share its work
-_WORDS = 1 << 31  # words of memory for all blocks, at most; more only if a multiprocessor had none
-_FILLED = 64  # edges for which tables are filled, at least
+_MOST_BLOCKS = 1 << 16  # largest number of blocks of edges whose matches are counted separately
+_PIECE = 512  # largest number of edges that a block of threads takes at a time
+_HUB = 1024  # neighbors that make a vertex a hub, whose work a larger block of threads shares
+# 32-bit words that all blocks of threads may use together, unless a multiprocessor would have no block
+_WORDS = 1 << 31
+_FILLED = 64  # smallest number of edges for which it pays to fill tables of common neighbors
 
 
 class Joined:
-    """A join on a graph, as `gasla.engines.JoinRun` describes it.
+    """The matches of a pattern in a graph, which are counted or written on request (`gasla.engines.JoinRun`).
 
-    A block of threads has a bit per vertex for each list of the first vertex, and 4 bytes per vertex for each vertex
-    that is counted ahead. There are at most as many blocks as have 8 GiB together, but one for each multiprocessor.
-    Nothing is counted ahead if these took more than half of the free memory.
+    A block of threads has a bitmap of all vertices for each adjacency list of the first matched vertex. It also has a
+    table with 4 bytes per vertex for each vertex of the pattern that is counted by common neighbors. All blocks
+    together take at most 8 GiB, unless that is less than one block per multiprocessor. If the tables took more than
+    half of the free memory, the kernel does without them.
     """
 
     def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:
@@ -39,29 +41,38 @@ class Joined:
         offsets = lists.indptr[self.n * first_slot(plan) :][: self.n + 1]
         low, high = (moved(ends, "cpu").tolist() for ends in (offsets[:2], offsets[-2:]))
         self.first, self.edges = low[0], high[-1] - low[0]
-        self.has_hubs = max(low[-1] - low[0], high[-1] - high[0]) > _HUB  # they come first or last
+        # vertices are sorted, so that hubs come first or last
+        self.has_hubs = max(low[-1] - low[0], high[-1] - high[0]) > _HUB
         self.grain = max(1, -(-self.edges // _MOST_BLOCKS))
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
-        """Return the number of matches."""
+        """Return the number of all matches in the graph."""
         low, high = moved(self._visit("count", 0, 1, max(self.edges, 1)), "cpu")[0].tolist()
         return int(low + (high << 64))
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of some blocks, by default in all."""
+        """Return the numbers of matches that begin in each of some blocks of edges, by default in all blocks.
+
+        A block's number may be wrong, but not too small, once it reaches `most`.
+        """
         number = self.blocks - first if number is None else number
         counts = self._visit("count", first, number, self.grain, NO_LIMIT if most is None else np.uint64(most))
         return [low + (high << 64) for low, high in moved(counts, "cpu").tolist()]
 
     def tally(self) -> Array:
-        """Return the number of matches that each vertex is in."""
+        """Return, for each vertex of the graph, the number of matches that contain it."""
         counts = self.xp.zeros(self.n, np.int64)
         self._visit("tally", 0, 1, max(self.edges, 1), tally=counts)
         return counts
 
     def write(self, first: int, wanted: Any, rows: Array) -> list[int]:
-        """Write matches of some blocks into rows. Return how many there were."""
+        """Write matches that begin in some blocks of edges to `rows`. Return how many matches were written for each
+        block.
+
+        `wanted` tells for each block how many matches to skip, how many to write at most, and to which row the first
+        goes.
+        """
         units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
         if units == 0 or self.edges == 0:
             return [0] * units
@@ -80,7 +91,9 @@ class Joined:
     def _visit(
         self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
     ) -> Array:
-        """Visit the matches that begin in some blocks of edges. Return the number in each, in two words."""
+        """Visit all matches that begin in some blocks of edges. Return each block's number of matches, as two 64-bit
+        words.
+        """
         counts = self.xp.zeros((number, 2), np.uint64)
         if number == 0 or self.edges == 0:
             return counts
@@ -105,13 +118,13 @@ class Joined:
         return np.uint64(self.n), self.lists.indptr, self.lists.indices, self.kinds
 
     def _edges(self, first: int, number: int, grain: int) -> tuple[np.uint64, np.uint64]:
-        """Return the positions in the lists at which some blocks of edges begin and end."""
+        """Return the positions in the adjacency lists at which some blocks of edges begin and end."""
         ends = (min(self.edges, edges * grain) for edges in (first, first + number))
         start, end = (np.uint64(self.first + edge) for edge in ends)
         return start, end
 
     def _kernel_and_words(self, way: str) -> tuple[gpu.Kernel, int, int]:
-        """Return the kernel, the most blocks that it is launched with, and the words of memory for each."""
+        """Return the kernel, the largest number of blocks for its launch, and the 32-bit words of memory per block."""
         marks = -(-self.n // 32) * slots(self.plan)
         words = marks + len(self.plan.tabled) * self.n
         kernel, most = self._kernel("visit_matches", way), free_bytes() // 8
@@ -129,7 +142,10 @@ class Joined:
         return gpu.kernel(text, function, threads, 2048 // threads)
 
     def _threads(self, way: str, has_tables: bool) -> int:
-        """Return the threads of a block: where ways of two edges are counted ahead, many share those from a hub."""
+        """Return the number of threads per block.
+
+        If the kernel uses tables of common neighbors and there are hubs, more threads share the work at a first vertex.
+        """
         if way != "count" or not (has_tables and self.plan.tabled):
             return 256
         if self.plan.size > 3:
@@ -140,7 +156,7 @@ class Joined:
 def source(
     plan: JoinPlan, way: str, vertex_size: int, offset_size: int, has_tables: bool = True, threads: int = 256
 ) -> str:
-    """Return the CUDA source of the kernels for a plan.
+    """Return the CUDA source of the kernels that match a plan's pattern.
 
     `way` is "count", "tally" or "write", and blocks have `threads` threads.
     """

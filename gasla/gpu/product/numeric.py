@@ -1,7 +1,8 @@
-"""Numeric phase of products of two sparse matrices: values at given entries, of a mask or of the symbolic phase.
+"""Computes the values of a product of two sparse matrices at known positions: those of a mask, or those that the
+symbolic phase (symbolic.py) has found.
 
-Two lanes never update one value at the same time (kernels/product/numeric.cuh): any monoid works, and results are
-bit-identical in every run.
+No value is ever updated by two threads at the same time (kernels/product/numeric.cuh). So any monoid works, and results
+are the same to the last bit in every run.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys,
     multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
 }}""",
 }
-SMALL_BLOCKS = 8  # blocks per multiprocessor: reads of rows wait for memory, and 64 registers suffice
+# Blocks per multiprocessor that the kernel for small rows is compiled for. Its threads wait for memory, so many should
+# be resident at once. The limit leaves 64 registers per thread, which suffices.
+SMALL_BLOCKS = 8
 
 
 class MatrixProduct:
@@ -91,7 +94,10 @@ class MatrixProduct:
         self.given, self.terms = (A, B, left_out), terms
 
     def count(self, most: int) -> Array | None:
-        """Count the entries of each row. Return None if an offset or index of a matrix is out of range."""
+        """Return the number of entries of each row of the product. Return None if an offset or index is out of range.
+
+        If it is certain that there are more than `most` entries, lower bounds of the numbers are returned instead.
+        """
         A, B, mask = self.given
         a = symbolic.as_csr(A, "A")
         b = a if B is A else symbolic.as_csr(B, "B")
@@ -117,7 +123,11 @@ class MatrixProduct:
 
 
 def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product at each entry of a mask, as `gasla.engines.Products.at_entries` says."""
+    """Compute the product of `A` and `B` at the positions of a mask only, and write the values to `outs`.
+
+    Return False, without writing anything, if an index of a matrix is out of range (see
+    `gasla.engines.Products.at_entries`).
+    """
     a, b, entries = (symbolic.as_csr(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
     if a is None or b is None or entries is None:
         return False
@@ -134,9 +144,10 @@ def multiply(
     outs: tuple[Array, ...],
     methods: dict[str, symbolic.RowSet] | None,
 ) -> None:
-    """Fill `outs`, given the number of partial products of each row.
+    """Write to `outs` the values of the product of `a` and `b` at the positions of `entries`.
 
-    If `methods` is None, methods of the rows are chosen here.
+    `met` are the numbers of partial products of each row. `methods` groups the rows by the method that computes them.
+    If it is None, the rows are grouped here.
     """
     if not len(entries.indices):
         return
@@ -159,24 +170,26 @@ def multiply(
 
 
 def shared_limits(terms: Terms) -> SharedLimits:
-    """Return sizes of a warp's tables and windows in shared memory."""
+    """Return the sizes of tables and windows that fit in a warp's shared memory together with their values."""
     size = semiring.size_of(terms.type)
     return SharedLimits.of(4 + size, size)
 
 
 def has_small(terms: Terms) -> bool:
-    """Return whether the tables for small rows fit."""
+    """Return whether shared memory holds the tables for small rows, which depends on the bytes of a value."""
     return symbolic.SHARED // (4 + semiring.size_of(terms.type)) >= 32 // symbolic.SMALL_LANES << symbolic.SMALL_BITS
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, method: str, device: int) -> Kernel:
-    """Return the compiled kernel for one of `symbolic.METHODS`, on a device."""
+    """Return a product's kernel for one of `symbolic.METHODS`, compiled for a device. The latest 1,024 results are
+    cached.
+    """
     return Kernel(source(terms, (method,)), method, symbolic.threads_of(method))
 
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
-    """Return the CUDA source of the kernels for some methods."""
+    """Return the CUDA source of a product's kernels for the given methods, such as "small" and "windows"."""
     kinds = semiring.values(terms) | semiring.outputs(terms)
     sizes = {
         "threads": symbolic.THREADS,
@@ -206,7 +219,7 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
     )
 
 
-_MEMBERS = {"indices": "const int*"}  # C++ members that stand for A
+_MEMBERS = {"indices": "const int*"}  # C++ members that stand for the matrix A
 _ARGUMENTS = {
     "value": "values[left]",
     "x": "x[right]",

@@ -1,7 +1,7 @@
-"""Products of a sparse matrix and a vector over a semiring: prints their kernels, compiles and launches them.
+"""Multiplies a sparse matrix by a vector over a semiring: generates the kernels, compiles them and launches them.
 
-Rows are reduced by kernels/product/rows.cuh. Calls are asynchronous, except that a matrix is checked and measured when
-its arrays are first seen.
+Rows are reduced by kernels/product/rows.cuh. Calls return before the kernels have ended. Only the first call with the
+arrays of a matrix waits, for a kernel that inspects and checks them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Variant(NamedTuple):
-    """The parameters of the kernels besides the terms."""
+    """The parameters for which a product's kernels are compiled, besides the semiring's expressions."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -77,27 +77,30 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two compiled kernels of a product, and the arrays that they read."""
+    """The two kernels of a product, for whole rows and for cut rows, with the names of the arrays that they read."""
 
     product: Kernel
     product_of_cut_rows: Kernel
     inputs: list[str]
-    value_size: int  # bytes of a value
+    value_size: int  # bytes of one value
     reads_index: bool
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Compile a product of a matrix with a vector.
+    """Return a function that multiplies this matrix by vectors.
 
     This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
     """
-    # a copy without cached products, which would form a reference cycle
+    # a copy without the products that `lists` caches: with them, the result would refer to itself and never be freed
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Fill `outs` with the product where the mask admits. Return False if an index of the matrix is out of range."""
+    """Write the product of a matrix and a vector to `outs` where the mask admits it.
+
+    Return False, without writing anything, if an index of the matrix is out of range.
+    """
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, partition.lanes)
@@ -121,7 +124,7 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """Return the compiled kernels of a product on a device."""
+    """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
     text = source(terms, variant)
     whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
     inputs = list(semiring.inputs(terms, variant.masked))
@@ -129,7 +132,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """Return the CUDA source of the kernels."""
+    """Return the CUDA source of a product's two kernels."""
     kinds = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
@@ -155,8 +158,11 @@ def source(terms: Terms, variant: Variant) -> str:
 
 
 def _term(terms: Terms, variant: Variant) -> list[str]:
-    """Return statements that compute the product of the entry at a position."""
-    # otherwise neighboring threads read the same cache line
+    """Return C++ statements that return the product of one entry of the matrix, at position `at`, with its entry of
+    `x`.
+    """
+    # Where several threads process a row, neighboring threads read the same cache line, which should then stay in the
+    # cache.
     once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
     lines = []
     if terms.reads("x") or terms.reads("other"):
@@ -166,16 +172,16 @@ def _term(terms: Terms, variant: Variant) -> list[str]:
     return [*lines, f"return product_({', '.join(texts[s.name] for s in terms.symbols)});"]
 
 
-# --- matrices of CuPy ------------------------------------------------------------------------------------------------
+# CuPy's sparse matrices: their arrays, cached between products, and conversions of their format.
 
 
 _known: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return the lists of a matrix, cached while it lives and holds the same arrays.
+    """Return a CuPy matrix as `Lists`, made by `make` unless the matrix has been seen before with the same arrays.
 
-    Checking takes longer than a launch.
+    The result is cached while the matrix exists, because checking its indices takes longer than a product's launch.
     """
     if known := _known_lists(A, form):
         return known
@@ -187,7 +193,9 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _known_lists(A: Any, form: Format) -> Lists | None:
-    """Return the cached `Lists` of `A`, or None unless `A` has the format `form` and the arrays that it had then."""
+    """Return the cached `Lists` of `A`. Return None if `A` has another format, or other arrays than when they were
+    cached.
+    """
     known = _known.get(id(A))
     if known is None or known[0]() is not A or A.format != form:
         return None
