@@ -1,4 +1,4 @@
-"""Explains in sentences what the GPU engine does with a program on a graph, and why, from the plan of its kernel."""
+"""Explains in sentences what the GPU engine does with a program on a graph, and why."""
 
 from gasla.gpu.program import engine
 from gasla.gpu.program.inputs import graph_arrays, offset_type
@@ -17,7 +17,7 @@ from gasla.program.program import VertexProgram
 
 
 def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> list[str]:
-    """Return the sentences of `gasla.explain` for a program that is prepared on a graph."""
+    """Return the sentences of `gasla.explain` for a program that has been prepared on a graph on the GPU."""
     plan = runs._find(program, graph).plan
     workspace = engine._workspace_size(plan, graph)
     compiled = compile.is_compiled(plan.source)
@@ -32,7 +32,10 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
 
 
 def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool) -> list[str]:
-    """Return the sentences of `gasla.explain` that need no GPU: on the kernel, and on the size of the graph."""
+    """Return the sentences of `gasla.explain` for a graph on the CPU: how a GPU would run the program.
+
+    What depends on the degrees of the graph is not known without a GPU, and left out.
+    """
     shape = Shape(is_small=is_small(graph) and way != PUSH)
     plan = GpuPlan(
         program.traced(graph.id_dtype),
@@ -46,7 +49,7 @@ def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: b
 
 
 def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[str]:
-    """Return a sentence on the lists of a streamed graph."""
+    """Return a sentence about adjacency lists that stay in host memory, or nothing if they are on the GPU."""
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))
@@ -57,7 +60,7 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
 
 
 def loop(plan: GpuPlan) -> list[str]:
-    """Return sentences on which loop the kernel has, and how threads divide vertices and edges among themselves."""
+    """Return sentences about the kernel's loop, and about how threads divide vertices and edges among themselves."""
     variant, lines = plan.variant, []
     if variant.small:
         lines.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")

@@ -1,1 +1,1 @@
-"""Products over semirings on the GPU."""
+"""Products of sparse matrices with vectors, dense matrices and sparse matrices over semirings, on the GPU."""

@@ -1,1 +1,1 @@
-"""Vertex and walk programs on the GPU: their generated kernels, and their runs."""
+"""Vertex programs and walk programs on the GPU: the kernels that are generated for them, and their runs."""

@@ -1,4 +1,4 @@
-"""What a kernel reads besides fields: a graph's lists and edge values in its types, the default width of buckets."""
+"""Prepares what a kernel reads besides fields: adjacency lists and edge values in its types, the width of buckets."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from gasla.program.program import VertexProgram
 
 
 def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
-    """Return the type of offsets: int64 if there are 2**31 or more entries, or if the graph came with int64 offsets."""
+    """Return the type of a kernel's adjacency offsets, int32 or int64.
+
+    It is int64 if there are 2**31 or more entries, or if the user made the graph with int64 offsets.
+    """
     entries = graph.m * (2 if program.direction == "all" else 1)
     given = graph.lists.rows or graph.lists.columns
     wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
@@ -19,9 +22,10 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
 
 
 def graph_arrays(binding: Binding) -> dict[str, Any]:
-    """Return arrays by argument name.
+    """Return the arrays of the graph that a program's kernel reads, by the names of the kernel's arguments.
 
-    `g` prefixes the lists gathered over, `s` those that active vertices send along.
+    Names that begin with `g` belong to the adjacency lists over which vertices gather, names that begin with `s` to
+    those along which active vertices send.
     """
     plan, graph = binding.plan, binding.graph
     as_type = graph.lists.as_type
@@ -49,11 +53,11 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
 
 
 def default_delta(binding: Binding) -> float:
-    """Return the default width of a bucket: a small multiple of the mean edge value over the mean degree.
+    """Return the default width of a bucket of priorities: a small multiple of the mean edge value over the mean degree.
 
-    The multiple is much larger where ids of neighbors are near, as in road networks: iterations have few vertices
-    there, and fewer iterations are worth some edges visited twice. If priorities are not sums of edge values, the
-    default is 0, which stands for a fixed fraction of the range of the waiting priorities.
+    The multiple is much larger where neighbors have nearby ids, as in road networks. Few vertices are active at a time
+    there, so fewer iterations are worth visiting some edges twice. If priorities are not sums of edge values, the
+    default is 0, which stands for a fixed fraction of the range of the postponed priorities.
     """
     plan, graph = binding.plan, binding.graph
     if not plan.adds_up:
@@ -66,9 +70,9 @@ def default_delta(binding: Binding) -> float:
 
 
 def _mean_size(values: Any) -> float:
-    """Return the mean absolute value of about 65,536 array entries.
+    """Return the mean absolute value of an array, or of 65,536 of its entries if it has more.
 
-    These are all, or 32 slices, copied without a kernel.
+    The sample is 32 slices of the array. They are copied to the host, so that no kernel has to be compiled.
     """
     slices, entries = 32, 2048
     if len(values) <= slices * entries:

@@ -1,4 +1,7 @@
-"""Sorts the vertices of a schedule by level: by two kernels where levels are few, else by CuPy."""
+"""Sorts the vertices of a schedule by level, the iteration in which each vertex receives.
+
+Two kernels count and place the vertices if there are few levels. Otherwise CuPy sorts them.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,15 +10,19 @@ import numpy as np
 from gasla.gpu.runtime.compile import C_TYPES, compile_ahead, kernel
 from gasla.program.schedule import Schedule, in_32_bits
 
-Array = Any  # CuPy's
+Array = Any  # an array of CuPy
 
-MOST = 64  # kernels count up to this many levels; as in kernels/schedule/levels.cuh
+MOST = 64  # largest number of levels for which the kernels are used, as in kernels/schedule/levels.cuh
 _THREADS = 1024
 _WARPS = _THREADS // 32
 
 
 class SortedSchedule(NamedTuple):
-    """A schedule on the device: int32 levels, the first level, the vertices by level, the start of each level."""
+    """A schedule on the device, with its vertices sorted by level.
+
+    `levels` has the int32 level of each vertex, and `first` is the first level that is run. `order` has the vertices by
+    level, and `starts` the position in `order` at which each level begins.
+    """
 
     levels: Array
     first: int
@@ -24,17 +31,17 @@ class SortedSchedule(NamedTuple):
 
 
 def source(vertex_size: int) -> str:
-    """Return the CUDA source of `count_levels` and `place_by_level`, for vertex ids of `vertex_size` bytes."""
+    """Return the CUDA source of the kernels that sort vertices by level, for vertex ids of `vertex_size` bytes."""
     return f'typedef {C_TYPES[vertex_size]} vertex_t;\n#include "levels.cuh"\n'
 
 
 def begin(ids: np.dtype) -> None:
-    """Start compiling the kernels that sort few levels."""
+    """Start compiling the kernels that sort vertices by level in the background. `ids` is the dtype of vertex ids."""
     compile_ahead(source(ids.itemsize))
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
-    """Sort the vertices of a schedule by level, and within a level by id. `ids` is the type of ids."""
+    """Sort the vertices of a schedule by level, and within a level by id. `ids` is the dtype of vertex ids."""
     import cupy
 
     levels, first = in_32_bits(schedule)
@@ -63,6 +70,6 @@ def _sort(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, 
     import cupy
 
     keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))
-    order = cupy.argsort(keys)  # a stable radix sort: shorter keys sort faster
+    order = cupy.argsort(keys)  # a stable radix sort, which is faster the fewer bits keys have
     starts = cupy.searchsorted(keys[order], cupy.arange(1, depth + 2, dtype=keys.dtype))
     return order.astype(ids), starts

@@ -1,4 +1,4 @@
-"""Binds a program to a graph on the GPU for a loop written by hand: each stage is a launch of its own."""
+"""Runs the stages of a program (gather, apply, scatter) one by one on the GPU, for a loop that a user has written."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from gasla.program import EdgeFrontier, Frontier, VertexProgram
 from gasla.program.binding import Binding
 from semirings import VectorType
 
-MOST_BLOCKS = 8  # per multiprocessor
+MOST_BLOCKS = 8  # largest number of blocks per multiprocessor
 
 
 class Staged(Binding):
-    """A program bound to a graph, with the arrays that stages pass on.
+    """A program bound to a graph whose stages are called one by one, with the arrays that one stage passes to the next.
 
-    `gasla.cpu.program.staged.Staged` is that of the CPU.
+    Each stage is a launch of its own. `gasla.cpu.program.staged.Staged` is the same on the CPU.
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
@@ -45,15 +45,15 @@ class Staged(Binding):
             setattr(self._arguments, f"self_{name}", value.item())
 
     def state(self) -> Mapping[str, Any]:
-        """Return the fields, by name."""
+        """Return the fields of vertices and edges, by name, as the stages have left them."""
         names = (*self.traced.vertex_types, *self.plan.edge_states)
         arrays = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
         return self.by_given_name(arrays)
 
-    # --- stages ---------------------------------------------------------------------------------------------------
+    # The methods for the stages of an iteration, which users call by way of `gasla.stages`.
 
     def gather(self, receivers: Any, active: Frontier, iteration: int) -> None:
-        """Store the gathered value of each receiver."""
+        """Compute the gathered value of each receiver from its active neighbors, and store it for `apply`."""
         if self.plan.keeps_active:
             self._set("bits", self._bits(active.mask))
         if self.plan.keyed is not None:
@@ -61,13 +61,16 @@ class Staged(Binding):
         self.over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
-        """Apply the stored gathered values. Return a mask of the vertices that become active."""
+        """Run `apply` on the gathered values of the receivers. Return a mask of the vertices that become active."""
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
         self.over("apply", receivers, iteration)
         return flags
 
     def scatter(self, vertices: Any, iteration: int) -> None:
-        """Write to the out-edges of some vertices. Each warp takes equally many edges, whatever the degrees."""
+        """Run the program's `scatter` on the out-edges of some vertices.
+
+        Each warp takes equally many edges, so high degrees don't make some warps slower.
+        """
         xp, offsets = self.xp, self.arrays["sp"]
         ids = vertices.astype(np.int64, copy=False)
         ends = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
@@ -79,23 +82,26 @@ class Staged(Binding):
         self._launch("scatter", edges, len(ids), iteration)
 
     def mask(self, vertices: Any, iteration: int) -> Any:
-        """Return which of the vertices the mask admits."""
+        """Return, for each of the vertices, whether the program's mask admits it."""
         flags = self._set("flags", self.xp.empty(len(vertices), bool))
         self.over("mask", vertices, iteration)
         return flags
 
     def edge_mask(self, vertices: Any, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Return which out-edges of vertices the edge mask admits. `places` are their positions in the lists."""
+        """Return, for each of some out-edges, whether the program's edge mask admits it.
+
+        `places` are the positions of the edges in the adjacency lists.
+        """
         flags = self._set("flags", self.xp.empty(len(edges), bool))
         self._set("targets", edges.dst.astype(self.ids, copy=False))
         self._set("places", places.astype(self.plan.offset_type, copy=False))
         self.over("edge_mask", edges.src, iteration)
         return flags
 
-    # --- launches -------------------------------------------------------------------------------------------------
+    # How stages are launched, and how arrays become their arguments.
 
     def over(self, stage: str, vertices: Any, iteration: int) -> None:
-        """Run a stage for vertices."""
+        """Run the stage with this name, such as "gather", for the given vertices."""
         self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 
@@ -113,14 +119,14 @@ class Staged(Binding):
         return array
 
     def _bits(self, mask: Any) -> Any:
-        """Pack a boolean mask into a bitmap of 32-bit words."""
+        """Pack a boolean mask of vertices into a bitmap of 32-bit words, as kernels read it."""
         packed = self.xp.packbits(mask, bitorder="little")
         bits = self.xp.zeros((len(packed) + 3) // 4 * 4, np.uint8)
         bits[: len(packed)] = packed
         return bits
 
     def _aside(self, kind: Any) -> Any:
-        """Return an array for gathered values."""
+        """Return an uninitialized array for the gathered values of all vertices."""
         n = self.graph.n
         return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
 

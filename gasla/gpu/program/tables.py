@@ -1,8 +1,8 @@
-"""Sizes of the hash tables in which a program groups by key, in shared and in global memory.
+"""Computes the sizes of the hash tables in which a program groups values by key, in shared and in global memory.
 
 A row of up to 32 entries needs no table. The table of a longer row has twice as many slots as the row has entries, or
-at least a third more. It is in the warp's part of the shared memory, in the shared memory of a whole block, or in
-global memory.
+at least a third more. It is in the part of shared memory that belongs to a warp, in the shared memory of a whole block,
+or in global memory.
 """
 
 from typing import NamedTuple
@@ -15,34 +15,34 @@ from gasla.program.binding import NeighborLists
 from gasla.program.plan import Plan
 from gasla.program.reductions.keys import Keyed
 
-SHORT = 32  # longest row that needs no table; as in kernels/keys/keyed_rows.cuh
-WARPS = 32  # per block
-MOST_SHARED = 128 << 10  # bytes of shared memory for tables; the rest serves as L1 cache
-OTHER_SHARED = 44 << 10  # bytes of shared memory that a block needs for other purposes
-LONGEST = 1 << 30  # largest number of entries: slot numbers must fit in 32 bits
+SHORT = 32  # entries of the longest row that needs no table, as in kernels/keys/keyed_rows.cuh
+WARPS = 32  # warps per block
+MOST_SHARED = 128 << 10  # bytes of shared memory that tables may take; the remaining memory serves as L1 cache
+OTHER_SHARED = 44 << 10  # bytes of shared memory that a block needs besides tables
+LONGEST = 1 << 30  # entries of the longest row that can be grouped, because slots have 32-bit numbers
 
 
 class TableSizes(NamedTuple):
-    """Global memory that tables need."""
+    """The global memory that a program's hash tables need on a graph."""
 
-    rows: int  # rows that may be postponed until whole blocks process them
+    rows: int  # number of long rows that are postponed, so that whole blocks process them together
     slots: int
 
 
 def most_for(slots: int) -> int:
-    """Return the longest row for which `slots` slots suffice, as in keyed_rows.cuh."""
+    """Return how many entries a row may have if its table has `slots` slots (as in keyed_rows.cuh)."""
     return slots - slots // 4
 
 
 def slot_bytes(keyed: Keyed) -> int:
-    """Return bytes of a slot: a key and the total of its values."""
+    """Return the bytes of a slot of a hash table, which holds a key and the total of the key's values."""
     return int(keyed.key.itemsize + keyed.total.itemsize)
 
 
 def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
-    """Return the slots per warp in shared memory, if a block has `available` bytes.
+    """Return how many slots the table of each warp has in shared memory, if a block may use `available` bytes.
 
-    If no row needs a table, return 0.
+    The result is 0 if no row is long enough to need a table.
     """
     if longest <= SHORT:
         return 0
@@ -50,20 +50,21 @@ def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
 
 
 def shared_bytes(plan: Plan, slots: int) -> int:
-    """Return bytes of shared memory for the tables of a block."""
+    """Return the bytes of shared memory that the tables of a block's warps take, with `slots` slots each."""
     return 0 if plan.keyed is None else WARPS * slots * slot_bytes(plan.keyed)
 
 
 def longest_row(graph: Graph, side: str) -> int:
-    """Return the length of the longest list."""
+    """Return the number of entries of the longest adjacency list on a side ("in", "out" or "all")."""
     lengths = _lengths(graph, side)
     return int(lengths.max()) if len(lengths) else 0
 
 
 def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    """Return the global memory that tables need if a warp has `slots` slots.
+    """Return the global memory that tables need, if the table of a warp in shared memory has `slots` slots.
 
-    With `shares`, blocks process the long rows.
+    With `shares`, whole blocks process long rows together, in their shared memory where a row fits. The graph caches
+    the result.
     """
     return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 
@@ -86,7 +87,7 @@ def _lengths(graph: Graph, side: str) -> np.ndarray:
 
 
 def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
-    """Return bytes of the arrays that reducing by key needs, by argument name."""
+    """Return the bytes of the arrays that a program needs to reduce by key, by names of arguments."""
     keyed = plan.keyed
     if keyed is None:
         return {}

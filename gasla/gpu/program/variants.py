@@ -1,4 +1,4 @@
-"""Chooses the variant of a kernel for a graph: by its size, its degrees, and whether neighbors have nearby ids."""
+"""Chooses what a program's kernel is specialized for, by the graph's size, its degrees and the order of its ids."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from gasla.program.program import VertexProgram
 
 
 class Shape(NamedTuple):
-    """Properties of a graph, of the lists that a program traverses, and of the device, on which the variant depends."""
+    """The properties of a graph, its adjacency lists and a device by which the variant of a kernel is chosen."""
 
-    is_small: bool = False  # one block runs the whole program
+    is_small: bool = False  # whether one block runs the whole program
     lanes: int = rows.PACKED  # threads per row in a reduction over all rows
-    is_relabelled: bool = False  # whether renumbering vertices makes that reduction faster
-    has_bounded_degree: bool = False  # no vertex has very many edges
-    is_local: bool = False  # neighbors have nearby ids
+    is_relabelled: bool = False  # whether such a reduction is faster with renumbered vertices
+    has_bounded_degree: bool = False  # whether the highest degree is not far above the mean degree
+    is_local: bool = False  # whether neighbors have nearby ids, as in road networks
     longest_row: int = tables.SHORT + 1
     most_shared: int = 0  # bytes of shared memory that a block may use
 
 
 class ShapeOf:
-    """The `Shape` of a graph. Each property is computed when first read."""
+    """The properties of a graph, as in `Shape`, for choosing the variant of a program's kernel.
+
+    A property is computed when it is first read, because some need a pass over the graph.
+    """
 
     def __init__(self, program: VertexProgram, graph: Graph, scheduled: bool, small: bool) -> None:
         gathers = program.everyone or scheduled
@@ -80,7 +83,7 @@ class ShapeOf:
 def choose(
     program: VertexProgram, ids: Any, offsets: np.dtype, deterministic: bool, scheduled: bool, shape: Shape | ShapeOf
 ) -> Variant:
-    """Choose the variant of the kernel."""
+    """Choose what a program's kernel is specialized for, given the types of ids and offsets and the graph's `shape`."""
     traced, small = program.traced(ids), shape.is_small
     if traced.keyed is not None:
         slots = tables.slots_in_shared(traced.keyed, shape.longest_row, shape.most_shared)
@@ -98,12 +101,12 @@ def choose(
 
 
 def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
-    """Choose the variant of a program's kernel for a graph."""
+    """Choose what a program's kernel is specialized for on a graph. If `small`, one block runs the whole program."""
     shape = ShapeOf(program, graph, scheduled, small)
     variant = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
     return for_lists_of(graph, variant)
 
 
 def for_lists_of(graph: Graph, variant: Variant) -> Variant:
-    """Return the variant for lists stored as those of a graph."""
+    """Return the variant for how a graph's adjacency lists are stored, such as in host memory or with packed ids."""
     return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)

@@ -1,1 +1,1 @@
-"""Support for the GPU engine: compiling and launching kernels, and their counters in device memory."""
+"""Services for all kernels of the GPU engine: compiling, launching, waiting, and memory that several GPUs share."""

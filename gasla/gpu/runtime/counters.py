@@ -1,7 +1,7 @@
-"""Counters in device memory for kernels.
+"""Counters in device memory that kernels find zeroed, so that no launch has to zero them.
 
-Every kernel leaves its counters at zero. Counters belong to one thread and one stream, so that launches that may run at
-the same time never share them.
+Every kernel leaves its counters at zero. Each thread has counters of its own on each stream, so two launches that may
+run at the same time never share them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _own = _Counters()
 
 
 def counters(words: int) -> Any:
-    """Return `words` counters of this thread and the current stream: a uint64 array, all zero."""
+    """Return an array of `words` uint64 counters, all zero, for kernels of this thread on the current stream."""
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr, words

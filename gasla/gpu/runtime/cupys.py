@@ -1,7 +1,7 @@
-"""CuPy's own kernels that gasla's calls compile, recorded on a GPU by `tools/record_cupy_kernels.py`.
+"""CuPy's own kernels that gasla's functions use, recorded on a GPU by `tools/record_cupy_kernels.py`.
 
-A wheel can ship their code. Without it, they are compiled in groups: what CuPy compiles takes 0.06 s for each kernel
-alone, of which all but 0.01 s goes to headers and to starting the compiler.
+A wheel can contain their machine code. Otherwise they are compiled in groups. A kernel alone takes 0.06 s to compile,
+of which all but 0.01 s goes to headers and to the start of the compiler, so a group takes little longer.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from gasla import cache, cubins
 from gasla.gpu.runtime.nvrtc import compile_text, in_thread
 
 FILE = "cupy_kernels.json.xz"
-TOGETHER = 10  # kernels of a group
-AHEAD = 2  # groups that are begun together with one
+TOGETHER = 10  # largest number of kernels in a group
+AHEAD = 2  # number of following groups that begin to be compiled together with a group
 
 
 class Kernel(NamedTuple):
-    """A request of CuPy to NVRTC: the source, and the options except for include paths."""
+    """A kernel as CuPy asks NVRTC to compile it: the source, and the options other than include paths."""
 
     source: str
     options: tuple[str, ...]
 
 
 def kernels() -> list[Kernel]:
-    """Return all recorded kernels. If they were recorded with another version of CuPy, there are none."""
+    """Return all recorded kernels. The list is empty if they were recorded with another version of CuPy."""
     import cupy
 
     version, found = recorded()
@@ -41,13 +41,16 @@ def kernels() -> list[Kernel]:
 
 @functools.cache
 def recorded() -> tuple[str, list[Kernel]]:
-    """Return the version of CuPy, and its kernels in the order in which gasla's calls used them first."""
+    """Return the recorded version of CuPy, and its kernels in the order in which gasla's functions first used them."""
     found = json.loads(lzma.decompress((resources.files("gasla.gpu.runtime") / FILE).read_bytes()))
     return found["cupy"], [Kernel(source, tuple(options)) for source, options in found["kernels"]]
 
 
 def compiled(kernel: Kernel, architecture: str) -> bytes:
-    """Compile a kernel with CuPy's headers. CUDA's headers must be installed (nvidia-cuda-runtime-cu12)."""
+    """Compile one of CuPy's kernels with CuPy's headers, and return the machine code.
+
+    CUDA's headers must be installed (nvidia-cuda-runtime-cu12).
+    """
     from cupy._core import core
 
     folders = tuple(option for option in core.assemble_cupy_compiler_options(()) if option.startswith("-I"))
@@ -55,13 +58,13 @@ def compiled(kernel: Kernel, architecture: str) -> bytes:
     return compile_text(kernel.source, architecture, options, {}, "kernel.cu")
 
 
-# --- several at a time -----------------------------------------------------------------------------------------------
+# Several kernels are compiled as one source, in groups.
 
 
 def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes | None:
-    """Return code that has a kernel and other kernels of its group, or None if the kernel has to be compiled alone.
+    """Return machine code that contains a kernel and others of its group. Return None if it must be compiled alone.
 
-    The next groups are begun in threads, as calls tend to use kernels in the order of the record.
+    Threads begin to compile the groups that follow, because functions tend to use kernels in the recorded order.
     """
     place = _places().get(Kernel(source, tuple(option for option in options if not option.startswith("-I"))))
     if place is None:
@@ -69,12 +72,15 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
     wanted, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
         return None if wanted is None else wanted.result()
-    except Exception:  # another CuPy's headers or functions don't fit this version
+    except Exception:  # the headers or functions of another version of CuPy don't fit this one
         return None
 
 
 def begin(place: int, architecture: str) -> Future[bytes] | None:
-    """Begin to compile a group of kernels in a thread, unless it has been begun. Return None if there is no thread."""
+    """Begin to compile group number `place` in a thread, unless that has begun before.
+
+    Return the thread's future result, or None if no thread can be started.
+    """
     place %= len(groups())
     with _lock:
         begun = _begun.get((place, architecture)) or in_thread(_code_of, place, architecture)
@@ -104,7 +110,10 @@ def _code_of(place: int, architecture: str) -> bytes:
 
 @functools.cache
 def groups() -> list[list[Kernel]]:
-    """Return the kernels that can be compiled together, in groups with the same headers and different names."""
+    """Return the kernels in groups that can be compiled together.
+
+    A group's kernels have the same options and headers and different names.
+    """
     found: list[dict[str, Kernel]] = []
     for kernel in recorded()[1]:
         name = re.search(r'^\s*extern "C" __global__ void (cupy_\w+)', kernel.source, re.MULTILINE)
@@ -133,7 +142,7 @@ def _headers(kernel: Kernel) -> list[str]:
 
 
 def together(group: Sequence[Kernel]) -> str:
-    """Return one source that has all kernels of a group, each in a namespace of its own for its types.
+    """Return one CUDA source with all kernels of a group, where each has a namespace of its own for its types.
 
     Examples
     --------

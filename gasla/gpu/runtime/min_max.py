@@ -1,7 +1,7 @@
-"""Smallest and largest value of an array on the GPU, and a checksum; or the sum of integers: one launch and one wait.
+"""Finds the smallest and the largest value of an array on the GPU and a checksum, or the sum of integers.
 
-CuPy's reductions need two of each for the smallest and the largest value alone, and compile CUB for a sum, which takes
-seconds.
+Each takes one launch and one wait. CuPy's reductions take two of both for the smallest and the largest value alone. For
+a sum they compile CUB, which takes seconds.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gasla.gpu.runtime.compile import kernel, multiprocessors
 from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
-_THREADS, _EACH = 256, 4  # threads per block; least number of values per thread
-_WORDS = 5  # words of the struct `MinMax`
+_THREADS, _EACH = 256, 4  # threads per block, and the smallest number of values per thread
+_WORDS = 5  # 64-bit words of the struct `MinMax`
 _SOURCE = """
 #include "min_max.cuh"
 extern "C" __global__ void min_max(
@@ -40,7 +40,7 @@ extern "C" __global__ void total(
 
 
 class Page(ctypes.Structure):
-    """Host memory to which the kernel writes its result: `MinMaxPage` in min_max.cuh."""
+    """Pinned host memory to which the kernel writes its result (`MinMaxPage` in min_max.cuh)."""
 
     _fields_ = [
         ("below", ctypes.c_uint64),
@@ -52,7 +52,7 @@ class Page(ctypes.Structure):
 
 
 class Summary(NamedTuple):
-    """The smallest and the largest value, as NumPy scalars, and a checksum of all values.
+    """The smallest and the largest value of an array, as NumPy scalars, and a checksum of all values.
 
     Both are NaN if any value is.
     """
@@ -63,10 +63,9 @@ class Summary(NamedTuple):
 
 
 class _Place:
-    """The resources of one thread and one stream: a page, words in device memory, and the number of the last launch.
+    """What a thread needs for launches on a stream: a page, words in device memory, the number of the last launch.
 
-    A later launch on the stream comes after the one before, so that all can be used again even if a wait was
-    interrupted.
+    Launches on a stream run one after the other. So all of it can be used again even if a wait was interrupted.
     """
 
     def __init__(self) -> None:
@@ -88,7 +87,7 @@ _own = _Places()
 
 
 def summary(values: Any) -> Summary:
-    """Return the summary of an array with one value or more."""
+    """Return the smallest value, the largest value and the checksum of an array that is not empty."""
     held = values.astype(np.float32) if values.dtype == np.float16 else values
     return summary_of(_reduce(held, "min_max", source(held.dtype)), values.dtype)
 
@@ -100,13 +99,13 @@ def total(values: Any, magnitudes: bool = False) -> int:
 
 
 def total_of(page: Page, is_signed: bool) -> int:
-    """Convert what the kernel writes."""
+    """Convert the page to which the kernel has written a sum to a Python int."""
     above = page.above - 2**64 if is_signed and page.above >= 2**63 else page.above
     return int((above << 32) + page.below)
 
 
 def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
-    """Run a kernel on an array, and wait for its result."""
+    """Launch a kernel on an array, and wait for it. Return the page to which it has written the result."""
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr
@@ -130,7 +129,7 @@ def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
 
 
 def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
-    """Convert what the kernel writes."""
+    """Convert the page to which the kernel has written its result to NumPy scalars of a dtype."""
     if page.unordered:
         return Summary(dtype.type(np.nan), dtype.type(np.nan), page.checksum)
     bits = 64 if dtype.itemsize == 8 else 32
@@ -140,7 +139,7 @@ def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
 
 @functools.cache
 def source(dtype: np.dtype[Any]) -> str:
-    """Return the CUDA source of the kernel for values of a dtype."""
+    """Return the CUDA source of the kernel that finds the smallest and the largest of values of a dtype."""
     return _SOURCE.format(type=ctype(dtype))
 
 
@@ -151,7 +150,10 @@ def source_of_totals(dtype: np.dtype[Any]) -> str:
 
 
 def _value(word: int, bits: int, dtype: np.dtype[Any]) -> Any:
-    """Invert `word_of` of min_max.cuh: the value that a word stands for."""
+    """Return the number that a word of the kernel stands for, as the inverse of `word_of` in min_max.cuh.
+
+    Words are unsigned integers that have the same order as the numbers.
+    """
     sign = 1 << bits - 1
     if dtype.kind in "bu":
         return word

@@ -1,4 +1,4 @@
-"""Arrays between GPUs of several processes by NCCL, over whatever joins them: NVLink, PCIe or a network."""
+"""Sends arrays between the GPUs of several processes by NCCL, over NVLink, PCIe or a network, whichever joins them."""
 
 import threading
 import warnings
@@ -11,27 +11,27 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.gpu.runtime.waiting import wait_for_stream
 
-PATIENCE = 2.0  # seconds for the end of a connection, which may wait for a stream
+PATIENCE = 2.0  # seconds to wait for a connection to end, because its end may wait for a stream
 
 
 def obstacle() -> str:
-    """Return why NCCL can't be used here. If it can, the text is empty."""
+    """Return the reason why NCCL can't be used here, or an empty string if it can."""
     require_gpu()
-    with warnings.catch_warnings():  # CuPy warns if it finds no library
+    with warnings.catch_warnings():  # CuPy warns if it finds no library of NCCL, which the result says anyway
         warnings.simplefilter("ignore")
         from cupy.cuda import nccl
     return "" if nccl.available else "CuPy finds no NCCL: pip install gasla[nccl12], or gasla[nccl13]"
 
 
 def new_key() -> np.ndarray:
-    """Return the key of a new connection. One process makes it, and sends it to all others."""
+    """Return the key of a new connection. One process makes the key, and sends it to all others."""
     from cupy.cuda import nccl
 
     return np.frombuffer(nccl.get_unique_id(), np.uint8)
 
 
 class Connection:
-    """The current GPU among those of all ranks (collective).
+    """A connection by NCCL that joins the current GPU with those of all other ranks. All ranks must make it together.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class Connection:
         from cupy.cuda import nccl
 
         self._nccl, self._of_rank = nccl, nccl.NcclCommunicator(size, key.tobytes(), rank)
-        # NCCL joins two GPUs in their first exchange. It waits for a peer there without an end, so this is done now,
-        # when all ranks take part for certain.
+        # NCCL joins two GPUs when they first exchange bytes, and waits for the other GPU without a timeout. So this is
+        # done here, where it is certain that all ranks take part.
         bytes_of_all = [require_gpu().zeros(1, np.uint8) for _ in range(size)]
         self.exchange(bytes_of_all, [1] * size, lambda: None)
 
     def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
-        """Send each rank an array of bytes. Return those received, of the given sizes.
+        """Send an array of bytes to each rank. Return the arrays that the ranks have sent here, of the given sizes.
 
         `show` is called ten times a second while this waits.
         """
@@ -74,7 +74,7 @@ class Connection:
         return received
 
     def abort(self) -> None:
-        """End the connection, whatever other ranks do."""
+        """End the connection without waiting for other ranks, for example after an error."""
 
         def end() -> None:
             with suppress(Exception):

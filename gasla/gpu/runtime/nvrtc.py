@@ -1,4 +1,4 @@
-"""NVRTC: CUDA source to machine code or PTX, in any thread. No GPU is needed."""
+"""Compiles CUDA source to machine code or PTX by NVRTC, in any thread. No GPU is needed."""
 
 import functools
 import time
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def compile_text(
     source: str, architecture: str, options: tuple[str, ...], headers: Mapping[str, str], name: str
 ) -> bytes:
-    """Compile any CUDA source, with the options and headers given.
+    """Compile a CUDA source with the given options and headers. Return the machine code, or PTX.
 
     Raises
     ------
@@ -37,16 +37,16 @@ def compile_text(
 
 @functools.cache
 def threads() -> "ThreadPoolExecutor":
-    """Return the threads that compile, which NVRTC lets run side by side."""
-    from concurrent.futures import ThreadPoolExecutor  # takes 10 ms to import
+    """Return the pool of threads that compile. NVRTC lets several compile at the same time."""
+    from concurrent.futures import ThreadPoolExecutor  # the import takes 10 ms
 
     return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
 
 
 def in_thread(function: Callable[..., bytes], *arguments: Any) -> "Future[bytes] | None":
-    """Begin a call in one of these threads, or return None if there can be no thread.
+    """Begin a call in a thread that compiles. Return None if no thread can be started.
 
-    So it is once the main thread has ended, although others may go on.
+    Python starts no threads once the main thread has ended, although other threads may still run.
     """
     try:
         return threads().submit(function, *arguments)

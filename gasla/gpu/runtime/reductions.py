@@ -1,10 +1,10 @@
-"""The reduction of numbers by key on a GPU. `gasla.gpu` sets it when it is imported, as graphs know no engine.
+"""The function that reduces numbers by key on a GPU, for `gasla.graph`, which must not import an engine.
 
-It is always set here, because Python imports the package `gasla.gpu` before this file.
+The package `gasla.gpu` sets it when it is imported. Python imports the package before this file, so it is always set.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-# Called as ``by_product(monoid, indptr, ids, values)``; does what `gasla.program.terms.reduce_lists` documents.
+# Called as ``by_product(monoid, indptr, ids, values)``, it does what `gasla.program.terms.reduce_lists` documents.
 by_product: Callable[[Any, Any, Any, Any], Any]

@@ -1,6 +1,7 @@
-"""GPU memory that other processes of the host map by IPC handles (`cudaIpcGetMemHandle`).
+"""GPU memory that other processes of the same host map by IPC handles (`cudaIpcGetMemHandle`).
 
-CuPy's pool would not do: a handle stands for a whole allocation of the driver, whose first byte it maps.
+It is not taken from CuPy's memory pool, because a handle stands for a whole allocation of the driver, which in the pool
+would hold other arrays too.
 """
 
 from typing import Any
@@ -9,18 +10,20 @@ import numpy as np
 
 from gasla.arrays import require_gpu
 
-UNIT = 2 << 20  # bytes. The driver places smaller allocations in one such piece, and a handle would share all of it
+# Bytes. The driver puts several smaller allocations into a piece of this size, and a handle would share all of them.
+UNIT = 2 << 20
 OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 
 
 def allocate(size: int) -> Any:
-    """Return an array of `size` bytes on the current GPU, at the begin of an allocation of its own."""
+    """Return an array of `size` bytes on the current GPU, which has an allocation of the driver for itself."""
     cupy: Any = require_gpu()
     whole = -(-max(size, 1) // UNIT) * UNIT
     try:
         memory = _allocate(whole)
     except MemoryError:
-        cupy.get_default_memory_pool().free_all_blocks()  # memory that no array uses
+        # frees memory that CuPy's pool keeps although no array uses it
+        cupy.get_default_memory_pool().free_all_blocks()
         memory = _allocate(whole)
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))
 
@@ -36,31 +39,35 @@ def _allocate(size: int) -> Any:
 
 
 def handle_of(array: Any) -> bytes:
-    """Return the handle by which another process maps an array of `allocate`."""
+    """Return the IPC handle by which another process maps an array that `allocate` has returned."""
     handle: bytes = require_gpu().cuda.runtime.ipcGetMemHandle(array.data.ptr)
     return handle
 
 
 def map_handle(handle: bytes) -> int:
-    """Map the array of another process. Return its address for the current GPU."""
-    return int(require_gpu().cuda.runtime.ipcOpenMemHandle(handle))  # with access to its GPU
+    """Map an array of another process, given its IPC handle. Return its address for the current GPU."""
+    # the current GPU also gets access to the GPU that holds the array
+    return int(require_gpu().cuda.runtime.ipcOpenMemHandle(handle))
 
 
 def unmap(address: int) -> None:
-    """Undo `map_handle`. No kernel may use the address any more, and the owner frees the array after this."""
+    """Undo `map_handle`.
+
+    No kernel may use the address any more. The owner may free the array only after this.
+    """
     require_gpu().cuda.runtime.ipcCloseMemHandle(address)
 
 
 def bus_id() -> bytes:
-    """Identify the current GPU among those of the host, also to processes that number them differently."""
+    """Return the PCI bus id of the current GPU, which is the same in all processes, however they number GPUs."""
     runtime: Any = require_gpu().cuda.runtime
     return str(runtime.deviceGetPCIBusId(runtime.getDevice())).lower().encode()
 
 
 def can_map(bus_id: bytes) -> bool:
-    """Return whether the current GPU reaches the memory of another one.
+    """Return whether the current GPU can access the memory of another GPU of the host, given by its PCI bus id.
 
-    One that is not visible here is left to a trial.
+    If this process can't see the other GPU, return True. Only an attempt to map its memory can then tell.
     """
     runtime: Any = require_gpu().cuda.runtime
     try:
@@ -72,7 +79,7 @@ def can_map(bus_id: bytes) -> bool:
 
 
 def view(address: int, size: int) -> Any:
-    """Return the bytes at an address of this process, or one that it has mapped, as an array for the current GPU."""
+    """Return the bytes at an address of this process, which it may have mapped, as an array on the current GPU."""
     cupy: Any = require_gpu()
     memory = cupy.cuda.UnownedMemory(address, size, None, cupy.cuda.runtime.getDevice())
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))

@@ -1,1 +1,4 @@
-"""Makes the GPU machine code that a wheel contains, without a GPU: records the sources, and compiles them to cubins."""
+"""Makes the GPU machine code ("cubins") that a wheel contains, on a machine without a GPU.
+
+The CUDA sources that gasla's functions need are recorded, and then compiled.
+"""

@@ -1,4 +1,4 @@
-"""Compiles the kernels of gasla's functions into a folder, for every shipped architecture, without a GPU.
+"""Compiles the kernels of gasla's functions into a folder, for all architectures that a wheel supports, without a GPU.
 
 python -m gasla.gpu.shipping.build FOLDER [--seconds S]
 """
@@ -24,9 +24,9 @@ from gasla.shipping import calls
 
 
 def build(folder: Path, seconds: float | None = None) -> None:
-    """Compile everything, or for at most `seconds` seconds. Kernels for small graphs come first.
+    """Compile the kernels to ship into a folder, for at most `seconds` seconds. Kernels for small graphs come first.
 
-    Code that is left out is compiled when it is called.
+    Kernels that are not reached in this time are compiled on the user's machine when a function needs them.
     """
     until = time.monotonic() + (float("inf") if seconds is None else seconds)
     writer = Writer(folder)
@@ -35,7 +35,8 @@ def build(folder: Path, seconds: float | None = None) -> None:
         return None if time.monotonic() > until else one[1]()
 
     wanted = code_to_ship()
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # NVRTC runs outside the interpreter's lock
+    # NVRTC doesn't hold Python's global lock, so threads compile at the same time
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         for (key, _), code in zip(wanted, threads.map(made, wanted), strict=True):
             if code is not None:
                 writer.add(key, code)
@@ -43,7 +44,10 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
-    """Return keys, and functions that compile: first CuPy's kernels, which all functions use, then gasla's own."""
+    """Return what is compiled, in order: for each kernel the key of its code, and a function that compiles it.
+
+    CuPy's kernels, which all functions use, come before gasla's own.
+    """
     kernels: list[tuple[str, Callable[[], bytes]]] = [
         (key_of_cupys(kernel.source, kernel.options, architecture), partial(cupys.compiled, kernel, architecture))
         for kernel, architecture in itertools.product(cupys.kernels(), SHARED)
@@ -56,22 +60,22 @@ def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
 
 
 def sources_to_ship() -> dict[str, list[str]]:
-    """Return gasla's own sources, for each architecture that is shipped.
+    """Return the CUDA sources of gasla's functions, for each architecture that a wheel supports.
 
-    Processes find them, each for some functions.
+    Several processes record them, each for some of the functions.
     """
-    os.environ.setdefault("GASLA_NUM_THREADS", "1")  # in these processes
+    os.environ.setdefault("GASLA_NUM_THREADS", "1")  # one thread for the CPU engine in each of the processes
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
         return merged(processes.map(sources_for, calls.names()))
 
 
 def sources_for(name: str) -> Noted:
-    """Return the sources that one of `calls.names` compiles for small graphs, and for the flights."""
+    """Return the CUDA sources that one function of `calls.names` needs, for small graphs and a network of flights."""
     with recording() as recorder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about scores that have not converged
+        warnings.simplefilter("ignore")  # scores that have not converged cause warnings
         for kind in (*calls.small(), *calls.large()[:2]):
             for call in calls.calls(name, kind.graph(), kind.options):
-                with suppress(ValueError, TypeError):  # a graph that the function refuses, such as one with cycles
+                with suppress(ValueError, TypeError):  # a function refuses some graphs, such as those with cycles
                     call()
         return recorder.noted
 

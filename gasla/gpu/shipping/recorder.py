@@ -1,7 +1,7 @@
-"""Records the CUDA sources that gasla's functions need, without a GPU: the functions run on the CPU.
+"""Records the CUDA sources that gasla's functions need, on a machine without a GPU, while the functions run on the CPU.
 
-The CPU's engine runs all programs, products and primitives. The recorder notes the sources that the GPU's engine would
-compile for them, for graphs of every shape, with ids and offsets of 32 bits.
+The CPU engine runs all programs, products and primitives. For each of them, the recorder stores the sources that the
+GPU engine would compile, for graphs of every shape, with ids and offsets of 32 bits.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ from semirings import Semiring
 INT = np.dtype(np.int32)
 SIZE = INT.itemsize
 SHARED = {"sm_80": 163 << 10, "sm_90": 227 << 10}
-"""The architectures whose code is shipped, and the shared memory that a block may have there, in bytes."""
+"""The architectures whose code a wheel contains, and the bytes of shared memory that a block may have on each."""
 SHAPES = [
     Shape(is_small=True, has_bounded_degree=True, longest_row=1),
     Shape(is_small=True),
-    Shape(),  # skewed
-    Shape(has_bounded_degree=True, longest_row=1),  # random
+    Shape(),  # skewed degrees
+    Shape(has_bounded_degree=True, longest_row=1),  # a random graph
     Shape(has_bounded_degree=True, is_local=True, lanes=1, longest_row=1),  # a road network
     Shape(has_bounded_degree=True, is_local=True, lanes=2, longest_row=1),  # a mesh
-    Shape(is_relabelled=True),  # skewed, of millions of edges
+    Shape(is_relabelled=True),  # skewed degrees, and millions of edges
 ]
-LANES = rows.PACKED, 1, 2, 4, 8  # numbers of lanes for a row of a product
+LANES = rows.PACKED, 1, 2, 4, 8  # numbers of threads per row for which kernels of products are recorded
 Noted = dict[str, list[dict[str, None]]]
-"""Sources by architecture and by the number of the shape of graph that asked for them first; keys, in order."""
+"""CUDA sources by architecture, and by the number in SHAPES of the first shape that needs them.
+
+The sources are keys of a dict, which keeps their order.
+"""
 
 
 class Recorder:
-    """An engine's face: see `gasla.engines.Engine`."""
+    """An engine that records the CUDA sources for each call, and lets the CPU engine do the work."""
 
     def __init__(self) -> None:
         self._cpu = engines.engine("cpu")
@@ -56,7 +59,7 @@ class Recorder:
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
-        """Return the recorded sources. Those of the first graph come first."""
+        """Return the sources recorded for an architecture. Those for graphs of the first shape come first."""
         return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
@@ -69,7 +72,7 @@ class Recorder:
     def prepare(
         self, program: Any, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> engines.Runs:
-        """Prepare runs on the CPU. The loops for graphs of all shapes are noted."""
+        """Prepare runs on the CPU, and record the program's CUDA source for graphs of every shape."""
         kind: Any = type(program)
         for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
             shape = shape._replace(most_shared=shared)
@@ -89,13 +92,13 @@ class Recorder:
                 self.noted[architecture][rank].setdefault(joint.source)
 
     def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
-        """Return the CPU's stages."""
+        """Return the program's stages on the CPU, and record their CUDA source."""
         kind: Any = type(program)
         self._note(generate.module(kind, graph.id_dtype, Variant(INT, staged=True)).source)
         return self._cpu.staged(program, graph, fields)
 
     def products(self) -> Any:
-        """Return the CPU's products."""
+        """Return the CPU engine's products. Each call also records the CUDA source of the product's kernels."""
         of_cpu: Any = self._cpu.products()
         return _Noting(of_cpu, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
@@ -111,7 +114,7 @@ class Recorder:
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:
-        """Note reductions by key that GPUs run as products: see `gasla.program.terms.reduce_lists`."""
+        """Record the CUDA source of a reduction by key, which a GPU runs as a product (`terms.reduce_lists`)."""
         if len(parts) == 1 and parts[0].ndim == 1 and monoid is not semirings.any:
             picks = Semiring(monoid, semirings.plus_second.multiply)
             self._ready(None, trace(picks, False, INT, parts[0].dtype, None), False)
@@ -125,7 +128,7 @@ class Recorder:
         self._of_matrices(A, B, terms, mask)
 
     def primitives(self) -> Any:
-        """Return the CPU's primitives."""
+        """Return the CPU engine's primitives. Calls of those with several kernels also record their CUDA source."""
         of_cpu: Any = self._cpu.primitives()
         return _Noting(of_cpu, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
                        count_common_neighbors=self._count_common_neighbors)  # fmt: skip
@@ -144,9 +147,9 @@ class Recorder:
 
 
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
-    """Return the sources of several recorders, for each architecture.
+    """Combine the sources of several recorders, for each architecture, without duplicates.
 
-    Those for graphs of the first shape come first.
+    Sources for graphs of the first shape come first.
     """
     by_architecture: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
@@ -159,7 +162,7 @@ def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
 
 
 class _Noting:
-    """Functions of an engine. For some of them, a recording function is called first with the same arguments."""
+    """The functions of an engine, some of which first call a function that records their arguments."""
 
     def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
         self._functions, self._before = functions, before
@@ -177,7 +180,7 @@ class _Noting:
 
 
 def _always() -> Iterator[str]:
-    """Yield the sources that every graph needs, whichever program runs, and those of primitives without variants."""
+    """Yield the CUDA sources that graphs need whichever program runs, and those of primitives with a single kernel."""
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
     yield from map(min_max.source, kinds)
@@ -195,7 +198,7 @@ def _always() -> Iterator[str]:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Yield a recorder that sees every call on the CPU. Not for use with other threads."""
+    """Yield a recorder that sees every call on the CPU in the `with` block. No other thread may call gasla."""
     recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
     engines._face = lambda package: recorder if package == "cpu" else face(package)
     has_loop = segmented_reduce.has_ufunc_loop

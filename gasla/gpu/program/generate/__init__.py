@@ -1,7 +1,7 @@
-"""From a traced program to CUDA: the struct `Program` of what its functions load, compute and store.
+"""Generates the CUDA source of a traced program: a struct `Program` with what its functions load, compute and store.
 
-The loop is the same for all programs, a template over `Program` (`kernels/loop/loop.cuh`, or for one block
-`kernels/small/single_block.cuh`); the compiler drops what a program does not use.
+The loop is the same for all programs. It is a template over `Program` (`kernels/loop/loop.cuh`, or for one block
+`kernels/small/single_block.cuh`), of which the compiler drops what a program does not use.
 """
 
 import functools
@@ -51,7 +51,7 @@ run_loop(const __grid_constant__ Program::Arguments a) {
 }
 """
 
-# All phases in one kernel, which take turns until the run ends.
+# A kernel that runs several programs ("phases"), which take turns until the run ends.
 PHASES = """\
 struct Phases {{
     gasla::Turns turns;
@@ -93,7 +93,7 @@ run_phases(const __grid_constant__ Phases a) {{
 }}
 """
 
-# The prefix is needed: NVRTC 12.9 crashes on a kernel that is named just `mask`.
+# Kernels are named `stage_mask` and so on, because NVRTC 12.9 crashes on a kernel that is named just `mask`.
 STAGE = """
 extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_constant__ Program::Arguments a) {{
     __shared__ Program::Uniform uniform;
@@ -104,22 +104,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_
 
 @functools.cache
 def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) -> "Module":
-    """Return the module of a program, cached per choice of types and variant."""
+    """Return the plan and the source of a program's kernel. They are cached for each type of ids and variant."""
     return Module(program.traced(id_type), variant)
 
 
 class Module(GpuPlan):
-    """One program's CUDA source."""
+    """The plan of one program's kernel, together with its CUDA source."""
 
     @functools.cached_property
     def source(self) -> str:
-        """The source without the headers that it includes."""
+        """The CUDA source of the program's kernels, which includes gasla's headers by `#include`."""
         kernels = "".join(STAGE.format(name=name) for name in self.stages) if self.staged else LOOP
         return _before(self, self.wide) + self.struct_source + kernels
 
     @functools.cached_property
     def struct_source(self) -> str:
-        """The source of the struct `Program`, and of the functions that it calls."""
+        """The CUDA source of the struct `Program`, and of the program's functions, which the struct calls."""
         parts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
         parts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return PROGRAM.format(
@@ -129,7 +129,10 @@ class Module(GpuPlan):
 
 
 def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> str:
-    """Return the source of one kernel in which phases take turns. `values` are the types of what they share."""
+    """Return the CUDA source of one kernel in which several programs take turns.
+
+    `values` are the types of the numbers that the programs share, such as the number of turns, by name.
+    """
 
     def each(line: str, levels: int) -> str:
         return "\n".join(INDENT * levels + line.format(i=i) for i in range(len(plans)))
@@ -151,7 +154,7 @@ def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> 
 
 
 def _before(plan: GpuPlan, is_wide: bool) -> str:
-    """Return the types, headers and helpers that come before programs."""
+    """Return the C++ types, headers and helper functions that come first in a program's source."""
     return BEFORE.format(
         vertex_t=cuda.ctype(plan.traced.id_type),
         offset_t=cuda.ctype(plan.offset_type),
@@ -164,7 +167,7 @@ def _before(plan: GpuPlan, is_wide: bool) -> str:
 
 
 def _printed(plan: GpuPlan) -> list[str]:
-    """Return the program's functions and the combinations of its reductions, as the printer renders them."""
+    """Return the CUDA functions of the program itself, and those that combine two values in each of its reductions."""
     parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result

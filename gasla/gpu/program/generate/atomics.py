@@ -1,4 +1,4 @@
-"""Atomic reductions of tuples and vectors: each scalar part by an atomic operation of its own."""
+"""Writes atomic reductions of tuples and vectors in CUDA, with an atomic operation for each of their numbers."""
 
 import semirings
 from gasla.gpu.program.generate.syntax import literal
@@ -9,7 +9,7 @@ from semirings.printers import cuda
 
 
 def native(combined: Expr) -> str | None:
-    """Return the name of the hardware's atomic for a combination of `x` and `y`, if there is one."""
+    """Return the atomic operation of the hardware for a combination of `x` and `y`: "add", "min", "max", or None."""
     kind = combined.dtype
     if kind.itemsize < 4:
         return None
@@ -19,17 +19,17 @@ def native(combined: Expr) -> str | None:
 
 
 def differs(combined: Expr) -> str:
-    """Return the condition that `next` differs from `old`. NaN equals NaN."""
+    """Return the C++ condition that the value `next` differs from the value `old`. NaN counts as equal to NaN."""
     return "next != old && (next == next || old == old)" if combined.dtype.kind == "f" else "next != old"
 
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
-    """Return the distinct combinations among the parts, numbered."""
+    """Return the different expressions by which the numbers of a gathered value are combined, numbered from 0."""
     return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
-    """Return statements that reduce `value` into accumulators, part by part."""
+    """Return C++ statements that reduce a gathered `value` into the accumulator arrays, number by number."""
     lines = []
     for part, own in _parts_of_value(plan):
         place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
@@ -45,7 +45,10 @@ def accumulated(plan: GpuPlan) -> list[str]:
 
 
 def improves(plan: GpuPlan) -> list[str]:
-    """Return statements that return whether `value` would improve a part of the fields, by a plain read."""
+    """Return C++ statements that return whether `value` would change any number of the fields that it is reduced into.
+
+    They read the fields without atomic operations, which is cheaper. The answer may be out of date at once.
+    """
     lines = ["bool better = false;"]
     for part, own in _parts_of_value(plan):
         lines += ["{", *_load_and_combine(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
@@ -53,10 +56,10 @@ def improves(plan: GpuPlan) -> list[str]:
 
 
 def improved(plan: GpuPlan) -> list[str]:
-    """Return statements that reduce `value` into the fields, part by part, and return whether any part improved.
+    """Return C++ statements that reduce `value` into the fields, number by number, and return whether any changed.
 
-    A part of `value` that did not improve becomes the identity if priorities are computed of new values alone, else the
-    value that the field holds.
+    A number of `value` that did not change its field is replaced. It becomes the identity if priorities are computed of
+    new values alone, else the number that the field has.
     """
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
@@ -82,12 +85,12 @@ def improved(plan: GpuPlan) -> list[str]:
 
 
 def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
-    """Return each part, and the expression for it in the local `value`."""
+    """Return each number of a gathered value, with the C++ expression for it in the local variable `value`."""
     return [(part, _member("value", part)) for part in plan.parts]
 
 
 def _load_and_combine(plan: GpuPlan, part: Part, own: str) -> list[str]:
-    """Return statements that load a part of a field as `old`, and compute what it would become as `next`."""
+    """Return C++ statements that load a number of a field as `old`, and combine it with `value` into `next`."""
     kind = cuda.ctype(part.type)
     place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
     return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]
@@ -103,12 +106,12 @@ def _member(value: str, part: Part) -> str:
 
 
 def _address(array: str, part: Part) -> str:
-    """Return the address of a part in an array of vertex values."""
+    """Return the C++ expression for the address of one number in an array of vertex values."""
     return f"({array} + v)" if part.lane is None else f"({array}[v].item + {part.lane})"
 
 
 def _scalars(value: object) -> list[object]:
-    """Flatten an identity into its scalars."""
+    """Return the numbers of an identity, which may be a number, a vector or a tuple of these, as a flat list."""
     if isinstance(value, tuple):
         return [x for item in value for x in _scalars(item)]
     return list(value) if getattr(value, "ndim", 0) else [value]  # type: ignore[call-overload]

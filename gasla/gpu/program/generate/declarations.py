@@ -1,4 +1,4 @@
-"""Declarations of the struct `Program`: its constants, its types, and its body for reductions over rows."""
+"""Writes the declarations of the struct `Program` in CUDA: constants, types, and a struct to reduce rows."""
 
 from gasla.gpu.program.generate.reduction import are_paired
 from gasla.gpu.program.generate.syntax import function, literal, struct
@@ -57,7 +57,7 @@ BRING = """\
 
 
 def flags(plan: GpuPlan) -> str:
-    """Return compile-time constants of a program. The compiler drops the code of the loop that they exclude."""
+    """Return C++ constants that describe a program. The compiler drops the code of the loop that they rule out."""
     has = plan.functions.__contains__
     flags = {
         "WIDE": plan.wide,
@@ -130,13 +130,13 @@ def flags(plan: GpuPlan) -> str:
 
 
 def types(plan: GpuPlan) -> str:
-    """Return the structs of arguments, of aggregates, and of values uniform over a block."""
+    """Return the C++ structs of arguments, of aggregates, and of values that are the same for a whole block."""
     t = plan.traced
     arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
-    # Offsets in arrays, not pointers: the compiler would not know which memory a pointer read from shared memory points
-    # to.
+    # These are positions in arrays instead of pointers. Of a pointer read from shared memory, the compiler would not
+    # know to which kind of memory it points, and would generate slower code.
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
@@ -154,14 +154,14 @@ def types(plan: GpuPlan) -> str:
 
 
 def _no_sums(plan: GpuPlan) -> str:
-    """Return the aggregates' identities."""
+    """Return the C++ function `no_sums`, which returns the identity of each aggregate."""
     kinds = plan.traced.aggregate_types
     values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 
 def body(plan: GpuPlan) -> str:
-    """Return the body of a reduction over rows (rows.cuh)."""
+    """Return the C++ struct `Body`, by which rows.cuh reduces the rows of a program's matrix."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
     near = plan.variant.packed and plan.rows

@@ -1,4 +1,4 @@
-"""Structs of the fields read of an edge and of its two ends, the functions that load them, and scatter."""
+"""Writes C++ structs for what a program reads of an edge and its two ends, functions that load them, and scatter."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 
 
 def edge_records(plan: GpuPlan) -> list[str]:
-    """Return structs and loads of both ends and of the edge itself."""
+    """Return the C++ structs for an edge and its two ends (source and target), and the functions that load them."""
     source, target, edge = (_record(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
     parts = [source, _loader("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
     parts += [_source_by_level(plan)] if plan.read_by_level else []
@@ -27,7 +27,7 @@ def edge_records(plan: GpuPlan) -> list[str]:
 
 
 def scatter(plan: GpuPlan) -> list[str]:
-    """Return the scatter of active vertices to their out-edges."""
+    """Return the C++ functions by which an active vertex runs the program's `scatter` on one of its out-edges."""
     if "scatter" not in plan.functions:
         return []
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
@@ -45,7 +45,7 @@ def scatter(plan: GpuPlan) -> list[str]:
 
 
 def _record(plan: GpuPlan, name: str, *functions: str) -> str:
-    """Return a struct of the fields that some functions read of an edge, or of one of its ends."""
+    """Return the C++ struct of the fields that some functions of a program read of an edge, or of one of its ends."""
     role = ROLES[name.removeprefix("Scatter")]
     if role != "edge":
         return struct(name, [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
@@ -64,7 +64,10 @@ def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:
 
 
 def _source_by_level(plan: GpuPlan) -> str:
-    """Load a source's fields: current values if the schedule has passed its level, else the initial values."""
+    """Return the C++ function that loads a neighbor's fields where a schedule gives the order of vertices.
+
+    It loads the current values if the schedule has reached the neighbor, and else the initial values.
+    """
     lines = []
     for f in read(plan, "src", ALONG):
         value = load(plan, f)
@@ -76,7 +79,7 @@ def _source_by_level(plan: GpuPlan) -> str:
 
 
 def _hubs(plan: GpuPlan) -> list[str]:
-    """Return functions that copy hubs' fields to shared memory, and load a source from there if it is a hub."""
+    """Return C++ functions that copy values of hubs (vertices of highest degree) to shared memory and load them."""
     parts, before = [], 0
     stage: list[str] = []
     lines = []

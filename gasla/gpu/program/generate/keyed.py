@@ -1,4 +1,7 @@
-"""Reduction by key: an edge's key and value, the score of a key's total at a vertex, the choice of the best key."""
+"""Writes C++ functions for reductions by key.
+
+They compute an edge's key and value, the score of each key's total at a vertex, and the choice of the best key.
+"""
 
 from gasla.gpu.program.generate.atomics import native
 from gasla.gpu.program.generate.rendering import call, kind_of, load, local
@@ -13,7 +16,10 @@ EDGE = "const Context& c, const Source& src, const Target& dst, const Edge& edge
 
 
 def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
-    """Return functions for keys and values of edges, for combining values of one key, and for the choice."""
+    """Return the C++ functions of a reduction by key.
+
+    They compute the key and the value of an edge, combine values of the same key, and choose the best key at a vertex.
+    """
     key, value = cuda.ctype(keyed.key), cuda.ctype(keyed.total)
     nothing = literal(keyed.nothing, keyed.gathered_type)
     pairs = "".join(f", y.item{i + 2}, x.item{i + 2}" for i in range(len(keyed.scores)))
@@ -33,7 +39,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 
 def _added(keyed: Keyed, monoid: Monoid) -> str:
-    """Return the statement that reduces `value` into a total atomically."""
+    """Return the C++ statement that reduces `value` into a key's total by an atomic operation."""
     match native(monoid.combination(keyed.total)):
         case "add":
             return "gasla::add(at, value);"
@@ -44,9 +50,10 @@ def _added(keyed: Keyed, monoid: Monoid) -> str:
 
 
 def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
-    """Return functions that load the fields of a choosing vertex.
+    """Return the C++ functions with which a vertex chooses a key.
 
-    They return the gathered value if it chooses a given key.
+    One loads the fields that the program's `choose` reads. The other returns the gathered value that a given key with
+    its total would result in, with the key's scores.
     """
     fields = read(plan, "vertex", ["choose"])
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in fields]

@@ -1,4 +1,4 @@
-"""Reduction of gathered values, serially and by atomics; aggregates."""
+"""Writes C++ functions that reduce gathered values, one after the other or by atomic operations, and aggregates."""
 
 from gasla.gpu.program.generate.atomics import accumulated, differs, improved, improves, native
 from gasla.gpu.program.generate.keyed import by_key
@@ -10,7 +10,7 @@ from semirings.printers import cuda
 
 
 def reduction(plan: GpuPlan) -> list[str]:
-    """Return the value of an edge, and how values are combined, stored and sent."""
+    """Return the C++ functions that compute an edge's value, and that combine, store and send gathered values."""
     edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
@@ -40,7 +40,10 @@ def reduction(plan: GpuPlan) -> list[str]:
 
 
 def _aside(plan: GpuPlan) -> list[str]:
-    """Return functions that store a gathered value and load it again: one array per item of a tuple."""
+    """Return C++ functions that store a vertex's gathered value in memory, and load it again later in the iteration.
+
+    A tuple has an array for each of its items.
+    """
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
         stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
@@ -55,7 +58,7 @@ def _aside(plan: GpuPlan) -> list[str]:
 
 
 def _whole(plan: GpuPlan) -> list[str]:
-    """Return functions that store and load the partial result of a piece of a row, which another block reads."""
+    """Return C++ functions that store and load the result of a piece of a long row, which another block combines."""
     items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
     written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
     read = ", ".join(f"gasla::get_fresh(&(*from){item})" for item in items)
@@ -68,7 +71,7 @@ def _whole(plan: GpuPlan) -> list[str]:
 
 
 def _accumulate(plan: GpuPlan) -> str:
-    """Return the function that reduces into an accumulator atomically."""
+    """Return the C++ function that reduces a pushed value into the accumulator of a vertex, by atomic operations."""
     if not plan.is_single:
         body = accumulated(plan)
     elif native(plan.parts[0].combined) == "add":
@@ -81,7 +84,11 @@ def _accumulate(plan: GpuPlan) -> str:
 
 
 def _improve(plan: GpuPlan) -> list[str]:
-    """Return functions that reduce into the fields themselves, and return whether that changes them."""
+    """Return two C++ functions for values that are reduced into the fields directly.
+
+    `improves` returns whether a value would change a vertex's fields. `improve` reduces it into them by atomic
+    operations, and returns whether that changed them.
+    """
     signatures = (
         "bool improves(const Context& c, vertex_t v, Gathered value)",
         "bool improve(const Context& c, vertex_t v, Gathered& value)",
@@ -108,7 +115,7 @@ def _improve(plan: GpuPlan) -> list[str]:
 
 
 def aggregates(plan: GpuPlan) -> list[str]:
-    """Return functions that combine aggregates, publish their totals, and compute them for the initial state."""
+    """Return C++ functions that combine aggregates, publish their totals, and compute them for the initial fields."""
     names = list(plan.traced.aggregates)
     add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
     parts = []
@@ -128,7 +135,7 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 
 def _deposit(plan: GpuPlan, name: str) -> str:
-    """Return the function that reduces into an aggregate of a vertex atomically."""
+    """Return the C++ function that reduces a value into an aggregate with a value per vertex, atomically."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     typed = cuda.ctype(kind)
     match native(monoid.combination(kind)):
@@ -142,7 +149,7 @@ def _deposit(plan: GpuPlan, name: str) -> str:
 
 
 def _cleared(plan: GpuPlan) -> str:
-    """Return the function that resets the aggregates of a vertex for the next iteration."""
+    """Return the C++ function that resets one vertex's aggregates to the identity for the next iteration."""
     lines = []
     for name, declared in plan.traced.deposits.items():
         kind = plan.traced.deposit_types[name]
@@ -152,6 +159,9 @@ def _cleared(plan: GpuPlan) -> str:
 
 
 def are_paired(plan: GpuPlan) -> bool:
-    """Return whether there are exactly two aggregates, of the same type and the same commutative monoid."""
+    """Return whether a program has exactly two aggregates, of the same type, with the same commutative monoid.
+
+    Each half of a warp then reduces one of them, which saves half of the shuffles.
+    """
     kinds = {(kind, plan.traced.aggregates[n].monoid) for n, kind in plan.traced.aggregate_types.items()}
     return len(plan.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)

@@ -1,4 +1,4 @@
-"""Renders loads, calls and statements in CUDA, for the vertex `v`."""
+"""Writes loads, calls and statements of a program in CUDA, where `v` is the vertex and `c` the context of the run."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,23 +17,24 @@ LOCAL = {"vertex": "own", "before": "before", "after": "after"}
 
 
 def kind_of(plan: GpuPlan, name: str) -> Any:
-    """Return the type of a vertex field, or of `id`, `in_degree` and `out_degree`."""
+    """Return the type of a vertex field, given its name. `id`, `in_degree` and `out_degree` count as fields."""
     if name == "id":
         return plan.traced.id_type
     return np.dtype(np.int64) if name in ("in_degree", "out_degree") else plan.traced.vertex_types[name]
 
 
 def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """Return the lvalue of a vertex field."""
+    """Return the C++ lvalue of a vertex field. `copy` is "old" or "new", for a field with two copies."""
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:
-        return f"c.a.v_{name}[c.u.{copy}_at + v]"  # an addition of 32 bits
+        # adds in 32 bits, which is faster, as the arrays of a small graph are short
+        return f"c.a.v_{name}[c.u.{copy}_at + v]"
     return f"(c.a.v_{name} + c.u.{copy}_at)[v]"
 
 
 def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """Return the value of a vertex field."""
+    """Return the C++ expression for the value of a vertex field, given its name."""
     own = "c.a.originals[v]" if plan.relabelled else "v"
     if name == "id":
         return own
@@ -57,7 +58,11 @@ def put(plan: GpuPlan, where: str, value: str) -> list[str]:
 
 
 def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
-    """Return the value of a field of the edge at position `e` in the lists of `side`, or of that edge's partner."""
+    """Return the C++ expression for what a program reads of an edge, or of its partner, the reverse edge.
+
+    The edge is at position `e` in the adjacency lists of a `side`: "g" for those gathered over, "s" for those sent
+    along.
+    """
     name, is_back = load.field, load.role == "back"
     number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
@@ -79,7 +84,7 @@ def edge_member(role: str, field: str) -> str:
 
 
 def call(plan: GpuPlan, name: str) -> str:
-    """Return a call of a printed function. Roles are local names, and values of the run come from `c`."""
+    """Return the C++ call of one of the program's functions, with everything that the function reads as arguments."""
     arguments = []
     for s in plan.functions[name].symbols:
         role, field = plan.functions[name].sources[s.name]
@@ -99,7 +104,7 @@ def call(plan: GpuPlan, name: str) -> str:
 
 
 def copy_of(plan: GpuPlan, function: str, field: str) -> str:
-    """Return the array in which a function reads a field of other vertices."""
+    """Return the C++ expression for the array from which a function reads a field of other vertices by `self.at`."""
     rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
@@ -111,18 +116,22 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
-    """Return a parameter, an aggregate, or another value of the run."""
+    """Return the C++ expression for `self.name`: a parameter, an aggregate, or another value of the whole run."""
     is_given = name in plan.traced.parameter_types and name not in plan.changes and name not in plan.shared
     return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
-    """Declare a local that holds a vertex field."""
+    """Return the C++ declaration of a local variable that holds a field of the vertex."""
     return f"const {warp.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
 
 
 def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
-    """Render statements for the vertex `v` and the edge at position `e` in the lists of `side`."""
+    """Return the C++ lines for statements about the vertex `v` and an edge.
+
+    The edge is at position `e` in the adjacency lists of a `side`: "g" for those gathered over, "s" for those sent
+    along.
+    """
     return [line for statement in statements for line in _render(plan, statement, side)]
 
 
@@ -158,7 +167,7 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
 
 
 def _results(plan: GpuPlan, name: str, role: str) -> list[str]:
-    """Call a function that returns fields, and assign each to a local."""
+    """Return C++ statements that call a function and assign each field that it returns to a local variable."""
     kinds = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(kinds) == 1:
         return [f"const {kind} {role}_{field} = {call(plan, name)};" for field, kind in kinds.items()]

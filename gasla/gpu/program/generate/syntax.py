@@ -1,4 +1,4 @@
-"""CUDA syntax: functions, structs and constants."""
+"""Writes functions, structs and constants in CUDA syntax."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,23 +12,23 @@ INDENT = "    "
 
 
 def function(head: str, lines: list[str]) -> str:
-    """Return a static device function of the struct."""
+    """Return a static device function, with the given head and lines of the body."""
     return "\n".join([f"__device__ __forceinline__ static {head} {{", *(INDENT + line for line in lines), "}"])
 
 
 def struct(name: str, members: list[tuple[str, str]]) -> str:
-    """Return a struct. Each member is its type and its name."""
+    """Return a C++ struct. Each of its members is a pair of a type and a name."""
     return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
 
 
 def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
-    """Return a function that combines two values by a monoid."""
+    """Return the CUDA function, with the given name, that combines two values of type `kind` by a monoid."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return printed(name, [x, y], monoid.combination(kind))
 
 
 def literal(value: Any, kind: Any) -> str:
-    """Return a constant of any type. For a vector type, a number stands for all items."""
+    """Return a C++ constant of a type. If the type is a vector, a number stands for all its items."""
     if isinstance(kind, VectorType):
         return cuda.literal(np.broadcast_to(value, kind.length), kind)
     if isinstance(kind, TupleType):

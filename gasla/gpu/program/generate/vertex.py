@@ -1,4 +1,4 @@
-"""Functions of `Program` at one vertex: apply, activate, aggregates, mask, priority, bucket, initial values."""
+"""Writes C++ functions that run at one vertex: apply, activate, mask, priority, bucket, and initial values."""
 
 from gasla.gpu.program.generate.rendering import call, got, kind_of, load, local, of_run, place, put, rendered
 from gasla.gpu.program.generate.syntax import function, literal, struct
@@ -12,7 +12,7 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """Return the C++ functions of one vertex, and of the whole run."""
+    """Return the C++ functions that run at one vertex, and those that concern the whole run, such as `stop`."""
     parts = _finish(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
@@ -30,7 +30,10 @@ def vertex(plan: GpuPlan) -> list[str]:
 
 
 def _revise(plan: GpuPlan) -> list[str]:
-    """Return statements that run the functions after apply in turn, each with local variables of its own."""
+    """Return C++ statements for the program's functions that change a vertex once more after `apply`.
+
+    They run one after the other, each with local variables of its own.
+    """
     lines: list[str] = []
     for name in plan.revising:
         lines += ["__syncwarp();"] if plan.wide and lines else []
@@ -39,7 +42,7 @@ def _revise(plan: GpuPlan) -> list[str]:
 
 
 def peers(plan: GpuPlan) -> list[str]:
-    """Return functions that store a vertex's fields in the memory of another GPU, and take what was stored here."""
+    """Return C++ functions that store a vertex's fields in another GPU's memory, and load what was stored here."""
     if not plan.variant.peers:
         return []
     before, given, values, stores, takes = 0, "", [], [], []
@@ -68,9 +71,10 @@ def peers(plan: GpuPlan) -> list[str]:
 
 
 def _finish(plan: GpuPlan) -> list[str]:
-    """Return `finish`, which applies a gathered value to a vertex and returns an Outcome.
+    """Return the C++ functions by which a vertex applies its gathered value.
 
-    Its fields are loaded before.
+    One loads the fields that `apply` needs, before the value is known. Another prefetches them. `finish` applies the
+    value, and returns an Outcome, which says for example whether the vertex becomes active.
     """
     had = _had(plan)
     asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
@@ -94,12 +98,15 @@ def _finish(plan: GpuPlan) -> list[str]:
 
 
 def _caught_up(plan: GpuPlan) -> list[str]:
-    """Return statements that copy a vertex's fields to the copies that other vertices read."""
+    """Return C++ statements that copy a vertex's new fields to the second copies, which other vertices read."""
     return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
 def _had(plan: GpuPlan) -> list[str]:
-    """Return the fields to load before the row is reduced. Previous values that few vertices read are loaded later."""
+    """Return the names of the fields that are loaded before the row of a vertex is reduced.
+
+    Previous values that only few vertices read are not among them, and are loaded later.
+    """
     had = read(plan, "vertex", ["apply"])
     return had if plan.closes else sorted({*had, *watched(plan)})
 
@@ -111,7 +118,7 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
             lines += rendered(plan, [statement])
         elif statement.field in had:
             lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
-        else:  # previous values matter only if the vertex is still admitted after apply
+        else:  # previous values are only needed if the mask still admits the vertex after apply
             name = f"before_{statement.field}"
             lines.append(f"{warp.ctype(kind_of(plan, statement.field))} {name}{{}};")
             lines.append(f"if (open) {name} = {load(plan, statement.field)};")
@@ -121,7 +128,7 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
 
 
 def _still_open(plan: GpuPlan) -> str:
-    """Return the condition that the mask still admits the vertex after apply, from the values that apply returned."""
+    """Return the C++ condition that the mask still admits a vertex after `apply`, from what `apply` returned."""
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
     for s in mask.symbols:
@@ -134,9 +141,9 @@ def _still_open(plan: GpuPlan) -> str:
 
 
 def _turn(plan: GpuPlan) -> str:
-    """Return the condition that a vertex, after apply, is in the open bucket.
+    """Return the C++ condition that a vertex, after `apply`, is in the bucket that is open.
 
-    Otherwise the call marks it as waiting.
+    If it is in a later bucket, the condition also marks it as waiting.
     """
     written = written_by(plan, "apply")
     known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
@@ -144,7 +151,10 @@ def _turn(plan: GpuPlan) -> str:
 
 
 def _going_on(plan: GpuPlan) -> list[str]:
-    """Return functions for iterations with no active vertex: buckets, changing parameters, waking vertices."""
+    """Return C++ functions for a run that has no active vertex left, and may go on.
+
+    They compute a vertex's bucket, wake vertices, and change the parameters that `idle` returns.
+    """
     parts = []
     if plan.has_buckets:
         asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
@@ -173,7 +183,10 @@ def _going_on(plan: GpuPlan) -> list[str]:
 
 
 def _in_turns(plan: GpuPlan) -> list[str]:
-    """Return functions of a phase: who is active when it starts, and what passes between it and the other phases."""
+    """Return C++ functions for a program that takes turns with other programs in one launch.
+
+    They tell which vertices are active when it starts, and pass fields, parameters and aggregates between the programs.
+    """
     t, parts = plan.traced, []
     if "start" in plan.functions:
         asked = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
@@ -193,7 +206,7 @@ def _in_turns(plan: GpuPlan) -> list[str]:
 
 
 def _priority(plan: GpuPlan) -> list[str]:
-    """Return a vertex's priority for a given new value of its field, and for the field's current value."""
+    """Return C++ functions for a vertex's priority, for a given new value and for the current value of its field."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
     others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
@@ -209,7 +222,7 @@ def _priority(plan: GpuPlan) -> list[str]:
 
 
 def starts(plan: GpuPlan) -> list[str]:
-    """Return functions that fill fields with their initial values, and evaluate the mask on them."""
+    """Return C++ functions that fill fields with their initial values, and evaluate the mask on these."""
     parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
@@ -232,7 +245,10 @@ def starts(plan: GpuPlan) -> list[str]:
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
-    """Return the mask of a vertex that was just filled, from the initial values, without reading them back."""
+    """Return the C++ function that evaluates the mask at a vertex whose fields have just been filled.
+
+    It takes the initial values themselves, and doesn't read them back from memory.
+    """
     lines = []
     for n in read(plan, "vertex", ["mask"]):
         filled = f"c.a.fills_{n} ? initial_{n}(c, v) : " if n in plan.starts else ""
