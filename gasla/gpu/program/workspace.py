@@ -357,11 +357,7 @@ def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
     if plan.variant.small:
         return 1
     share = SHARE // 32 if plan.wide else SHARE
-    blocks = max(1, min(most, (graph.n + graph.m) // share + 1))
-    # Few edges are visited between two barriers, so fewer blocks, with faster barriers, are better.
-    if (plan.small_frontiers or plan.lane_groups) and graph.m <= 5 * graph.n:
-        blocks = max(1, blocks // 2)
-    return blocks
+    return max(1, min(most, (graph.n + graph.m) // share + 1))
 
 
 def _lanes(degree: float) -> int:

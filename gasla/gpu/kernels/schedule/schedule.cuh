@@ -19,7 +19,6 @@ namespace gasla {
 
 constexpr u32 UNCUT = 256;   // longest row that is not cut
 constexpr u32 PIECE = 1024;  // entries of a piece
-constexpr u32 TOGETHER = 4;  // consecutive receivers in the list that a warp takes
 constexpr u32 MARKED = 256;  // a bitmap pays off with at least one receiver per so many vertices
 
 // A piece of a long row.
@@ -96,18 +95,12 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // The position in the list at which a thread begins. Where some rows are far longer than others, each warp in turn
-    // gets a few consecutive receivers: otherwise a warp with 32 hubs of a short list would make all others wait.
-    __device__ __forceinline__ static u64 place() {
-        constexpr u32 together = P::LANE_GROUPS ? WARP : TOGETHER;
-        return (lane() / together * warps_of_grid() + warp_of_grid()) * together + lane() % together;
-    }
-
     // List the pieces of long rows. A barrier must follow before they are reduced.
     __device__ __forceinline__ void cut(const vertex_t* list, u64 count, u64* pieces) {
         for (u64 base = 0; base < count; base += threads_of_grid()) {
-            const bool is = base + place() < count;
-            const vertex_t row = is ? list[base + place()] : 0;
+            const u64 place = base + thread_of_grid();
+            const bool is = place < count;
+            const vertex_t row = is ? list[place] : 0;
             const offset_t first = is ? c.a.gp[row] : 0, last = is ? c.a.gp[row + 1] : 0;
             const u32 mine = last - first > (offset_t)UNCUT ? (u32)((last - first + (offset_t)(PIECE - 1)) / (offset_t)PIECE) : 0;
             const u32 upto = scan_inclusive(mine), all = __shfl_sync(ALL, upto, WARP - 1);
@@ -137,8 +130,9 @@ template <class P> struct Receiver : P::Body {
             }
         }
         for (u64 base = 0; base < count; base += threads_of_grid()) {
-            const bool is = base + place() < count;
-            const row_t row = is ? list[base + place()] : 0;
+            const u64 place = base + thread_of_grid();
+            const bool is = place < count;
+            const row_t row = is ? list[place] : 0;
             const position_t begin = is ? c.a.gp[row] : 0, length = is ? c.a.gp[row + 1] - begin : 0;
             touched += P::Body::first_only ? length > 0 : length;
             if constexpr (P::Body::first_only) {
