@@ -301,7 +301,8 @@ class Graph(OneGraph):
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
         if one.vertex_attributes:
             made = made.with_vertex_attributes(one.vertex_attributes.columns())
-        made.naming, made._original, ids = one.naming, weakref.ref(one), lists.any_ids
+        made.naming, made._original = one.naming, weakref.ref(one)
+        ids: Any = lists.any_ids
         made._original_card = None if array_module(ids) is np else ids.device.id
         if not one.edge_attributes:
             return made

@@ -360,6 +360,11 @@ class Binding:
             )
 
 
+def are_fixed(parameters: Mapping[str, Any]) -> bool:
+    """Return whether no parameter can be written to before the next run, as an array of one number can."""
+    return all(isinstance(value, (int, float, np.number, np.bool_)) for value in parameters.values())
+
+
 def require_attribute(program: VertexProgram, field: str, graph: Graph) -> None:
     """Raise ValueError unless the graph has the attribute that an edge field of the program holds."""
     try:

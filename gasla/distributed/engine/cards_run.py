@@ -22,7 +22,7 @@ from gasla.distributed.links import PeerFailed
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.engines import peers
 from gasla.names import given as given_name
-from gasla.program.binding import Layout, layout
+from gasla.program.binding import Layout, are_fixed, layout
 from gasla.program.frontier import Frontier
 from gasla.program.part import EDGE_ID, FIRST, LEAVES, OWN, PREFIX, in_part
 from gasla.program.plan import Plan
@@ -132,7 +132,8 @@ class Parts:
         self.on = [
             peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
         ]
-        self._program: VertexProgram | None = None  # the program for which `locals` are made
+        self._program: VertexProgram | None = None  # the last program, and its parameters, for which `locals` are made
+        self._parameters = ""
         self._locals: list[VertexProgram] = []
         self.starts: list[InitialState] = []
         self._fixed: list[dict[str, Any]] = []  # start values that all runs have
@@ -153,8 +154,12 @@ class Parts:
         peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
 
     def locals(self, program: VertexProgram) -> list[VertexProgram]:
-        """Return the programs that the GPUs run. Those of the last program are kept, as algorithms keep theirs."""
-        if program is not self._program:
+        """Return the programs that the GPUs run. Those of the last program are kept, and serve for equal parameters."""
+        if program is self._program:
+            return self._locals
+        is_fixed = are_fixed(program.values)
+        parameters = repr(program.values) if is_fixed else ""  # -0.0 and 0.0 are equal, and have other texts
+        if not parameters or parameters != self._parameters:
             for start in self.starts:
                 start.program = program
             self._locals = [
@@ -163,9 +168,7 @@ class Parts:
                 )
                 for start, shard in zip(self.starts, self.shards, strict=True)
             ]
-            # values of other types may be written to before the next run
-            is_fixed = all(type(value) in (int, float, bool) for value in program.values.values())
-            self._program = program if is_fixed else None
+        self._program, self._parameters = program if is_fixed else None, parameters
         return self._locals
 
     def run(self, i: int, local: VertexProgram, values: Mapping[str, Any], active: Frontier) -> Any:

@@ -20,7 +20,7 @@ from gasla.gpu.program.plan import GpuPlan, Variant, bytes_of
 from gasla.gpu.runtime import compile
 from gasla.graph.graph import Graph
 from gasla.program import Frontier
-from gasla.program.binding import PULL, Binding, field_layouts, layout
+from gasla.program.binding import PULL, Binding, are_fixed, field_layouts, layout
 from semirings import TupleType, VectorType
 
 # queue entries per block in the array `segments` of small frontiers, as in kernels/loop/small_frontier.cuh
@@ -201,8 +201,7 @@ class Workspace:
         It is called just after a reset and after the parameters are set. If a parameter is an array, which the user may
         write to between runs, nothing is stored.
         """
-        # an array may change between runs
-        if all(type(value) in (int, float, bool) for value in program.values.values()):
+        if are_fixed(program.values):
             self._at_start[:], self.program = self._bytes, program
         else:
             self.program = None
