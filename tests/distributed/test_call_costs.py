@@ -11,6 +11,8 @@ import pytest
 import gasla
 from gasla import distributed
 from gasla.algorithms.traversal.bfs import LEVELS
+from gasla.distributed import block_array
+from gasla.distributed.thread_ranks import ThreadRanks
 from gasla.gpu.program import engine, peers, workspace
 from tests.distributed.test_ranks import random_graph
 from tests.helpers import programs
@@ -53,8 +55,8 @@ def hops(graph: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "first", "further"),
     [
-        (lambda graph: gasla.bfs(graph, 3), 125, 35),
-        (lambda graph: gasla.pagerank(graph, tol=0, max_iter=5, weighted=False), 215, 70),
+        (lambda graph: gasla.bfs(graph, 3), 120, 33),
+        (lambda graph: gasla.pagerank(graph, tol=0, max_iter=5, weighted=False), 185, 42),
     ],
 )
 def test_calls_are_short(call: Any, first: int, further: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +75,7 @@ def test_a_run_on_one_card_is_as_short_as_without_ranks(monkeypatch: pytest.Monk
     spread = spread_over(monkeypatch, 2)
     spread.one_card = True
     without = spread.on_one_device(lambda whole: whole)
-    assert python_calls(lambda: gasla.bfs(spread, 3)) <= python_calls(lambda: gasla.bfs(without, 3)) + 35
+    assert python_calls(lambda: gasla.bfs(spread, 3)) <= python_calls(lambda: gasla.bfs(without, 3)) + 30
 
 
 def test_a_run_on_one_card_may_be_left_until_its_results_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +97,15 @@ def test_a_run_on_one_card_may_be_left_until_its_results_are_read(monkeypatch: p
     assert waited[2:] == ["for the kernel"]
     gasla.run(LEVELS, spread, active=[3], wait=False, out={"level": result.level})
     assert waited[3] == "for the stream" and "for the kernel" in waited[4:]
+
+
+def test_small_results_are_read_without_a_thread_for_each_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    spread, calls = spread_over(monkeypatch, 2), list[Any]()
+    levels, each = gasla.bfs(spread, 3), ThreadRanks.each
+    monkeypatch.setattr(ThreadRanks, "each", lambda *given: calls.append(given[1]) or each(*given))
+    assert np.asarray(levels).shape == (spread.n,) and not calls
+    monkeypatch.setattr(block_array, "SMALL", 0)
+    assert np.asarray(levels).shape == (spread.n,) and len(calls) == 1
 
 
 def test_every_kernel_is_launched_before_one_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +209,10 @@ def test_parameters_are_those_of_each_run(monkeypatch: pytest.MonkeyPatch) -> No
     gasla.run(other, spread, active=[3], max_iterations=1)
     gasla.run(fixed, spread, active=[3], max_iterations=1, step=7)
     gasla.run(fixed, spread, active=[3], max_iterations=1)
-    assert seen == [1, 1, 1, 1, 5, 5, 6, 6, 7, 7, 1, 1]
+    gasla.run(Stepping(step=1), spread, active=[3], max_iterations=1)
+    gasla.run(Stepping(step=True), spread, active=[3], max_iterations=1)
+    gasla.run(Stepping(step=2), spread, active=[3], max_iterations=1)
+    assert seen == [1, 1, 1, 1, 5, 5, 6, 6, 7, 7, 1, 1, 1, 1, 1, 1, 2, 2]
 
 
 class Stepping(programs.Hops):
