@@ -1,7 +1,7 @@
-"""The command line: `gasla`, or `python -m gasla`.
+"""The command line of gasla, run by `gasla` or `python -m gasla`.
 
-Exit codes: 0, success; 1, `--check` found a wrong answer; 2, an invalid argument or an unreadable file, reported in one
-line on standard error.
+The exit code is 0 for success, 1 if `--check` found a wrong answer, and 2 for an invalid argument or an unreadable
+file, which is reported in one line on standard error.
 """
 
 import functools
@@ -31,35 +31,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     for word in takewhile(lambda word: word != "--", arguments):
-        if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):  # argparse would parse it as an empty list
-            _say(f"argument {option[1] or option[2]}: the value is '--'; expected a value")
+        # argparse would parse --option=-- as an option with an empty list of values
+        if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):
+            _print_error(f"argument {option[1] or option[2]}: the value is '--'; expected a value")
             return BAD_INPUT
     options = parser().parse_args(arguments)
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _say(f"warning: {options.parser.in_options(str(message))}")
-        warnings.simplefilter("always", UserWarning)  # such as no convergence, or skipped rows
+        warnings.showwarning = lambda message, *_, **__: _print_error(
+            f"warning: {options.parser.in_options(str(message))}"
+        )
+        # such warnings say that an iteration did not converge, or that rows of a file were skipped
+        warnings.simplefilter("always", UserWarning)
         try:
             return int(options.run(options))
         except BrokenPipeError as error:
-            if error.filename is not None:  # from writing an output file
-                _say(_one_line(error))
+            if error.filename is not None:  # writing an output file failed, rather than printing
+                _print_error(_one_line(error))
                 return BAD_INPUT
-            # the reader of our output, such as `head`, has closed the pipe
+            # A program that reads the output, such as `head`, has closed the pipe. Python would write to it again on
+            # exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:
             return INTERRUPTED
         except VerificationError as error:
-            _say(f"the answer is wrong: {error}")
+            _print_error(f"the answer is wrong: {error}")
             return WRONG_ANSWER
         except (ValueError, OSError, ImportError, MemoryError) as error:
-            _say(options.parser.in_options(_one_line(error)))
+            _print_error(options.parser.in_options(_one_line(error)))
             return BAD_INPUT
 
 
-@functools.cache  # takes 0.1 s
+@functools.cache  # making the parser takes 0.1 s
 def parser() -> Parser:
-    """Return all commands and their options."""
+    """Return the parser of the command line, with all commands and their options."""
     top = Parser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)
     top.add_argument("--version", action="version", version=f"gasla {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -89,9 +94,9 @@ def _one_line(error: BaseException) -> str:
         return text
     if "not enough memory" in text:
         return text
-    there = "" if text else f"{available('cpu') or 0:,} bytes are available; use a smaller graph"
-    return f"not enough memory: {text}{there}"
+    hint = "" if text else f"{available('cpu') or 0:,} bytes are available; use a smaller graph"
+    return f"not enough memory: {text}{hint}"
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     print(f"gasla: {text}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The command `gasla table`: the answers of several algorithms as one table, with a row per vertex and its name."""
+"""The command `gasla table`, which saves the answers of several algorithms as one table with a row per vertex."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -9,12 +9,12 @@ from gasla.graph.exchange import vertex_table
 from gasla.names import meant
 from gasla.progress import bar
 
-OF_VERTICES = {"parent", "mate", "similar"}  # titles of columns that hold vertices
-SAVED = {verb.name: verb for verb in ALGORITHMS if verb.answers}
+OF_VERTICES = {"parent", "mate", "similar"}  # titles of columns that hold vertex ids, which are saved as names
+TABLE_VERBS = {verb.name: verb for verb in ALGORITHMS if verb.answers}
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `table` to the parser of the command line."""
     said = "save the answers of several algorithms as one table, with a row per vertex and its name"
     parser = commands.add_parser("table", help=said, description=f"{said[0].upper()}{said[1:]}.")
     data.add_reading(parser)
@@ -52,18 +52,20 @@ def run(options: Namespace) -> int:
 
 
 def chosen(name: str) -> Verb:
-    """Return the command with this name, or the only one that begins with it."""
-    matches = [known for known in SAVED if known == name] or [known for known in SAVED if known.startswith(name)]
+    """Return the command with this name, or the only command whose name begins so. Raise ValueError otherwise."""
+    matches = [known for known in TABLE_VERBS if known == name] or [
+        known for known in TABLE_VERBS if known.startswith(name)
+    ]
     if len(matches) == 1:
-        return SAVED[matches[0]]
+        return TABLE_VERBS[matches[0]]
     if matches:
         raise ValueError(f"{name!r} may be {' or '.join(matches)}; expected the name of one algorithm")
-    hint = meant(name, SAVED) or f"; expected some of {', '.join(SAVED)}"
+    hint = meant(name, TABLE_VERBS) or f"; expected some of {', '.join(TABLE_VERBS)}"
     raise ValueError(f"no algorithm with a value per vertex is named {name!r}{hint}")
 
 
 def columns_of(verb: Verb, named: data.Named, device: Any) -> dict[str, Any]:
-    """Return the columns of one algorithm, under its name."""
+    """Run one algorithm, and return the columns of its answer, with titles that begin with the algorithm's name."""
     parser = ArgumentParser()
     verb.add_options(parser)
     arguments = verb.arguments(named, parser.parse_args([]))

@@ -1,4 +1,6 @@
-"""The command `gasla bench`: times gasla, and compares it with other libraries and with the limits of the hardware."""
+"""The command `gasla bench`, which times gasla and compares it with other libraries and with the limits of the
+hardware.
+"""
 
 import argparse
 from collections.abc import Iterable
@@ -44,11 +46,11 @@ peers       graphblas, scipy, igraph, networkit (on the CPU), cusparse, cugraph 
 """
 
 DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
-ROUNDS = {"cpu": 8, "gpu": 56}  # calls on a GPU are short, so each source has several
+ROUNDS = {"cpu": 8, "gpu": 56}  # largest number of calls to time; calls on a GPU are short, so there are more
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `bench` to the parser of the command line."""
     parser = commands.add_parser(
         "bench",
         help="measure gasla on this machine, and compare it with other libraries",
@@ -58,8 +60,8 @@ def add_commands(commands: Any) -> None:
     )
     add = parser.add_argument
     add("--graphs", type=names, default=names(DEFAULT_GRAPHS), metavar="G,...", help=f"default: {DEFAULT_GRAPHS}")
-    six = "default: bfs,sssp,pagerank,components,triangles,betweenness"
-    add("--algorithms", type=names, metavar="A,...", help=six)
+    algorithms_help = "default: bfs,sssp,pagerank,components,triangles,betweenness"
+    add("--algorithms", type=names, metavar="A,...", help=algorithms_help)
     add("--peers", type=names, default=[], metavar="P,...", help="libraries to compare with (default: none)")
     compute.add_device(parser)
     add("--functions", metavar="FILE", help="also time the functions f(graph) or f(graph, source) in a Python file")
@@ -73,12 +75,14 @@ def add_commands(commands: Any) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Return the words of a comma-separated list."""
+    """Return the words of a list that is separated by commas."""
     return [name for name in text.split(",") if name]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure, print the table, and write the requested files. Return 1 if an answer of gasla was wrong."""
+    """Run the measurements, print their table, and write the requested files. Return 1 if an answer of gasla was
+    wrong.
+    """
     if options.rounds is not None and options.rounds < 1:
         raise ValueError(f"--rounds {options.rounds}: expected 1 or more")
     if not options.budget > 0:
@@ -109,12 +113,12 @@ def run(options: argparse.Namespace) -> int:
     def measure(graph: Any) -> Iterable[Any]:
         return cells.measure(graph, algorithms, rivals, settings, functions)
 
-    all_right = table.show(report, loaded, measure, json)
+    no_wrong_answer = table.show(report, loaded, measure, json)
     if picture:
         plot.draw(report, picture)
     for target in filter(None, (json, picture)):
         print(f"wrote {target}")
-    return 0 if all_right else 1
+    return 0 if no_wrong_answer else 1
 
 
 def load_graph(name: str, device: Device) -> Any:
@@ -135,7 +139,7 @@ def load_file(name: str, device: Device) -> Any:
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
-    """Return `given` as a list. Raise ValueError for an unknown name."""
+    """Return `given` as a list. Raise ValueError if a name in it is not among `right`."""
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
         raise ValueError(f"{option} {wrong[0]}: expected names among {', '.join(right)}{meant(wrong[0], right)}")
@@ -143,15 +147,15 @@ def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list
 
 
 def choose_peers(wanted: list[str], device: Device) -> list[str]:
-    """Return the installed ones of the wanted peers. "all" means all installed peers of the device."""
+    """Return those of the wanted peers that are installed. "all" stands for all installed peers of the device."""
     from gasla.bench import peers
 
     if wanted == ["all"]:
         return peers.installed(device)
-    there = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_installed(name)]
+    chosen = [name for name in check_names("--peers", wanted, peers.PEERS) if peers.is_installed(name)]
     for name in wanted:
-        if name not in there:
+        if name not in chosen:
             print(f"{name} is left out: {peers.PEERS[name].package} is not installed")
         elif device not in peers.PEERS[name].beside:
             raise ValueError(f"--peers {name}: available for comparison on the GPU only; add --device gpu")
-    return there
+    return chosen

@@ -1,4 +1,6 @@
-"""Execution of the commands for algorithms (`gasla bfs`, …): read the graph, compute, check, save and print."""
+"""What the commands for algorithms do, such as `gasla bfs`: read the graph, compute, check, save and print the
+answer.
+"""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -21,7 +23,7 @@ TEPS = (
 
 
 def add_commands(commands: Any) -> None:
-    """Add a command for each algorithm."""
+    """Add a command for each algorithm to the parser of the command line."""
     for verb in ALGORITHMS:
         parser = commands.add_parser(verb.name, help=verb.help, description=verb.help)
         parser.set_defaults(run=partial(run, verb))
@@ -33,7 +35,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of all algorithms."""
+    """Add the options that the commands of all algorithms have."""
     data.add_reading(parser)
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
@@ -44,13 +46,13 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def add_device(parser: ArgumentParser) -> None:
-    """Add the options of all commands that compute."""
+    """Add the options `--device` and `--threads`, which all commands that compute have."""
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="device to use (default: cpu)")
     parser.add_argument("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
 
 def run(verb: Verb, options: Namespace) -> int:
-    """Run one algorithm with the given options."""
+    """Run the command of one algorithm with the given options. Return the exit code."""
     target = None if options.output is None else data.check_table(options.output, len(verb.columns(options)))
     device: Device = "gpu" if options.stream else options.device
     use_device(device, options.threads)
@@ -89,7 +91,10 @@ def run(verb: Verb, options: Namespace) -> int:
 
 
 def on_host(answer: Any) -> Any:
-    """Return an answer, or a named tuple or list of answers, with NumPy arrays, and graphs on the CPU."""
+    """Return an answer whose arrays are NumPy arrays and whose graphs are on the CPU.
+
+    An answer is an array, a number or a graph, or a list or tuple of answers.
+    """
     if isinstance(answer, Graph):
         return answer.to("cpu")
     if isinstance(answer, list):
@@ -100,7 +105,9 @@ def on_host(answer: Any) -> Any:
 
 
 def statistics(verb: Verb, answered: Answered, times: dict[str, float]) -> Iterator[str]:
-    """Yield lines with sizes, iterations, edges, times, TEPS, and the hardware and software."""
+    """Yield the lines that `--stats` prints, with sizes, iterations, edges, times, TEPS, and the hardware and
+    software.
+    """
     graph, edges = answered.graph, (verb.edges or traversed)(answered)
     rows: dict[str, object] = {"vertices": graph.n, "edges": graph.m, "bytes held": graph.nbytes}
     if (iterations := verb.iterations(answered)) is not None:
@@ -113,7 +120,9 @@ def statistics(verb: Verb, answered: Answered, times: dict[str, float]) -> Itera
 
 
 def provenance() -> str:
-    """Return versions, threads and processor, as one line."""
+    """Return a line with the versions of packages, the number of threads and the processor that times were measured
+    with.
+    """
     import platform
 
     import llvmlite
@@ -129,7 +138,7 @@ def provenance() -> str:
 
 
 def use_device(device: Device, threads: int | None) -> None:
-    """Set the number of threads of kernels. Raise ValueError if there is no GPU, before the graph is read."""
+    """Set the number of threads of kernels. Raise ValueError if there is no GPU, so that no graph is read in vain."""
     from gasla.cpu.runtime import cores
     from gasla.cpu.runtime.threads import set_num_threads
 

@@ -1,4 +1,4 @@
-"""Input and output of the command line: graphs with names of vertices, and tables of answers."""
+"""Input and output of the command line, which are graphs with names of vertices, and tables of answers."""
 
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
@@ -27,20 +27,21 @@ TABLES = (".npy", ".npz", ".csv", ".txt", ".parquet", ".feather")
 
 
 class Named(NamedTuple):
-    """A graph with its name, and its airports if the vertices are airports."""
+    """A graph with its name. If the vertices are airports, it has their codes, cities and coordinates, too."""
 
     name: str
     graph: Graph
     airports: Airports | None = None
-    columns: Mapping[str, str] = MappingProxyType({})  # edge attributes, by the name or position given in an option
+    # for each edge attribute that an option gives by name or position: its name
+    columns: Mapping[str, str] = MappingProxyType({})
 
     def vertex(self, text: str) -> int:
-        """Return the vertex with this name or number, or the airport with this code, city or name."""
+        """Return the vertex that an option names, by its name or number, or by the code, city or name of an airport."""
         if (names := self.graph.naming) is not None:
             is_integer = names.have_integers and _is_number(text) and names.find(text) is None
             return self.graph.vertex(int(text) if is_integer else text)
         if _is_number(text):
-            number = int(text[:20])  # longer numbers are out of range anyway
+            number = int(text[:20])  # longer numbers are outside any graph, so cutting them off does no harm
             if not 0 <= number < self.graph.n:
                 raise ValueError(f"vertex {text[:60]} is outside a graph of {self.graph.n} vertices")
             return number
@@ -51,7 +52,7 @@ class Named(NamedTuple):
         return find_airport(self.airports, text)
 
     def label(self, vertex: int) -> str:
-        """Return the text for a vertex in the output."""
+        """Return how the output writes a vertex, by its name, its number, or its airport's code, city and country."""
         if self.graph.names is not None:
             return str(self.graph.names[vertex])
         if self.airports is None:
@@ -65,7 +66,7 @@ def _is_number(text: str) -> bool:
 
 
 def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
-    """Add the options of commands that read a graph."""
+    """Add the options of commands that read a graph to the parser of a command."""
     parser.add_argument(
         "graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads, town"
     )
@@ -93,22 +94,24 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
 
 
 def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
-    """Load an included graph or a file, by the options of `add_reading`, with more attributes of edges."""
+    """Load an included graph or a file, by the options of `add_reading`, with `attributes` as further edge
+    attributes.
+    """
     if options.within is None:
-        return _loaded(options, attributes)
+        return _load_all_edges(options, attributes)
     column, comma, bounds = options.within.partition(",")
     if not comma:
         raise ValueError(f"--within {options.within}: expected an attribute and two numbers or dates, as in time,7,20")
-    given = window(bounds, f"--within {column}:")
-    named = _loaded(options, [*attributes, column])
+    bounds_given = window(bounds, f"--within {column}:")
+    named = _load_all_edges(options, [*attributes, column])
     edges = named.graph.edge_attributes
     edges.require(name := named.columns.get(column, column), "--within")
     clock = clock_of(edges, name, 0)
-    if clock is None and isinstance(text := next((end for end in given if isinstance(end, str)), None), str):
+    if clock is None and isinstance(text := next((end for end in bounds_given if isinstance(end, str)), None), str):
         raise ValueError(
             f"--within {options.within}: {text!r}; expected numbers, as {column!r} holds {edges.types[name]}"
         )
-    start, end = given if clock is None else clock.bounds(given)
+    start, end = bounds_given if clock is None else clock.bounds(bounds_given)
     inside, numbers = np.ones(named.graph.m, bool), edges.numbers(name)
     if start is not None:
         inside &= numbers >= start
@@ -117,43 +120,45 @@ def load(options: Namespace, attributes: Sequence[str] = ()) -> Named:
     return named._replace(graph=named.graph.select(inside))
 
 
-def _loaded(options: Namespace, attributes: Sequence[str]) -> Named:
-    """Return the whole graph."""
+def _load_all_edges(options: Namespace, attributes: Sequence[str]) -> Named:
+    """Load a graph as `load` does, but with all edges, whatever the option `--within` says."""
     from gasla import datasets, io
 
     name, format, path = options.graph, options.format, Path(options.graph)
     if name in SHIPPED and format is None and not path.exists():
         if name == "openflights":
             flights = datasets.openflights()
-            return Named(name, _directed(Graph(flights.matrix), options), flights.airports)
-        return Named(name, _directed(Graph(datasets.town().matrix if name == "town" else datasets.ny_roads()), options))
+            return Named(name, _as_requested(Graph(flights.matrix), options), flights.airports)
+        return Named(
+            name, _as_requested(Graph(datasets.town().matrix if name == "town" else datasets.ny_roads()), options)
+        )
     if not path.exists():
         beside = [str(path.parent / each.name) for each in path.parent.glob("*")]
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: no such file, and not one of the included graphs {', '.join(SHIPPED)}{hint}")
     if io.format_of(path, format) not in (*io.TABLES, "edges"):
-        attributes = ()  # other formats are read with all that they have
+        attributes = ()  # other formats are read with all their attributes
     graph = io.read(path, format, **reading(options, attributes))
     return Named(name, graph, columns=dict(zip(_attributes(options, attributes), graph.edge_attributes)))
 
 
-def _directed(graph: Graph, options: Namespace) -> Graph:
+def _as_requested(graph: Graph, options: Namespace) -> Graph:
     """Return an included graph as it is, or with `--undirected` in both directions."""
     return undirected(graph) if options.undirected else graph
 
 
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the arguments of `gasla.io.read` for options that were given, and for more attributes."""
+    """Return the arguments of `gasla.io.read` for the options that were given, and for more attributes."""
     tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
-    keywords = _columns(options.columns)
+    keywords = _parse_columns(options.columns)
     if options.weight is not None:
         if "weight" in keywords:
             raise ValueError(
                 f"--weight {options.weight} and --columns {options.columns}: expected one column of weights"
             )
-        keywords["weight"] = _column(options.weight)
+        keywords["weight"] = _parse_column(options.weight)
     if words := _attributes(options, attributes):
-        keywords["attributes"] = [_column(word) for word in words]
+        keywords["attributes"] = [_parse_column(word) for word in words]
     if options.vertices is not None:
         keywords["names"] = options.vertices == "names"
     if options.bipartite is not None:
@@ -170,13 +175,13 @@ def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any
 
 
 def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
-    """Return the columns of attributes, each once."""
+    """Return the names of the edge attributes to read, each once, from `--attributes` and from `more`."""
     given = [] if options.attributes is None else options.attributes.split(",")
     return [*dict.fromkeys([*given, *more])]
 
 
 def window(given: str, option: str) -> tuple[Any, Any]:
-    """Parse two bounds, numbers or dates, each of which may be empty.
+    """Parse two bounds that are separated by a comma. Each is a number, a date or empty.
 
     Examples
     --------
@@ -186,40 +191,41 @@ def window(given: str, option: str) -> tuple[Any, Any]:
     words = given.split(",")
     if len(words) != 2:
         raise ValueError(f"{option} {given}: expected two numbers or dates, as in 7,20; either may be empty")
-    start, end = map(_bound, words)
+    start, end = map(_parse_bound, words)
     return start, end
 
 
-def _bound(word: str) -> Any:
-    """Return a number, or the text if it may be a date."""
+def _parse_bound(word: str) -> Any:
+    """Return the number that a bound says, None if it is empty, or its text, which may be a date."""
     try:
-        return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None  # exact beyond 2**53
+        # int is exact beyond 2**53
+        return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None
     except ValueError:
         return word
 
 
-def _columns(text: str | None) -> dict[str, Any]:
+def _parse_columns(text: str | None) -> dict[str, Any]:
     """Parse `--columns` into arguments of `gasla.io.read`.
 
     Examples
     --------
-    >>> _columns("0,user")
+    >>> _parse_columns("0,user")
     {'src': 0, 'dst': 'user'}
     """
     if text is None:
         return {}
-    words = [_column(word) for word in text.split(",")]
+    words = [_parse_column(word) for word in text.split(",")]
     if len(words) not in (2, 3) or "" in words:
         raise ValueError(f"--columns {text}: expected two or three columns, as in --columns source,target,weight")
     return dict(zip(("src", "dst", "weight"), words))
 
 
-def _column(word: str) -> str | int:
+def _parse_column(word: str) -> str | int:
     return int(word) if word.isascii() and word.isdigit() else word
 
 
 def check_table(path: str, columns: int) -> Path:
-    """Check that a table can be written to a path, before the computation. Return the path."""
+    """Check before the computation that a table of so many columns can be written to a path. Return the path."""
     target = Path(path)
     if target.suffix.lower() not in TABLES:
         raise ValueError(f"--output {path}: unknown suffix; expected one of {', '.join(TABLES)}")
@@ -239,7 +245,7 @@ def check_table(path: str, columns: int) -> Path:
 
 
 def check_target(path: str | Path) -> Path:
-    """Check that the folder of an output file exists. Return the path."""
+    """Check that the folder of an output file exists, and that the file is no folder. Return the path."""
     target = Path(path)
     if not target.absolute().parent.is_dir():
         raise ValueError(f"{path} can't be written: folder {target.parent} does not exist")
@@ -249,7 +255,10 @@ def check_target(path: str | Path) -> Path:
 
 
 def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
-    """Check that a picture can be drawn and saved to a path, before the computation. Return the path."""
+    """Check before the computation that a picture can be drawn and saved to a path. Return the path.
+
+    `what` needs Matplotlib, and `otherwise` says in the error what to do without it.
+    """
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -277,15 +286,15 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
         return
     with replacing(path) as stream:
         if ending == ".npy":
-            stream.write(_packed(np.save, next(iter(columns.values()))))
+            stream.write(_bytes_of(np.save, next(iter(columns.values()))))
         elif ending == ".npz":
-            stream.write(_packed(np.savez, **columns))
+            stream.write(_bytes_of(np.savez, **columns))
         else:
             stream.writelines(f"{' '.join(row)}\n".encode() for row in zip(*map(vertex_table.words, columns.values())))
 
 
 def called(graph: Named) -> dict[str, Array]:
-    """Return columns with the names of vertices, if any."""
+    """Return the columns of a table that name its vertices, or no columns if vertices have no names."""
     if graph.graph.names is not None:
         return {"name": graph.graph.names}
     if graph.airports is not None:
@@ -294,15 +303,20 @@ def called(graph: Named) -> dict[str, Array]:
 
 
 def single_columns(title: str, array: Array) -> Iterator[tuple[str, Array]]:
-    """Yield the one-dimensional columns of an array, with titles."""
+    """Yield the rows of a two-dimensional array as columns with numbered titles, or a one-dimensional array as it
+    is.
+    """
     if array.ndim == 1:
         yield title, array
     else:
         yield from ((f"{title} {i}", row) for i, row in enumerate(array))
 
 
-def _packed(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
-    """Return the bytes that NumPy would write. Its own file output bypasses Python, and does not report a full disk."""
+def _bytes_of(save: Callable[..., None], *arrays: Array, **named: Array) -> memoryview:
+    """Return the bytes that `save`, a function of NumPy, would write to a file.
+
+    NumPy's own file output bypasses Python, and does not report a full disk.
+    """
     archive = BytesIO()
     save(archive, *arrays, **named)
     return archive.getbuffer()

@@ -1,4 +1,4 @@
-"""The commands that make data for link prediction, as tables of edges: split-edges and negative-edges."""
+"""The commands `split-edges` and `negative-edges`, which make data for link prediction as tables of edges."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -15,7 +15,7 @@ OUTPUT = "table to write, with columns src and dst: .csv, .parquet or .feather"
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands."""
+    """Add both commands to the parser of the command line."""
     split = commands.add_parser("split-edges", help="split the edges of a graph at random into several tables")
     data.add_reading(split)
     split.add_argument("outputs", nargs="+", metavar="OUT", help=f"{OUTPUT}; one for each fraction")
@@ -34,8 +34,8 @@ def add_commands(commands: Any) -> None:
 
 
 def run_split(options: Namespace) -> int:
-    """Run `gasla split-edges`."""
-    targets = [_checked(path) for path in options.outputs]
+    """Run `gasla split-edges`, which writes the edges of a graph to several tables. Return the exit code."""
+    targets = [_check_table_path(path) for path in options.outputs]
     try:
         fractions = [float(word) for word in options.fractions.split(",")]
     except ValueError:
@@ -50,28 +50,28 @@ def run_split(options: Namespace) -> int:
     columns = {} if graph.values is None else {"weight": graph.values}
     columns |= {name: column for name, column in graph.edge_attributes.items() if name not in ("src", "dst", "weight")}
     for target, numbers in zip(targets, sets):
-        _write(target, graph, src[numbers], dst[numbers], {name: each[numbers] for name, each in columns.items()})
+        _write_edges(target, graph, src[numbers], dst[numbers], {name: each[numbers] for name, each in columns.items()})
     return 0
 
 
 def run_negative(options: Namespace) -> int:
-    """Run `gasla negative-edges`."""
-    target = _checked(options.output)
+    """Run `gasla negative-edges`, which writes pairs of vertices without an edge to a table. Return the exit code."""
+    target = _check_table_path(options.output)
     with bar(f"reading {options.graph}"):
         graph = data.load(options).graph
     with bar("drawing pairs"):
         src, dst = gasla.negative_edges(graph, options.count, undirected=options.undirected, seed=options.seed)
-    _write(target, graph, src, dst, {})
+    _write_edges(target, graph, src, dst, {})
     return 0
 
 
-def _checked(path: str) -> Path:
-    """Return the path of a table, checked before the computation."""
+def _check_table_path(path: str) -> Path:
+    """Check before the computation that a table can be written to a path. Return the path."""
     return data.check_target(vertex_table.check_file(path))
 
 
-def _write(target: Path, graph: Graph, src: Any, dst: Any, columns: dict[str, Any]) -> None:
-    """Write edges, with the names of vertices if there are any."""
+def _write_edges(target: Path, graph: Graph, src: Any, dst: Any, columns: dict[str, Any]) -> None:
+    """Write edges with further columns to a table. Vertices are written by name if they have names."""
     ends = [side if graph.names is None else graph.names[side] for side in (src, dst)]
     with bar(f"writing {target}"):
         vertex_table.write(target, {"src": ends[0], "dst": ends[1], **columns})

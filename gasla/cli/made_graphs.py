@@ -1,4 +1,4 @@
-"""The commands that make graphs of points or of other graphs: nearest-neighbors-graph and project."""
+"""The commands `nearest-neighbors-graph` and `project`, which make graphs of points or of other graphs."""
 
 from argparse import Namespace
 from typing import Any, get_args
@@ -15,7 +15,7 @@ PROJECT = "project a bipartite graph onto one side: join its vertices that have 
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands."""
+    """Add both commands to the parser of the command line."""
     output = "file to write; its suffix is the format"
     nearest = commands.add_parser("nearest-neighbors-graph", help=NEAREST, description=NEAREST)
     nearest.add_argument("points", metavar="POINTS", help=".npy or text file with a row of coordinates per point")
@@ -36,18 +36,18 @@ def add_commands(commands: Any) -> None:
 
 
 def run_nearest(options: Namespace) -> int:
-    """Run `gasla nearest-neighbors-graph`."""
+    """Run `gasla nearest-neighbors-graph`, which joins each point to its nearest points. Return the exit code."""
     from gasla import io
 
     io.format_of(data.check_target(options.output), to_write=True)
     points = numbers(options.points, options.points, "one row per point")
     with bar("computing neighbors"):
         graph = gasla.nearest_neighbors_graph(points, options.k, metric=options.metric, symmetric=options.symmetric)
-    return _write(options.output, graph)
+    return _write_graph(options.output, graph)
 
 
 def run_project(options: Namespace) -> int:
-    """Run `gasla project`."""
+    """Run `gasla project`, which projects a bipartite graph onto one side. Return the exit code."""
     from gasla import io
     from gasla.graph.io import unstored
     from gasla.graph.io.formats import NAMES_OF_VERTICES
@@ -62,11 +62,11 @@ def run_project(options: Namespace) -> int:
     with bar("projecting"):
         is_side = (graph.out_degrees if options.side == "src" else graph.in_degrees) > 0
         projected = gasla.project(graph, is_side if graph.sides is None else ("src", "dst").index(options.side))
-    return _write(options.output, projected)
+    return _write_graph(options.output, projected)
 
 
-def _write(output: str, graph: Any) -> int:
-    """Write a graph, and print its size."""
+def _write_graph(output: str, graph: Any) -> int:
+    """Write a graph to a file, and print its numbers of vertices and edges. Return the exit code."""
     from gasla import io
 
     with bar(f"writing {output}"):

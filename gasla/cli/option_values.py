@@ -1,4 +1,7 @@
-"""The options of commands whose values are names of vertices or of attributes, files, or text of a form of its own."""
+"""Options of commands whose values need more than a conversion to a number.
+
+Such values are names of vertices or attributes, names of files, patterns, durations and windows of time.
+"""
 
 import csv
 from collections.abc import Callable
@@ -18,14 +21,17 @@ DEGREES = "its in-degree and out-degree"
 
 
 def default_source(graph: Named) -> int:
-    """Return the vertex of largest out-degree."""
+    """Return the vertex of largest out-degree, from which searches start by default."""
     if not graph.graph.n:
         raise ValueError("the graph has no vertices; expected at least one, for the source")
     return int(np.argmax(graph.graph.out_degrees))
 
 
 def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
-    """Return the array in a .npy or text file: of numbers if it has two dimensions, else of integers."""
+    """Return the array in a .npy or text file. Its entries are numbers if `ndim` is 2, and integers if `ndim` is 1.
+
+    `what` and `rows` are parts of error messages: the option with its value, and what a row stands for.
+    """
     kind = "numbers" if ndim == 2 else "integers"
     try:
         array = np.load(path) if path.endswith(".npy") else np.loadtxt(path, float if ndim == 2 else int, ndmin=ndim)
@@ -36,15 +42,17 @@ def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
     return array
 
 
-def _features(graph: Named, path: str | None) -> Array:
-    """Return one row of features per vertex, from a file, by default the degrees."""
+def _read_features(graph: Named, path: str | None) -> Array:
+    """Return the features of all vertices from a file, with one row per vertex. Without a file, these are the
+    degrees.
+    """
     if path is None:
         return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
     return numbers(path, f"--features {path}", "one row per vertex")
 
 
-def _duration(word: str) -> float | str:
-    """Return a number, or the name of an attribute."""
+def _parse_duration(word: str) -> float | str:
+    """Return the number that an option says, or its text, which is the name of an attribute."""
     try:
         return float(word)
     except ValueError:
@@ -52,7 +60,10 @@ def _duration(word: str) -> float | str:
 
 
 def _locations(graph: Named, given: str | None) -> Array:
-    """Return two coordinates per vertex, NaN where unknown: two vertex attributes, or a file."""
+    """Return the value of `--locations` as two coordinates per vertex, which are NaN where a location is unknown.
+
+    The option names two vertex attributes, or a file.
+    """
     if given is None:
         raise ValueError("--locations is missing; expected a file, or two vertex attributes, as in --locations x,y")
     if "," in given and not Path(given).exists():
@@ -63,15 +74,18 @@ def _locations(graph: Named, given: str | None) -> Array:
             attributes.require(name, "--locations")
         return np.stack([attributes[name] for name in names], axis=1).astype(np.float64)
     if not given.endswith(".npy"):
-        return _placed(graph, given)
+        return _read_locations(graph, given)
     locations = numbers(given, f"--locations {given}", "two per vertex")
     if locations.shape != (graph.graph.n, 2):
         raise ValueError(f"--locations {given}: shape {locations.shape}; expected ({graph.graph.n}, 2)")
     return locations
 
 
-def _placed(graph: Named, path: str) -> Array:
-    """Return the locations in a text file with lines of a vertex and two numbers, of some vertices."""
+def _read_locations(graph: Named, path: str) -> Array:
+    """Return the coordinates of all vertices from a text file whose lines have a vertex and two numbers.
+
+    The coordinates of vertices that are not in the file are NaN.
+    """
     locations = np.full((graph.graph.n, 2), np.nan)
     with open(path, encoding="utf-8", newline="") as file:
         content = file.read().splitlines()
@@ -90,15 +104,18 @@ def _placed(graph: Named, path: str) -> Array:
     return locations
 
 
-def _labels(_: Named, path: str | None) -> Array:
-    """Return a label per vertex, from a file."""
+def _read_labels(_: Named, path: str | None) -> Array:
+    """Return a label per vertex, from the file that `--labels` names."""
     if path is None:
         raise ValueError("--labels is missing; expected a .npy or text file with a label per vertex")
     return numbers(path, f"--labels {path}", "one per vertex", ndim=1)
 
 
-def _pattern(given: str) -> str:
-    """Return the name or the edges of a pattern, which may need --directed."""
+def _check_pattern(given: str) -> str:
+    """Return the value of `--pattern`, after checking that it is the name or the edges of a pattern.
+
+    Whether the pattern needs `--directed` is not checked here.
+    """
     for directed in (True, False):
         try:
             Pattern.of(given, directed)
@@ -109,43 +126,44 @@ def _pattern(given: str) -> str:
     raise ValueError(f"--pattern {given}: {error}")
 
 
-def _pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
-    """Return the ends of the pairs in the rows of a table."""
+def _read_pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
+    """Return the two vertices of each pair in the rows of a table, or None without a table."""
     if path is None:
         return None
     try:
         pairs = read_ends(path, names=True)
     except ValueError as error:
-        said = str(error).partition("; pass ")[0]
-        raise ValueError(f"--pairs {said}; expected a table with the columns src and dst") from None
+        reason = str(error).partition("; pass ")[0]
+        raise ValueError(f"--pairs {reason}; expected a table with the columns src and dst") from None
     vertices = np.array([graph.vertex(str(name)) for name in pairs.names.tolist()], np.int64)  # type: ignore[union-attr]
     src, dst = pairs.edges()
     return vertices[src], vertices[dst]
 
 
-def _each(graph: Named, names: list[str] | None) -> Array:
-    """Return the vertices with these names, by default all."""
+def _vertices_or_all(graph: Named, names: list[str] | None) -> Array:
+    """Return the vertices with these names, or all vertices if no names are given."""
     return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
 
 
-# Parameters with special options: the arguments of `add_argument`, and the function that converts the value.
-READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
+# Parameters whose options need special treatment. Each has arguments of `add_argument`, and a function that takes the
+# graph and the option's value and returns the argument for the algorithm.
+SPECIAL_OPTIONS: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
     "source": (
         {"help": "source vertex (default: the vertex of largest out-degree)"},
         lambda graph, name: default_source(graph) if name is None else graph.vertex(name),
     ),
     "features": (
         {"metavar": "FILE", "help": f".npy or text file with one row per vertex (default: {DEGREES})"},
-        _features,
+        _read_features,
     ),
     "pattern": (
         {
             "default": "triangle",
             "help": "a name, such as cycle4, or edges, such as 0-1,1-2 or 0>1,1>2 (default: %(default)s)",
         },
-        lambda _, given: _pattern(given),
+        lambda _, given: _check_pattern(given),
     ),
-    "labels": ({"metavar": "FILE", "help": ".npy or text file with a label per vertex"}, _labels),
+    "labels": ({"metavar": "FILE", "help": ".npy or text file with a label per vertex"}, _read_labels),
     "locations": (
         {
             "metavar": "FILE|X,Y",
@@ -159,13 +177,13 @@ READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
         lambda graph, given: graph.columns.get(given, given),
     ),
     "duration": (
-        {"metavar": "X|NAME", "type": _duration, "default": 0, "help": "{duration} (default: %(default)s)"},
+        {"metavar": "X|NAME", "type": _parse_duration, "default": 0, "help": "{duration} (default: %(default)s)"},
         lambda graph, given: graph.columns.get(given, given),
     ),
-    "delta": ({"metavar": "X", "type": _duration, "help": "{delta}"}, lambda _, given: given),
+    "delta": ({"metavar": "X", "type": _parse_duration, "help": "{delta}"}, lambda _, given: given),
     "pairs": (
         {"metavar": "FILE", "help": "table with a pair of vertices in each row (default: the ends of each edge)"},
-        _pairs,
+        _read_pairs,
     ),
     "window": (
         {
@@ -175,8 +193,8 @@ READ: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
         },
         lambda _, given: given if given is None or length(given) is not None else window(given, "--window"),
     ),
-    "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _each),
-    "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _each),
+    "starts": ({"nargs": "+", "help": "{starts} (default: every vertex once)"}, _vertices_or_all),
+    "ids": ({"nargs": "+", "help": "{ids} (default: every vertex once)"}, _vertices_or_all),
     "target": (
         {"help": "target vertex (default: the last vertex)"},
         lambda graph, name: graph.graph.n - 1 if name is None else graph.vertex(name),

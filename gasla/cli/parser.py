@@ -1,6 +1,6 @@
-"""The parser of the command line: errors are one line, with a suggestion for misspelled words.
+"""The parser of the command line, whose errors are one line that suggests corrections of misspelled words.
 
-Messages of gasla's functions name arguments of Python; `Parser.in_options` says them as options of the command.
+Messages of gasla's functions mention arguments of Python. `Parser.in_options` turns them into options of the command.
 """
 
 import re
@@ -9,15 +9,16 @@ from typing import Any, NoReturn
 
 from gasla.names import meant
 
-ALIKE = {"--source", "--sources", "--starts", "--ids"}  # options of which a command has one
-_VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # what follows name= in a message
+# options that are easily mistaken for each other, since each command has only one of them
+ALIKE = {"--source", "--sources", "--starts", "--ids"}
+_VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # a value that follows name= in a message
 
 
 class Parser(ArgumentParser):
-    """An ArgumentParser with one-line errors. Parsers of commands have the same class."""
+    """An ArgumentParser whose errors are one line. The parsers of commands are of the same class."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and exit with code 2."""
+        """Print the message of an error in the arguments, with a suggestion, and exit with code 2."""
         match = re.search(r"invalid choice: (['\"])(.*?)\1 \(choose from (.*)\)", message, re.DOTALL)
         if match:
             hint = meant(match[2], re.findall(r"[\w.-]+", match[3])) or f"; expected one of {match[3]}"
@@ -25,7 +26,9 @@ class Parser(ArgumentParser):
         self.exit(2, f"{self.prog}: {' '.join(message.split())} ({self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments as ArgumentParser does. An unknown option is an error of the command, with a suggestion."""
+        """Parse arguments as ArgumentParser does. Report an unknown option as an error of the command, with a
+        suggestion.
+        """
         options, unknown = super().parse_known_args(args, namespace)
         for word in unknown:
             if word.startswith("-"):
@@ -34,7 +37,7 @@ class Parser(ArgumentParser):
                 alike = [option for option in known if name in ALIKE and option in ALIKE]
                 hint = f"; did you mean {alike[0]!r}?" if alike else meant(name, known)
                 self.error(f"there is no option {name!r}{hint}")
-        options.parser = getattr(options, "parser", self)  # the parser of a command is set before that of the program
+        options.parser = getattr(options, "parser", self)  # a command's parser sets it before the program's parser does
         return options, unknown
 
     def in_options(self, message: str) -> str:
@@ -73,7 +76,10 @@ _PHRASES = {
 
 
 def _with_value(action: Action, value: str | None) -> str:
-    """Format an option with the value that a message gives an argument of Python, if it gives one."""
+    """Return an option of the command line as text, with the value that a message gives for the argument of Python.
+
+    A flag has no value, so `value` decides between the flag, its opposite, and "no" with the flag.
+    """
     option = action.option_strings[-1]
     if action.nargs != 0 or value is None:
         return option if value is None else f"{option} {value}"

@@ -1,4 +1,4 @@
-"""The command `gasla draw`: a picture of a graph, whose vertices have the answers of algorithms as colors and sizes."""
+"""The command `gasla draw`, which draws a graph with answers of algorithms as colors and sizes of vertices."""
 
 from argparse import Namespace
 from typing import Any
@@ -14,7 +14,7 @@ from gasla.progress import bar
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command."""
+    """Add the command `draw` to the parser of the command line."""
     said = "draw a graph: vertices by the answers of algorithms, edges as lines or as a density"
     parser = commands.add_parser("draw", help=said, description=f"{said[0].upper()}{said[1:]}.")
     data.add_reading(parser)
@@ -35,7 +35,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Read, compute the scores, draw and write the picture."""
+    """Run `gasla draw`: read the graph, compute the scores, draw and write the picture. Return the exit code."""
     target = data.check_picture(options.output, "gasla draw")
     positions = None if options.positions is None else tuple(options.positions.split(","))
     if positions is not None and len(positions) != 2:
@@ -47,22 +47,22 @@ def run(options: Namespace) -> int:
     if positions is not None:
         for attribute in positions:
             named.graph.vertex_attributes.require(attribute)
-    given = {part: getattr(options, part) for part in ("color", "size")}
-    computed = {name: chosen(name) for name in given.values() if name and name not in named.graph.vertex_attributes}
+    score_names = {part: getattr(options, part) for part in ("color", "size")}
+    verbs = {name: chosen(name) for name in score_names.values() if name and name not in named.graph.vertex_attributes}
     scores: dict[Any, Any] = {}
-    for name, verb in computed.items():
+    for name, verb in verbs.items():
         with bar(f"computing {verb.name}"):
             scores[name] = next(iter(columns_of(verb, named, options.device).values()))
     with bar(f"drawing {options.graph}"):
         figure, ax = canvas()
         graph = named.graph.to(options.device)
-        marks: dict[str, Any] = {part: scores.get(name, name) for part, name in given.items()}
-        marks |= {"bands": bands, "labels": options.labels, "arrows": options.arrows, "seed": options.seed}
-        gasla.draw(graph, positions, ax=ax, **marks)
+        drawing_options: dict[str, Any] = {part: scores.get(name, name) for part, name in score_names.items()}
+        drawing_options |= {"bands": bands, "labels": options.labels, "arrows": options.arrows, "seed": options.seed}
+        gasla.draw(graph, positions, ax=ax, **drawing_options)
         with replacing(target) as stream:
             figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150, bbox_inches="tight")
-    said = ax.get_title(loc="left")
-    print(f"wrote {target}: {graph.n:,} vertices, {graph.m:,} edges{f' ({said})' * bool(said)}")
+    caption = ax.get_title(loc="left")
+    print(f"wrote {target}: {graph.n:,} vertices, {graph.m:,} edges{f' ({caption})' * bool(caption)}")
     return 0
 
 
@@ -74,7 +74,7 @@ def _number(option: str, word: str) -> float:
 
 
 def canvas() -> tuple[Any, Any]:
-    """Return a new figure, independent of pyplot's state, and its axes."""
+    """Return a new figure and its axes. The figure does not belong to pyplot, so that nothing shows or keeps it."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 10), layout="constrained")
@@ -82,7 +82,10 @@ def canvas() -> tuple[Any, Any]:
 
 
 def with_places(named: data.Named) -> data.Named:
-    """Return the included graph of airports with their codes as names, and their coordinates as attributes."""
+    """Give the included graph of airports their codes as names and their coordinates as attributes, and return it.
+
+    Return any other graph as it is.
+    """
     if (airports := named.airports) is None:
         return named
     graph = named.graph.with_vertex_attributes(longitude=airports.longitude, latitude=airports.latitude)

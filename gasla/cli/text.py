@@ -1,4 +1,4 @@
-"""Plain text output: rankings, histograms, aligned lists; and parsing of numbers."""
+"""Functions that format plain text, such as rankings, histograms and aligned columns, and that parse numbers."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ def count(word: str) -> int:
 
 
 def aligned(rows: Mapping[str, object]) -> Iterator[str]:
-    """Yield names and values, aligned.
+    """Yield a line for each name with its value. The values are aligned in a column.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def aligned(rows: Mapping[str, object]) -> Iterator[str]:
 
 
 def of_time(value: Any) -> str:
-    """Return a date, or a duration in days, hours, minutes and seconds.
+    """Return the text of a date, or of a duration in days, hours, minutes and seconds.
 
     Examples
     --------
@@ -51,7 +51,10 @@ def of_time(value: Any) -> str:
 
 
 def ranking(graph: Named, scores: NDArray[Any], top: int, dates: NDArray[Any] | None = None) -> Iterator[str]:
-    """Yield the vertices with the highest scores, which may be `dates` as integers."""
+    """Yield a line for each of the `top` vertices with the highest scores.
+
+    If `dates` are given, the scores are these dates as integers, and the lines show the dates.
+    """
     for place, v in enumerate(np.argsort(-scores, kind="stable")[:top].tolist(), 1):
         score = scores[v].item()
         if dates is not None:

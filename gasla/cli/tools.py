@@ -1,4 +1,4 @@
-"""The commands that are not algorithms: info, generate, convert, demo, warm."""
+"""The commands that run no algorithm, which are `info`, `generate`, `convert`, `demo` and `warm`."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ FAMILIES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Add the five commands."""
+    """Add the five commands to the parser of the command line."""
     said = "print properties of a graph: sizes, symmetry, components, weights, degrees"
     info = commands.add_parser("info", help=said, description=said)
     data.add_reading(info)
@@ -69,7 +69,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_info(options: Namespace) -> int:
-    """Run `gasla info`."""
+    """Run `gasla info`, which prints properties of a graph. Return the exit code."""
     with bar(f"reading {options.graph}"):
         named = data.load(options)
     with bar("computing properties"):
@@ -104,14 +104,14 @@ def _properties(graph: Any) -> dict[str, object]:
 
 def _degrees(graph: Any) -> Iterator[str]:
     degrees = np.asarray(graph.out_degrees)
-    bins = np.where(degrees > 0, np.frexp(degrees)[1], 0)  # 0, 1, 2-3, 4-7, ...
+    bins = np.where(degrees > 0, np.frexp(degrees)[1], 0)  # bins of degrees 0, 1, 2-3, 4-7, ...
     counts = np.bincount(bins).tolist()
     names = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
     yield from text.histogram([f"{name} out-edges" for name in names[: len(counts)]], counts, "vertices")
 
 
 def run_generate(options: Namespace) -> int:
-    """Run `gasla generate`."""
+    """Run `gasla generate`, which writes a synthetic graph. Return the exit code."""
     from gasla import datasets, io
 
     io.format_of(data.check_target(options.output), to_write=True)
@@ -125,7 +125,7 @@ def run_generate(options: Namespace) -> int:
 
 
 def run_convert(options: Namespace) -> int:
-    """Run `gasla convert`."""
+    """Run `gasla convert`, which writes a graph in another format. Return the exit code."""
     from gasla import io
     from gasla.graph.io import unstored
     from gasla.graph.io.formats import NAMES_OF_VERTICES
@@ -153,7 +153,7 @@ def run_convert(options: Namespace) -> int:
 
 
 def convert_to_folder(options: Namespace) -> int:
-    """Run `gasla convert` to a folder, in bounded memory and with names."""
+    """Run `gasla convert` to a folder, which works in bounded memory and keeps names. Return the exit code."""
     from gasla import io
 
     is_shipped = options.graph in data.SHIPPED and not Path(options.graph).exists()
@@ -169,7 +169,7 @@ def convert_to_folder(options: Namespace) -> int:
 
 
 def run_demo(options: Namespace) -> int:
-    """Run `gasla demo`."""
+    """Run `gasla demo`, which prints a report on the world's flights and draws a map. Return the exit code."""
     from gasla.demo import airports as demo
 
     if not options.no_map:
@@ -183,26 +183,26 @@ def run_demo(options: Namespace) -> int:
     return 0
 
 
-def _functions_of_graphs() -> list[str]:
+def _graph_functions() -> list[str]:
     from gasla.shipping.calls import MORE, names
 
     return [name for name in names() if name not in MORE]
 
 
 def run_warm(options: Namespace) -> int:
-    """Run `gasla warm`."""
+    """Run `gasla warm`, which compiles functions ahead of their first use. Return the exit code."""
     if options.functions or options.gpu:
         import gasla
 
-        wanted = options.functions or _functions_of_graphs()
+        wanted = options.functions or _graph_functions()
         functions = [getattr(gasla, name, None) for name in wanted]
         if None in functions:
             name = wanted[functions.index(None)]
             raise ValueError(f"gasla has no function {name!r}; expected names such as bfs, sssp, pagerank")
         with bar("compiling"):
-            given = {"values": options.values} if options.values else {}
-            made = gasla.warm(*functions, device="gpu" if options.gpu else "cpu", **given)
-        print(f"compiled {made} kernels of {len(functions)} functions")
+            keywords = {"values": options.values} if options.values else {}
+            kernel_count = gasla.warm(*functions, device="gpu" if options.gpu else "cpu", **keywords)
+        print(f"compiled {kernel_count} kernels of {len(functions)} functions")
         return 0
 
     from gasla.backends.warmup import warm

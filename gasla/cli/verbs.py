@@ -1,8 +1,8 @@
-"""A command for an algorithm, made from the signature and docstring of a function of gasla.
+"""A command for each algorithm, made from the signature and docstring of a function of gasla.
 
-Each parameter becomes an option of the same name, according to its type: a number, a choice, or a flag. `source`
-and `sources` take vertices by number or name, and `-k` chooses random ones. Parameters of other types, such as arrays,
-have no option.
+Each parameter becomes an option of the same name. Its type decides whether the option takes a number, a choice, or is a
+flag. `source` and `sources` take vertices by number or name, and `-k` chooses random ones. Parameters of other types,
+such as arrays, have no option.
 """
 
 import inspect
@@ -21,7 +21,7 @@ import gasla
 from gasla import verify
 from gasla.cli import text
 from gasla.cli.data import Named
-from gasla.cli.option_values import READ, default_source
+from gasla.cli.option_values import SPECIAL_OPTIONS, default_source
 from gasla.graph.arguments import chosen_sources
 from gasla.graph.dates import length
 from gasla.rows import Command, rows
@@ -32,99 +32,111 @@ NUMBERS: dict[Any, tuple[Callable[[str], Any], str]] = {int: (text.count, "N"), 
 
 @dataclass(frozen=True, kw_only=True)
 class Verb(Command):
-    """A command with the function of gasla that it calls."""
+    """A command together with the function of gasla that it calls."""
 
     function: Callable[..., Any]
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """The parameters of the function that may have options."""
+        """The parameters of the function for which the command may have options."""
         everything = dict(inspect.signature(self.function).parameters)
         return {name: p for name, p in everything.items() if name != "graph" and name not in self.fixed}
 
     @cached_property
     def help(self) -> str:
-        """The first line of the function's docstring."""
+        """The first line of the function's docstring, as the command's help text."""
         first = (inspect.getdoc(self.function) or "").partition("\n")[0]
-        return _plain(first).rstrip(".")
+        return _help_style(first).rstrip(".")
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add the options for the parameters of the function."""
-        hints, said = get_type_hints(self.function), descriptions(self.function)
+        """Add an option for each parameter of the function to the parser of the command."""
+        hints, sentences = get_type_hints(self.function), descriptions(self.function)
         if "sources" in self.parameters:
             _add_sources(parser, is_required=self._needs_sources)
-        for name, (about, _) in READ.items():
+        for name, (about, _) in SPECIAL_OPTIONS.items():
             if name in self.parameters:
-                plain = {"metavar": "VERTEX", "default": self.defaults.get(name)}
-                parser.add_argument(f"--{name}", **{**plain, **about, "help": about["help"].format(**said)})
-        others = {"undirected"}  # an option of reading
-        others |= {"sources", "k", "seed"} if "sources" in self.parameters else set()
+                vertex_option = {"metavar": "VERTEX", "default": self.defaults.get(name)}
+                parser.add_argument(
+                    f"--{name}",
+                    **{**vertex_option, **about, "help": about["help"].format(**sentences)},
+                )
+        excluded = {"undirected"}  # reading a graph has this option already
+        excluded |= {"sources", "k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
-            if name not in others and name not in READ:
+            if name not in excluded and name not in SPECIAL_OPTIONS:
                 option = self.options.get(name, f"--{name.replace('_', '-')}")
                 default = self.defaults.get(name, parameter.default)
-                _add(parser, name, option, hints.get(name), default, said.get(name, ""))
+                _add_option(parser, name, option, hints.get(name), default, sentences.get(name, ""))
 
     @property
     def _needs_sources(self) -> bool:
         return self.parameters["sources"].default is inspect.Parameter.empty
 
     def call(self, graph: Any, arguments: Mapping[str, Any]) -> Any:
-        """Call the function of gasla. With `-k` it chooses the random sources itself."""
+        """Call the function of gasla and return its result. With `-k`, the function draws the random sources itself."""
         if arguments.get("k") is not None:
             arguments = {name: value for name, value in arguments.items() if name != "sources"}
         return getattr(gasla, self.function.__name__)(graph, **arguments)
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
-        """Return the arguments of the function, by the options."""
+        """Return the arguments of the function, by name, that the options of the command give."""
         given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
         if "sources" in given:
             if options.sources is not None:
                 given["sources"] = [graph.vertex(name) for name in options.sources]
-            elif options.k is not None:  # output and verifier draw the same random sources
+            elif options.k is not None:  # Output and verifier need the sources, so the same random ones are drawn here.
                 given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 given["sources"] = [default_source(graph)]
-        read = {name: how(graph, given[name]) for name, (_, how) in READ.items() if name in given}
-        return {**given, **read, **self.fixed}
+        converted = {
+            name: convert(graph, given[name]) for name, (_, convert) in SPECIAL_OPTIONS.items() if name in given
+        }
+        return {**given, **converted, **self.fixed}
 
     def edge_attributes(self, options: Namespace) -> list[str]:
-        """Return the attributes of edges that options name."""
+        """Return the names of the edge attributes that the options `--time` and `--duration` say."""
         given = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
         return [name for name in given if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
-        """Return the titles of the columns to save. Parts with an option of their own need that option."""
+        """Return the titles of the columns to save. A part of the answer that has an option of its own is saved only
+        with it.
+        """
         asked = self.parameters
         return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
 
     def named(self, graph: Any, answer: Any) -> dict[str, Any]:
-        """Return the parts of the function's result, by name."""
+        """Return the parts of the function's result as a dictionary, such as "levels" and "parents"."""
         if self.unpack is not None:
             return self.unpack(graph, answer)
         return answer._asdict() if isinstance(answer, tuple) else {next(iter(self.answers)): answer}  # type: ignore[attr-defined]
 
     @cached_property
     def verifier(self) -> Callable[..., None] | None:
-        """The function that verifies an answer, if any. It gets the arguments and parts that it has parameters for."""
+        """The function that verifies an answer, or None. `check` passes it those arguments and parts that it has
+        parameters for.
+        """
         function = getattr(verify, self.checked_by or self.name.replace("-", "_"), None)
         return function and partial(function, **self.checked_with)
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Raise `verify.VerificationError` if the answer is wrong."""
+        """Raise `verify.VerificationError` if the answer is wrong. `answer` has its parts by name."""
         assert self.verifier is not None
-        asked = {name: value for name, value in arguments.items() if name not in self.answers}
-        wanted = inspect.signature(self.verifier).parameters
-        self.verifier(graph, **{name: value for name, value in {**asked, **answer}.items() if name in wanted})
+        inputs = {name: value for name, value in arguments.items() if name not in self.answers}
+        accepted = inspect.signature(self.verifier).parameters
+        self.verifier(graph, **{name: value for name, value in {**inputs, **answer}.items() if name in accepted})
 
     def saved(self, answer: Mapping[str, Any], graph: gasla.Graph) -> dict[str, Array]:
-        """Return the arrays to save, with one value per vertex, by title."""
+        """Return the columns to save, which are arrays with one value per vertex, by title."""
         by_column = {column: answer[name] for name, column in self.answers.items() if name in answer}
         return {column: _per_vertex(array, self.shape, graph) for column, array in by_column.items()}
 
 
 def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
-    """Return an array with one value per vertex, by `Verb.shape`."""
+    """Return an array that has one value per vertex, for saving. `shape` says what `array` holds, as `Verb.shape`.
+
+    Ids are counted, and values of edges are summed at their sources.
+    """
     if shape == "ids":
         return np.bincount(array.ravel(), minlength=graph.n)
     if shape == "edge":
@@ -134,7 +146,9 @@ def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
 
 
 def descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the first sentence on each parameter in a numpydoc docstring, or in that of the function it refers to.
+    """Return the first sentence about each parameter of a function, from its numpydoc docstring.
+
+    Where the docstring refers to another function for a parameter, the sentence is that function's.
 
     Examples
     --------
@@ -143,23 +157,28 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
     """
     section = re.search(r"\nParameters\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(function) or "", re.DOTALL)
     entries = re.findall(r"^(\w[\w, ]*)(?: : .*)?\n((?:    .*\n?)+)", section[1] if section else "", re.MULTILINE)
-    said: dict[str, str] = {}
-    for names, about in entries:
-        other = re.match(r"\s*As (?:in|for) `(?:gasla\.)?(\w+)`", about)
+    sentences: dict[str, str] = {}
+    for names, paragraph in entries:
+        other = re.match(r"\s*As (?:in|for) `(?:gasla\.)?(\w+)`", paragraph)
         known = descriptions(getattr(gasla, other[1])) if other else {}
-        said |= {name: known.get(name, _plain(re.split(r"[.;:](?:\s|$)", about)[0])) for name in names.split(", ")}
-    return said
+        sentences |= {
+            name: known.get(name, _help_style(re.split(r"[.;:](?:\s|$)", paragraph)[0])) for name in names.split(", ")
+        }
+    return sentences
 
 
-def _plain(sentence: str) -> str:
-    """Return a sentence of a docstring in the style of help texts."""
+def _help_style(sentence: str) -> str:
+    """Return a sentence of a docstring in the style of help texts, without backticks and in lower case."""
     words = " ".join(sentence.split()).replace("`", "")
     first = words.partition(" ")[0]
     return words[:1].lower() + words[1:] if first == first.capitalize() else words
 
 
-def _add(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
-    """Add the option for one parameter, if its type allows. That of one letter has one hyphen or two."""
+def _add_option(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
+    """Add the option for one parameter to a parser, if the parameter's type allows an option.
+
+    The option of a parameter whose name is one letter can be given with one hyphen or with two.
+    """
     options = [f"-{name}"] * (len(name) == 1) + [option]
     said = said.replace("%", "%%")
     kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]

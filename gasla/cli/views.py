@@ -1,7 +1,7 @@
-"""Text output of answers by their shape: scores of vertices, values of edges, sets, groups and rows of vertices, paths.
+"""Text output of answers, with a function for each kind, such as scores of vertices, values of edges, sets and paths.
 
 A heading is the first line of output, and a view yields the other lines. Both are functions of an `Answered`, which
-rows of functions (`gasla/rows.py`) write by its methods.
+the descriptions of functions in `gasla/rows.py` write with its methods.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Answered:
-    """The arguments and the result of a command. `f["levels"]` of an `Answered` f is the part `levels` of the result.
+    """The arguments and the result of a command. For an `Answered` f, `f["levels"]` is the part `levels` of the result.
 
     Methods that yield text yield a line for each item, up to `top` items.
     """
@@ -37,51 +37,57 @@ class Answered:
 
     @property
     def graph(self) -> gasla.Graph:
-        """The graph, on the host."""
+        """The graph of the command, in the host's memory."""
         return self.names.graph
 
     @property
     def pairs(self) -> tuple[Array, Array] | None:
-        """The ends of the pairs of vertices given as an argument, or None if the answer is about edges."""
+        """The two vertices of each pair that the command was given, or None if its answer is about edges."""
         return self.arguments.get("pairs")
 
     def label(self, vertex: int) -> str:
-        """Return the text for a vertex."""
+        """Return how the output writes a vertex, by its name or number."""
         return self.names.label(vertex)
 
     def end(self, name: str) -> str:
-        """Return the text for the vertex given as the argument `name`."""
+        """Return how the output writes the vertex that is the argument `name`."""
         return self.label(self.arguments[name])
 
     @property
     def ends(self) -> str:
-        """The text for the source and the target."""
+        """The source and the target of a search, as the output writes them."""
         return f"{self.end('source')} to {self.end('target')}"
 
-    # --- one number per vertex ----------------------------------------------------------------------------------------
+    # --- views of one number per vertex
+    # -----------------------------------------------------------------------------------
 
     def ranking(self, name: str) -> Iterator[str]:
-        """Yield the vertices with the highest scores."""
+        """Yield a line for each of the vertices with the highest scores. `name` is the part of the answer with the
+        scores.
+        """
         return text.ranking(self.names, self[name], self.top)
 
     def times_named(self, name: str) -> Iterator[str]:
-        """Yield the vertices that occur most often in an array."""
+        """Yield a line for each of the vertices that occur most often in an array of the answer."""
         return text.ranking(self.names, np.bincount(self[name], minlength=self.graph.n), self.top)
 
     def histogram(self, name: str, word: str) -> Iterator[str]:
-        """Yield the number of vertices with each value, from 0."""
+        """Yield a line for each value of a part of the answer, with the number of vertices that have it.
+
+        Values are integers from 0. `word` stands before each.
+        """
         counts = np.bincount(self[name][self[name] >= 0]).tolist()
         names, counts = text.shortened([*map(str, range(len(counts)))], counts, 20)
         return text.histogram([f"{word} {name}" for name in names], counts, "vertices")
 
     def counts(self, name: str, titles: Mapping[int, str]) -> Iterator[str]:
-        """Yield the number of vertices with each value in `titles`."""
+        """Yield a line for each value in `titles`, with the number of vertices that have it."""
         return text.histogram([*titles.values()], [int((self[name] == x).sum()) for x in titles], "vertices")
 
     def spread(self, name: str, title: str, which: Any = None) -> Iterator[str]:
-        """Yield a histogram of distances or times, and the vertices with the highest.
+        """Yield a histogram of distances or times, then a title, and the vertices with the highest.
 
-        `which` is a mask of the vertices to read, by default of those reached.
+        `which` is a mask of the vertices that count. By default these are the reached vertices.
         """
         values, dates = self[name], None
         some = is_reached(values) if which is None else which
@@ -95,23 +101,29 @@ class Answered:
                 shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
             yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], counts.tolist(), "vertices")
         yield title
-        lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1  # its negation fits the type
+        # ranking negates this value, so its negation must fit the dtype
+        lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1
         yield from text.ranking(self.names, np.where(some, values, lowest), min(self.top, int(some.sum())), dates)
 
     def coordinates(self, name: str, which: Any = None) -> Iterator[str]:
-        """Yield the coordinates of the first vertices, of all or in `which`."""
+        """Yield a line with the coordinates of each of the first vertices, or of the first vertices in `which`."""
         for v in range(self.graph.n)[: self.top] if which is None else which[: self.top].tolist():
             yield f"      {' '.join(f'{x:12.4f}' for x in self[name][v].tolist())}  {self.label(v)}"
 
     def per_source(self, name: str) -> Iterator[str]:
-        """Yield the number of vertices reached from each source, and the largest distance, if there are distances."""
+        """Yield a line for each source, with the number of vertices reached from it and the largest distance if
+        known.
+        """
         for source, row in list(zip(self.arguments["sources"], self[name]))[: self.top]:
             some = row[is_reached(row)]
             farthest = "" if row.dtype == bool else f", largest distance {some.max(initial=0).item():,.6g}"
             yield f"      {some.size:>14,} reached from {self.label(source)}{farthest}"
 
     def cells(self) -> Iterator[str]:
-        """Yield the sources with the largest cells, and the largest distance in each cell."""
+        """Yield a line for each source, with the number of vertices that are nearest to it and their largest distance.
+
+        Sources with the most vertices come first.
+        """
         sources, which, distance = self.arguments["sources"], self["nearest"], self["distances"]
         sizes = np.bincount(which[which >= 0], minlength=len(sources))
         for place, i in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
@@ -119,26 +131,27 @@ class Answered:
             yield f"{place:4}  {sizes[i]:>14,} vertices nearest to {name}, largest distance {farthest:,.6g}"
 
     def groups(self) -> Iterator[str]:
-        """Yield the largest groups, each with one of its vertices."""
+        """Yield a line for each of the largest groups, with its size and one of its vertices."""
         _, first, sizes = np.unique(self["labels"], return_index=True, return_counts=True)
         for place, c in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
             yield f"{place:4}  {sizes[c]:>14,} vertices, among them {self.label(int(first[c]))}"
 
     def features(self) -> Iterator[str]:
-        """Yield the minimum, mean and maximum of each feature."""
+        """Yield a line for each feature, with its minimum, mean and maximum over all vertices."""
         numbers = np.atleast_2d(self["aggregated"].T)
         for i, one in enumerate(numbers[: self.top] if numbers.size else []):
             yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
 
-    # --- vertices, rows of vertices, and edges ------------------------------------------------------------------------
+    # --- views of vertices, rows of vertices, and edges
+    # -------------------------------------------------------------------
 
     def listed(
         self, vertices: Array, numbers: Any = None, places: bool = True, between: str = " – ", more: str = ""
     ) -> Iterator[str]:
-        """Yield the first vertices, or rows of vertices, with optional numbers.
+        """Yield a line for each of the first vertices, or of the first rows of vertices, with an optional number.
 
-        With `places`, lines are numbered from 1. With `more`, such as "vertices", a last line says how many are not
-        printed.
+        With `places`, lines are numbered from 1. With `more`, such as "vertices", an added line says how many are not
+        printed. `between` separates the vertices of a row.
         """
         rows = (vertices.reshape(-1, 1) if vertices.ndim == 1 else vertices)[: self.top].tolist()
         texts = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers[: self.top].tolist()]
@@ -148,91 +161,100 @@ class Answered:
             yield f"      and {len(vertices) - self.top:,} {more}"
 
     def named(self, vertices: Array) -> Iterator[str]:
-        """Yield the first vertices, or rows of vertices, without numbers."""
+        """Yield a line for each of the first vertices, or of the first rows of vertices, without a number."""
         return (f"      {line}" for line in self.listed(vertices, places=False))
 
     def edges(self, numbers: Any) -> Iterator[str]:
-        """Yield a line with both ends of each edge whose number is given, for at most `top` edges.
+        """Yield a line with both ends of each edge whose id is in `numbers`, for at most `top` edges.
 
-        If the command was given pairs of vertices, the numbers are those of pairs.
+        If the command was given pairs of vertices, `numbers` are the indices of pairs.
         """
         return self.named(np.stack([ends[numbers[: self.top]] for ends in self.pairs or self.graph.edges()], axis=1))
 
     def members(self, name: str) -> Array:
-        """Return the positions where a mask is True."""
+        """Return the indices at which a mask, which is a part of the answer, is True."""
         return np.flatnonzero(self[name])
 
     def highest(self, name: str) -> Array:
-        """Return the numbers of the edges, by descending values."""
+        """Return the ids of the edges, those of the highest values first."""
         return np.argsort(-self[name], kind="stable")
 
     def along_path(self) -> Array:
-        """Return the distance of each vertex of a shortest path from the start of the path."""
+        """Return the distance of each vertex on a shortest path from the first vertex of the path."""
         numbers, values = self["edges"], self.graph.values
         lengths = np.ones(len(numbers)) if values is None else values[numbers]
         return np.append(0, lengths.cumsum(dtype=np.float64))[: len(self["path"])]
 
     def paths(self) -> Iterator[str]:
-        """Yield the length and the vertices of each path, without the middle of a long one."""
+        """Yield a line for each path, with its length and its vertices. Of a long path the middle is left out."""
         for place, (distance, path, _) in enumerate(self["paths"][: self.top], 1):
             labels = [self.label(v) for v in path.tolist()]
             shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
             yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown)}"
 
     def similar(self) -> Iterator[str]:
-        """Yield the vertices most similar to another vertex, each with the vertex most similar to it."""
+        """Yield a line for each of the vertices that are most similar to some vertex, with this vertex and the
+        score.
+        """
         first, scores = self["vertices"][:, :1], self["scores"].max(axis=1, initial=0)
         order = np.argsort(-scores, kind="stable")
         order = order[(first[order] >= 0).any(axis=1)]
         return self.listed(np.concatenate([order[:, None], first[order]], axis=1), scores[order], places=False)
 
-    # --- headings -----------------------------------------------------------------------------------------------------
+    # --- headings, which are the first line of output
+    # ---------------------------------------------------------------------
 
     def convergence(self, title: str) -> str:
-        """Return a heading that says whether an iteration converged, its residual, and a title."""
+        """Return a heading that says whether an iteration converged and its residual, and that ends with a title."""
         return (
             f"{'converged' if self['converged'] else 'did NOT converge'} after {self['iterations']} iterations, "
             f"residual {self['residual']:.3g}; the {title}:"
         )
 
     def reached(self, name: str) -> str:
-        """Return a heading with the number of vertices reached from the source."""
+        """Return a heading with the number of vertices that a search reached from the source."""
         return f"{is_reached(self[name]).sum():,} of {self.graph.n:,} vertices reached from {self.end('source')}"
 
     def from_sources(self, title: str) -> str:
-        """Return a title with the number of sources."""
+        """Return a heading that is a title with the number of sources."""
         some = self.arguments["sources"]
         return f"{title} from {self.graph.n if some is None else len(some):,} sources:"
 
     def inside(self, name: str, what: str) -> str:
-        """Return a heading with the number of vertices or edges in a mask."""
+        """Return a heading with the number of vertices or edges for which a mask is True."""
         is_inside = self[name]
         return f"{is_inside.sum():,} of {len(is_inside):,} {what}{', among them' * bool(is_inside.any())}"
 
     def of_degree(self, what: str) -> str:
-        """Return the words that vertices or edges are in a core or truss, such as "are in the 3-core"."""
+        """Return the part of a heading that says in which core or truss vertices or edges are, such as "are in the
+        3-core".
+        """
         k = self.arguments["k"]
         return f"are in the main {what}" if k is None else f"are in the {k:,}-{what}"
 
     def positive(self, name: str, what: str) -> str:
-        """Return a heading with the number of edges, or pairs, with a value above 0."""
+        """Return a heading with the number of edges, or pairs, whose value is above 0."""
         scores = self[name]
         of = f"{len(scores):,} {'stored edges' if self.pairs is None else 'pairs'}"
         return f"{(scores > 0).sum():,} of {of} {what}{', most' * bool(len(scores))}"
 
     def counted(self, name: str, what: str, title: str) -> str:
-        """Return the length of an array, and a title if it is not empty."""
+        """Return a heading with the length of an array. A title follows if the array is not empty."""
         return f"{len(self[name]):,} {what}{title * bool(len(self[name]))}"
 
     def grouped(self, what: str) -> str:
-        """Return a heading with the number of groups."""
+        """Return a heading with the number of groups, and how many of them are single vertices."""
         _, sizes = np.unique(self["labels"], return_counts=True)
         return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
-    # --- masks --------------------------------------------------------------------------------------------------------
+    # --- masks of vertices whose value is finite
+    # --------------------------------------------------------------------------
 
     def happens(self, name: str) -> Array:
-        """Return a mask of the finite times. Of integers, the two extremes of their dtype stand for infinite times."""
+        """Return a mask of the finite times in a part of the answer.
+
+        The smallest and the largest integer of a dtype stand for infinite times.
+        """
         times = self[name]
         if times.dtype.kind in "mM":
             return ~np.isnat(times)
@@ -244,7 +266,7 @@ class Answered:
 
 
 def is_reached(values: Array) -> Array:
-    """Return a mask of the levels, distances or bools that belong to reached vertices."""
+    """Return a mask of the vertices that a search reached, from their levels, distances, or bools."""
     if values.dtype == bool:
         return values
     reached: Array = values >= 0 if values.dtype.kind == "i" else np.isfinite(values)
@@ -252,9 +274,9 @@ def is_reached(values: Array) -> Array:
 
 
 def traversed(f: Answered) -> int:
-    """Return the number of stored edges that a call traverses: for a search, the edges whose source is reached.
+    """Return the number of stored edges that a call traverses, from which TEPS are computed.
 
-    Other calls traverse all edges.
+    A search traverses the edges whose source is reached. Other calls traverse all edges.
     """
     reached = next((f[name] for name in ("levels", "distances", "reached") if name in f.answer), None)
     if reached is not None and {"source", "sources"} & f.arguments.keys():
