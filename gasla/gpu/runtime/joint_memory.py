@@ -1,7 +1,7 @@
-"""Memory of several GPUs under consecutive addresses, which kernels on each of them read and write as their own.
+"""Memory of several GPUs under consecutive addresses, so that a kernel on each GPU reads and writes all of it.
 
-Kernels reach the part that another GPU holds over NVLink or PCIe, at its speed. The driver maps physical memory of each
-GPU into one range of addresses (`cuMemMap`), as neither CuPy nor the runtime does.
+Kernels reach the part that another GPU holds over NVLink or PCIe, at that link's speed. The CUDA driver's `cuMemMap`
+maps physical memory of each GPU into one range of addresses. Neither CuPy nor the CUDA runtime offers this.
 """
 
 import ctypes
@@ -19,13 +19,13 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.host_memory import counting
 
-UNIT = 2 << 20  # bytes: the least that the driver maps
+UNIT = 2 << 20  # bytes of the smallest piece that the driver maps
 PINNED, DEVICE, READ_WRITE = 1, 1, 3  # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_…
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 MAPS_MEMORY = 102  # CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-_held = Counter[int]()  # bytes of such memory, by GPU
+_held = Counter[int]()  # bytes of memory that this module has allocated, by the number of the GPU
 _counting = threading.Lock()
-_here = threading.local()  # `later`: what this thread frees later
+_thread_state = threading.local()  # `later` has the ranges that this thread will free at the end of `freeing_later`
 
 
 class _Location(ctypes.Structure):
@@ -52,7 +52,7 @@ def _driver() -> Any:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """Call a function of the driver. Raise MemoryError without memory, RuntimeError for any other error."""
+    """Call a function of the CUDA driver. Raise MemoryError if memory is short, else RuntimeError for an error."""
     status = getattr(_driver(), name)(*arguments)
     if status == OUT_OF_MEMORY:
         raise MemoryError("the GPUs have no room left for an array that is spread over them")
@@ -61,7 +61,7 @@ def _call(name: str, *arguments: Any) -> None:
 
 
 def can_map(cards: Sequence[int]) -> bool:
-    """Return whether the driver maps memory of these GPUs, as it must for arrays that are spread over them."""
+    """Return whether the CUDA driver can map memory of these GPUs, which `spread_array` needs."""
     try:
         for card in sorted(set(cards)):
             device, answer = ctypes.c_int(), ctypes.c_int()
@@ -70,12 +70,15 @@ def can_map(cards: Sequence[int]) -> bool:
             if not answer.value:
                 return False
         return hasattr(_driver(), "cuMemAddressReserve")
-    except (OSError, RuntimeError):  # no such driver, or one that knows no such attribute
+    except (OSError, RuntimeError):  # there is no CUDA driver, or it is too old to know the attribute
         return False
 
 
 class _Joint:
-    """A range of addresses. It is freed with the last array in it, after the kernels that may use it."""
+    """A range of addresses over the memory of several GPUs.
+
+    It is freed when the last array in it is gone and all kernels that may use it have ended.
+    """
 
     def __init__(self, sizes: Sequence[int], cards: Sequence[int]) -> None:
         ends = [0, *(-(-int(end) // UNIT) * UNIT for end in np.cumsum(sizes))]
@@ -91,8 +94,8 @@ class _Joint:
                     self._map(self.address + first, last - first, card)
                     mapped.append((self.address + first, last - first, card))
             access = (_Access * len(set(cards)))()
-            for one, card in zip(access, sorted(set(cards)), strict=True):
-                one.location, one.flags = _Location(DEVICE, card), READ_WRITE
+            for entry, card in zip(access, sorted(set(cards)), strict=True):
+                entry.location, entry.flags = _Location(DEVICE, card), READ_WRITE
             _call("cuMemSetAccess", address, ctypes.c_size_t(self.size), access, ctypes.c_size_t(len(access)))
         except BaseException:
             _free(self.address, self.size, mapped, cards)
@@ -101,8 +104,8 @@ class _Joint:
 
     def _map(self, address: int, size: int, card: int) -> None:
         handle = ctypes.c_uint64()
-        wanted = _Properties(PINNED, 0, _Location(DEVICE, card))
-        arguments = ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), _ZERO
+        properties = _Properties(PINNED, 0, _Location(DEVICE, card))
+        arguments = ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(properties), _ZERO
         try:
             _call("cuMemCreate", *arguments)
         except MemoryError:
@@ -111,12 +114,12 @@ class _Joint:
         try:
             _call("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(0), handle, _ZERO)
         finally:
-            _call("cuMemRelease", handle)  # the memory lasts as long as it is mapped
+            _call("cuMemRelease", handle)  # the memory remains as long as it is mapped
         with _counting:
             _held[card] += size
 
     def on(self, card: int) -> Any:
-        """Return CuPy's pointer to it, for a GPU."""
+        """Return CuPy's pointer to the range, for use on one GPU."""
         cuda = require_gpu().cuda
         return cuda.MemoryPointer(cuda.UnownedMemory(self.address, self.size, self, card), 0)
 
@@ -126,21 +129,29 @@ _ZERO = ctypes.c_uint64(0)
 
 @contextmanager
 def freeing_later() -> Iterator[None]:
-    """Free nothing in this thread before the end: to free is to wait for kernels, which may wait for one to come."""
-    before = getattr(_here, "later", None)
+    """Postpone the freeing of memory in this thread to the end of the `with` block.
+
+    To free memory is to wait for kernels. Inside the block, such a kernel may wait for another one that this thread has
+    not launched yet, so that neither would ever end.
+    """
+    outer = getattr(_thread_state, "later", None)
     later: list[tuple[int, int, Sequence[tuple[int, int, int]], Sequence[int]]] = []
-    _here.later = later
+    _thread_state.later = later
     try:
         yield
     finally:
-        _here.later = before
-        for one in later:
-            _free(*one)
+        _thread_state.later = outer
+        for freed in later:
+            _free(*freed)
 
 
 def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards: Sequence[int]) -> None:
-    """Free a range after the kernels that may use it, on GPUs that hold no part of it as well."""
-    if (later := getattr(_here, "later", None)) is not None:
+    """Free a range of addresses after the kernels that may use it have ended.
+
+    This waits for all of `cards`, also those that hold no part of the range. In a `freeing_later` block it only records
+    the range.
+    """
+    if (later := getattr(_thread_state, "later", None)) is not None:
         later.append((address, size, mapped, cards))
         return
     with suppress(Exception):
@@ -156,7 +167,10 @@ def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards
 
 
 def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list[Any]:
-    """Allocate an array of which each GPU holds a number of entries, in order. Return it as each GPU sees it."""
+    """Allocate one array over several GPUs, where each GPU holds as many entries as `counts` says, in order.
+
+    Return a CuPy array for each GPU. All of them are the same memory.
+    """
     cupy: Any = require_gpu()
     kind = np.dtype(kind)
     sizes = [int(count) * kind.itemsize for count in counts]
@@ -167,30 +181,34 @@ def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list
 
 @contextmanager
 def spreading(cards: Sequence[int], least: int) -> Iterator[None]:
-    """Spread the arrays that CuPy allocates in this thread evenly over GPUs, from a number of bytes on."""
+    """Spread the arrays that CuPy allocates in this thread evenly over several GPUs, in a `with` block.
+
+    Arrays of less than `least` bytes stay on the current GPU.
+    """
     cupy: Any = require_gpu()
-    here, pool = cupy.cuda.Device().id, cupy.get_default_memory_pool()
-    plain = pool.malloc
+    device, pool = cupy.cuda.Device().id, cupy.get_default_memory_pool()
+    pool_malloc = pool.malloc
 
     def allocate(size: int) -> Any:
         if size < max(least, UNIT * len(cards)):
-            if pool.get_limit():  # which counts nothing that is not the pool's
-                require_room([size], [here])
+            # the pool's limit counts only the pool's own memory, not the memory that this module has allocated
+            if pool.get_limit():
+                require_room([size], [device])
             try:
-                return plain(size)
-            except MemoryError:  # the limit of a pool counts blocks that no array uses
-                free_blocks([here])
-                return plain(size)
+                return pool_malloc(size)
+            except MemoryError:  # the pool's limit also counts blocks that no array uses, so these are freed
+                free_blocks([device])
+                return pool_malloc(size)
         sizes = [size * (i + 1) // len(cards) - size * i // len(cards) for i in range(len(cards))]
         require_room(sizes, cards)
-        return _Joint(sizes, cards).on(here)
+        return _Joint(sizes, cards).on(device)
 
     with cupy.cuda.using_allocator(allocate), counting(lambda: min(map(room, cards)) * len(cards)):
         yield
 
 
 def free_blocks(cards: Sequence[int]) -> None:
-    """Free the blocks of CuPy's pools that no array uses. `room` counts them."""
+    """Free the blocks of CuPy's memory pools that no array uses. `room` counts them as memory that is left."""
     cupy: Any = require_gpu()
     for card in sorted(set(cards)):
         with cupy.cuda.Device(card):
@@ -198,14 +216,14 @@ def free_blocks(cards: Sequence[int]) -> None:
 
 
 def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:
-    """Raise MemoryError if a GPU has less than a number of bytes left."""
+    """Raise MemoryError if one of the GPUs has less memory left than its number of bytes in `sizes`."""
     for card, size in zip(cards, sizes, strict=True):
-        if size > (there := room(card)):
-            raise MemoryError(f"card {card} has {there:,} bytes left for an array over several; expected {size:,}")
+        if size > (free := room(card)):
+            raise MemoryError(f"card {card} has {free:,} bytes left for an array over several; expected {size:,}")
 
 
 def room(card: int) -> int:
-    """Return the bytes that CuPy's pool may still allocate on a GPU."""
+    """Return how many bytes CuPy's memory pool may still allocate on a GPU."""
     cupy: Any = require_gpu()
     with cupy.cuda.Device(card):
         pool = cupy.get_default_memory_pool()

@@ -1,4 +1,4 @@
-"""Wait for a kernel that marks its end in host memory, which the host sees sooner than CUDA reports the end."""
+"""Waits for a kernel that marks its end in host memory, which the host sees sooner than CUDA reports the end."""
 
 from __future__ import annotations
 
@@ -12,34 +12,39 @@ import numpy as np
 
 from gasla.progress import follow
 
-# Seconds of waiting. Up to PATIENCE a wait polls the page without a pause; up to WAKEFUL it yields to other threads
-# between polls; after that it also sleeps, and the system may wake it late.
+# Seconds of waiting. Up to PATIENCE, a wait polls the page without a pause. Up to WAKEFUL, it yields to other threads
+# between polls. After that it also sleeps between polls, from which the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
 NOT_READY = 600  # cudaErrorNotReady
-# Errors of a kernel after which CUDA refuses a process everything on that GPU: an uncorrectable error of its memory,
-# illegal addresses and instructions, failed assertions, and others of a launch.
+# The numbers of errors after which CUDA lets the process do nothing more on the GPU, such as an uncorrectable error of
+# its memory, an illegal address or instruction, and a failed assertion in a kernel.
 LOST = {214, 700, 702, 710, *range(714, 720)}
-_here = threading.local()  # `yields`: whether other threads drive other GPUs
+# `yields` says whether other Python threads must run while this thread waits, because they drive other GPUs
+_thread_state = threading.local()
 
 
 @contextmanager
 def yielding() -> Iterator[None]:
-    """Let other threads of Python run whenever this one waits for a kernel, because they drive other GPUs."""
-    _here.yields = True
+    """Let other Python threads run whenever this thread waits for a kernel in the `with` block.
+
+    They drive other GPUs, for whose kernels this thread's kernel may wait.
+    """
+    _thread_state.yields = True
     try:
         yield
     finally:
-        _here.yields = False
+        _thread_state.yields = False
 
 
 def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bool = False) -> None:
-    """Poll `page.ended` until it is the number of the launch. `show` is called ten times a second.
+    """Wait until `page.ended` is the number of the launch, by polling. `show` is called ten times a second.
 
-    Up to `PATIENCE` it does not pause, as the system may take long for the shortest pause, and no other thread of
-    Python runs, unless this one is `yielding`. With `asks` it asks the driver between polls from the first on.
-    Returns as well when the current stream is idle. Raises CuPy's error if a kernel failed.
+    For up to `PATIENCE` seconds, this polls without a pause, because the system may take long for even the shortest
+    pause. No other Python thread runs in this time, except in a `yielding` block. With `asks`, this also asks the CUDA
+    driver between polls, from the first poll on. It returns as well when the current stream is idle. If a kernel
+    failed, CuPy's error is raised.
     """
-    patience = 0.0 if getattr(_here, "yields", False) else PATIENCE
+    patience = 0.0 if getattr(_thread_state, "yields", False) else PATIENCE
     began = shown = time.perf_counter()
     while page.ended != launch:
         now = time.perf_counter()
@@ -56,7 +61,10 @@ def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bo
 
 
 def wait_for_stream(show: Callable[[], Any]) -> None:
-    """Wait until the current stream is idle. `show` is called ten times a second. Raise CuPy's error as `wait` does."""
+    """Wait until the current stream is idle, and call `show` ten times a second.
+
+    If a kernel failed, CuPy's error is raised.
+    """
     began = shown = time.perf_counter()
     while not is_idle():
         now = time.perf_counter()
@@ -67,9 +75,9 @@ def wait_for_stream(show: Callable[[], Any]) -> None:
 
 
 def is_idle() -> bool:
-    """Return whether the current stream is idle. Raises CuPy's error if a kernel failed.
+    """Return whether the current stream has nothing left to do. If a kernel failed, CuPy's error is raised.
 
-    `Stream.done` is not used, as it reports a kernel that crashed as still running.
+    CuPy's `Stream.done` is not used, because it reports a kernel that crashed as still running.
     """
     from cupy.cuda import get_current_stream, runtime
 
@@ -81,12 +89,15 @@ def is_idle() -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether CUDA lets this process use a GPU no more after an error, which is CuPy's."""
+    """Return whether an error of CuPy is one after which CUDA lets this process use the GPU no more."""
     return getattr(error, "status", None) in LOST
 
 
 def work_page() -> Any:
-    """Return host memory that a kernel reads and writes (`page.cuh`): whether it is to stop, and what it has taken."""
+    """Return two words of host memory that a kernel reads and writes while it runs (`page.cuh`).
+
+    The host sets the first to stop the kernel. The kernel counts in the second how many pieces of work it has begun.
+    """
     import cupy
 
     page = np.frombuffer(cupy.cuda.alloc_pinned_memory(16), np.uint64, 2)
@@ -95,7 +106,10 @@ def work_page() -> Any:
 
 
 def wait_for_work(page: Any, count: int, unit: str) -> None:
-    """Wait for a kernel that takes `count` pieces of work. An exception, such as Ctrl-C, ends it first."""
+    """Wait for a kernel that does `count` pieces of work, and show its progress in a `unit` such as "vertices".
+
+    An exception while waiting, such as Ctrl-C, stops the kernel before it is passed on.
+    """
     import cupy
 
     follow(lambda: (min(int(page[1]), count), count), unit)
