@@ -35,10 +35,10 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     xp: Any = array_module(lists.indices)
     control = xp.zeros(4, np.uint64)
     forward = np.uint64(graph.n), lists.indptr, lists.forward, lists.lengths
-    above = SHORT if k == 4 else k - 2
-    vertices = xp.empty(min(graph.n, len(lists.indices) // (above + 1)), lists.indices.dtype)
+    most_short = SHORT if k == 4 else k - 2
+    vertices = xp.empty(min(graph.n, len(lists.indices) // (most_short + 1)), lists.indices.dtype)
     _kernel("list_long", lists).plain(
-        gpu.blocks_for(graph.n, THREADS), forward[0], lists.lengths, np.uint32(above), vertices, control
+        gpu.blocks_for(graph.n, THREADS), forward[0], lists.lengths, np.uint32(most_short), vertices, control
     )
     count, longest = control[:2].tolist()
     leaves = xp.zeros((k + 1, longest + 2), np.uint64)
@@ -46,7 +46,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
         kernel = _kernel("count_cliques_of_short", lists)
         kernel.plain(min(gpu.blocks_for(graph.n, THREADS), kernel.blocks), *forward, control[2:], leaves)
     if count:
-        words = _words(k, longest)
+        words = _words_per_block(k, longest)
         kernel = _kernel("count_cliques_of_long", lists)
         blocks = max(1, min(count, kernel.blocks, min(MEMORY, free_bytes() // 2) // (4 * words)))
         memory, page = xp.empty(blocks * words, np.uint32), work_page()
@@ -59,7 +59,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     return sum(int(counts[lack, p]) * comb(p, lack) for lack, p in np.argwhere(counts).tolist())
 
 
-def _words(k: int, longest: int) -> int:
+def _words_per_block(k: int, longest: int) -> int:
     """Return how many 32-bit words of memory a block needs for a vertex with `longest` later neighbors.
 
     They hold rows of adjacency bits and, for k > 4, also the rows of the opposite direction and the sets of each warp

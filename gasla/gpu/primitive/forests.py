@@ -24,13 +24,13 @@ _TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
 _MOST_LANES = 2  # largest number of threads per adjacency list; with more, rounds took up to 15% longer
 
 
-def _name(dtype: np.dtype) -> str:
+def _dtype_name(dtype: np.dtype) -> str:
     return f"{dtype.kind}{dtype.itemsize}"
 
 
 def source(vertex_size: int, offset_size: int, dtype: np.dtype | None) -> str:
     """Return the CUDA source of the kernel. Sizes are bytes of ids and offsets, and `dtype` is the type of weights."""
-    weight = "float" if dtype is None else _TYPES[_name(dtype)]
+    weight = "float" if dtype is None else _TYPES[_dtype_name(dtype)]
     return f"typedef {weight} weight_t;\n{compile.source_of('lightest_forest.cuh', vertex_size, offset_size)}"
 
 
@@ -42,16 +42,22 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
     import cupy
 
     n, m, kind = len(lists.indptr) - 1, len(lists.indices), None if weights is None else weights.dtype
-    taken = cupy.empty(n, np.int64)
+    edge_positions = cupy.empty(n, np.int64)
     if not n:
-        return taken
+        return edge_positions
     text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, kind)
     kernel = compile.kernel(text, "lightest_forest", _THREADS, _BLOCKS)
     lanes = min(1 << max(1, m // (4 * n)).bit_length() - 1, _MOST_LANES)
     scratch = [cupy.empty(n, t) for t in (np.int32, np.int32, np.uint64, lists.indptr.dtype, np.uint8)]
     kernel.cooperative(
         *(lists.indptr, lists.indices, np.uint64(n), np.uint64(m), np.uint64(0) if weights is None else weights),
-        *(np.uint32(lanes), *scratch, taken, cupy.empty(3 * (2 * m // _SLICE), np.uint64), counters(_COUNTERS)),
+        *(
+            np.uint32(lanes),
+            *scratch,
+            edge_positions,
+            cupy.empty(3 * (2 * m // _SLICE), np.uint64),
+            counters(_COUNTERS),
+        ),
         blocks=compile.blocks_for(n, _THREADS),
     )
-    return taken[taken >= 0]
+    return edge_positions[edge_positions >= 0]

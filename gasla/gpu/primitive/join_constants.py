@@ -25,13 +25,13 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
     NotImplementedError
         If the plan has conditions that the kernel does not test.
     """
-    _check(plan)
+    _check_conditions(plan)
     tabled = plan.tabled if has_tables else []
     joins = [*plan.joins, *(free.join for free in plan.free)]
     flags = {
         "WRITES": way == "write",
         "TALLIES": way == "tally",
-        "MARKS": way != "write" and _looks_at_first(plan, tabled),
+        "MARKS": way != "write" and _searches_first_vertex(plan, tabled),
     }
     numbers = {
         "MOST_THREADS": threads,
@@ -43,20 +43,20 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
         "FIRST": _bit(plan.joins[0]),
         "SECOND": _bit(plan.joins[1]),
     }
-    frees = [_free(plan, k, tabled) for k in range(len(plan.free))] or ["{}"]
+    frees = [_free_initializer(plan, k, tabled) for k in range(len(plan.free))] or ["{}"]
     return "\n".join(
         [
             "namespace gasla {",
             *(f"constexpr bool {name} = {str(value).lower()};" for name, value in flags.items()),
             *(f"constexpr u32 {name} = {value};" for name, value in numbers.items()),
-            f"constexpr Join JOINS[] = {{{', '.join(_join(plan, join) for join in joins)}}};",
+            f"constexpr Join JOINS[] = {{{', '.join(_join_initializer(plan, join) for join in joins)}}};",
             f"constexpr Free FREES[] = {{{', '.join(frees)}}};",
             "}",
         ]
     )
 
 
-def _check(part: Any) -> None:
+def _check_conditions(part: Any) -> None:
     """Raise NotImplementedError if a plan has a condition that the kernels on the GPU don't test."""
     for name, value in zip(getattr(part, "_fields", ()), part):
         if name not in _KNOWN and value != part._field_defaults.get(name):
@@ -66,10 +66,10 @@ def _check(part: Any) -> None:
             )
     for each in part:
         if isinstance(each, tuple):
-            _check(each)
+            _check_conditions(each)
 
 
-def _looks_at_first(plan: JoinPlan, tabled: list[int]) -> bool:
+def _searches_first_vertex(plan: JoinPlan, tabled: list[int]) -> bool:
     """Return whether the kernel looks up vertices in an adjacency list of the first matched vertex.
 
     If so, it marks the neighbors of that vertex in a bitmap, which is faster than a search.
@@ -84,7 +84,7 @@ def _bit(join: Join) -> int:
     return 1 << join.vertex
 
 
-def _some(items: Iterable[str]) -> str:
+def _sized_array(items: Iterable[str]) -> str:
     listed = list(items)
     return f"{{{len(listed)}, {{{', '.join(listed)}}}}}"
 
@@ -105,18 +105,20 @@ def _slot(plan: JoinPlan, reach: Reach) -> int:
     return reach.relation * (1 + plan.directed) + reach.backward
 
 
-def _reach(plan: JoinPlan, reach: Reach) -> str:
+def _reach_initializer(plan: JoinPlan, reach: Reach) -> str:
     return f"{{{reach.place}, {_slot(plan, reach)}}}"
 
 
-def _join(plan: JoinPlan, join: Join) -> str:
-    lists = (_some(_reach(plan, reach) for reach in reaches) for reaches in (join.within, join.outside))
-    places = (_some(map(str, each)) for each in (join.apart, join.above))
+def _join_initializer(plan: JoinPlan, join: Join) -> str:
+    lists = (
+        _sized_array(_reach_initializer(plan, reach) for reach in reaches) for reaches in (join.within, join.outside)
+    )
+    places = (_sized_array(map(str, each)) for each in (join.apart, join.above))
     bits = _bit(join) * join.is_checked, _bit(join) * join.has_label
     return f"{{{', '.join((*lists, *places, *map(str, bits)))}}}"
 
 
-def _free(plan: JoinPlan, k: int, tabled: list[int]) -> str:
+def _free_initializer(plan: JoinPlan, k: int, tabled: list[int]) -> str:
     """Return the C++ initializer for counted vertex number `k` of a plan, which is counted but not matched.
 
     Where the kernel counts all entries of an adjacency list, it doesn't compare them with the matched vertices. It
@@ -128,11 +130,11 @@ def _free(plan: JoinPlan, k: int, tabled: list[int]) -> str:
     met = [met for met in free.met if met[0] >= free.ready or is_degree or is_tabled]
     certain = [met for met in met if not (met[1] or join.has_label or join.above)]
     tests = (
-        f"{{{place}, {_some(f'{{{_reach(plan, test.reach)}, {test.place}}}' for test in tests)}}}"
-        for place, tests in (one for one in met if one not in certain)
+        f"{{{place}, {_sized_array(f'{{{_reach_initializer(plan, test.reach)}, {test.place}}}' for test in tests)}}}"
+        for place, tests in (candidate for candidate in met if candidate not in certain)
     )
-    to = join.within[-1]
-    crossed = _slot(plan, to._replace(backward=plan.directed and not to.backward))
+    last_reach = join.within[-1]
+    crossed_slot = _slot(plan, last_reach._replace(backward=plan.directed and not last_reach.backward))
     table = tabled.index(k) if is_tabled else 0
-    words = (free.ready, is_tabled, is_degree and not is_tabled, table, len(certain), crossed)
-    return f"{{{', '.join(str(word).lower() for word in words)}, {_some(tests)}}}"
+    words = (free.ready, is_tabled, is_degree and not is_tabled, table, len(certain), crossed_slot)
+    return f"{{{', '.join(str(word).lower() for word in words)}, {_sized_array(tests)}}}"

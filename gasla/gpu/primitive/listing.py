@@ -37,15 +37,15 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     places = xp.arange(int(sums[-1]))
     if not len(places):
         return places, lists.indices[:0]
-    which = gpu_lists.owners(sums, places)
-    places += (start - sums[:-1])[which]
+    pair_index = gpu_lists.owners(sums, places)
+    places += (start - sums[:-1])[pair_index]
     vertices = lists.indices[places]
     # The second of two parallel edges is common only if the other vertex has a second edge to the same neighbor.
-    twins = places - xp.searchsorted(keys, keys[places])
-    wanted = longer[which] * n + vertices
-    at = xp.searchsorted(keys, wanted) + twins
-    hits = _holds(keys, at, wanted)
-    return which[hits], vertices[hits]
+    earlier_parallels = places - xp.searchsorted(keys, keys[places])
+    wanted_keys = longer[pair_index] * n + vertices
+    key_positions = xp.searchsorted(keys, wanted_keys) + earlier_parallels
+    hits = _is_key_at(keys, key_positions, wanted_keys)
+    return pair_index[hits], vertices[hits]
 
 
 def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
@@ -53,8 +53,8 @@ def has_edges(graph: Graph, sources: Array, targets: Array) -> Array:
     xp, keys = array_module(graph.sorted_out.indices), edge_keys(graph)
     if not (len(keys) and len(sources)):
         return xp.zeros(len(sources), bool)
-    wanted = sources.astype(np.int64) * graph.n + targets
-    return _holds(keys, xp.searchsorted(keys, wanted), wanted)
+    wanted_keys = sources.astype(np.int64) * graph.n + targets
+    return _is_key_at(keys, xp.searchsorted(keys, wanted_keys), wanted_keys)
 
 
 def edge_keys(graph: Graph) -> Array:
@@ -62,7 +62,7 @@ def edge_keys(graph: Graph) -> Array:
     return graph.kept("edge keys", lambda graph: graph.sorted_out.as_keys(graph.n))
 
 
-def _holds(keys: Array, at: Array, wanted: Array) -> Array:
+def _is_key_at(keys: Array, at: Array, wanted: Array) -> Array:
     """Return for each position whether keys[at] == wanted.
 
     A position may be that after the last key, which counts as unequal. There is at least one key.

@@ -69,11 +69,11 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
             lists = by_degree(indptr, indices, graph.out_degrees)
         at_stored, lanes = xp.zeros(m, np.uint32), 32
         total, _ = by_tables(lists, False, at_forward, at_stored)
-        oriented = _struct(np.uint64(graph.n), *lists, at_forward, at_stored)
+        oriented = _struct_of_addresses(np.uint64(graph.n), *lists, at_forward, at_stored)
     else:
         total, _ = by_merging(indptr, indices, False, at_forward)
         lanes = _lanes(m / graph.n)
-        oriented = _struct(np.uint64(graph.n), indptr, indices, indices, None, at_forward, None)
+        oriented = _struct_of_addresses(np.uint64(graph.n), indptr, indices, indices, None, at_forward, None)
     kernel = _kernel("spread_support", 256, indptr, indices, per_edge=True)
     kernel.plain(min(-(-graph.n * lanes // 256), 1 << 20), gpu.struct(oriented), np.uint32(lanes), counts)
     return total, ascending.by_edge(counts)
@@ -85,21 +85,21 @@ def simplify(graph: Graph) -> Graph:
     The kernels for simple graphs begin to be compiled while the adjacency lists are inspected.
     """
     if graph.is_streamed:
-        return graph if graph.is_simple else graph.kept("simple", _simplified_on_host)
-    _begin(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, current_device())
-    return graph if graph.is_simple else graph.kept("simple", _simplified)
+        return graph if graph.is_simple else graph.kept("simple", _simplify_on_host)
+    _start_compiling(graph.id_dtype.itemsize, graph.out.indptr.dtype.itemsize, current_device())
+    return graph if graph.is_simple else graph.kept("simple", _simplify_on_gpu)
 
 
 @functools.cache
-def _begin(vertex_size: int, offset_size: int, device: int) -> None:
+def _start_compiling(vertex_size: int, offset_size: int, device: int) -> None:
     gpu.compile_ahead(source(vertex_size, offset_size, False))
 
 
-def _simplified_on_host(graph: Graph) -> Graph:
+def _simplify_on_host(graph: Graph) -> Graph:
     return graph.with_values(None).simple().symmetrized()
 
 
-def _simplified(graph: Graph) -> Graph:
+def _simplify_on_gpu(graph: Graph) -> Graph:
     return Graph.from_csr(*simple_lists(graph.out.indptr, graph.out.indices))
 
 
@@ -155,7 +155,9 @@ def by_merging(
     kernel = _kernel("count_merging", 256, indptr, indices, per_vertex, at_forward is not None)
     blocks = min(-(-n * lanes // 256), MOST_BLOCKS)
     lists = np.uint64(n), indptr, indices, np.uint32(lanes)
-    kernel.plain(blocks, *lists, counters(1), total, _address(counts), _address(at_forward), _share(share))
+    kernel.plain(
+        blocks, *lists, counters(1), total, _array_or_null(counts), _array_or_null(at_forward), _pack_share(share)
+    )
     return total.reshape(()), counts
 
 
@@ -196,15 +198,15 @@ def by_tables(
     xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
     counts, control = xp.zeros(n, np.int64) if per_vertex else None, xp.zeros(4, np.uint64)
-    kinds = indptr, indices, per_vertex, at_forward is not None
+    array_types = indptr, indices, per_vertex, at_forward is not None
     total, short_tickets, count, tickets = (control[i : i + 1] for i in range(4))
-    graph = _struct(np.uint64(n), *lists, at_forward, at_stored)
+    graph = _struct_of_addresses(np.uint64(n), *lists, at_forward, at_stored)
     capacity = _capacity(len(indices), BUSY) + len(indices) // (2 * LONG)
     pieces = _list_pieces(indptr, indices, lists.lengths, capacity, count, share)
-    kernel = _kernel("count_by_blocks", BLOCK_THREADS, *kinds)
-    kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _address(counts))
-    kernel = _kernel("count_by_warps", 256, *kinds)
-    kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _address(counts), _share(share))
+    kernel = _kernel("count_by_blocks", BLOCK_THREADS, *array_types)
+    kernel.plain(kernel.blocks, gpu.struct(graph), *pieces, count, tickets, total, _array_or_null(counts))
+    kernel = _kernel("count_by_warps", 256, *array_types)
+    kernel.plain(kernel.blocks, gpu.struct(graph), short_tickets, total, _array_or_null(counts), _pack_share(share))
     return total.view(np.int64).reshape(()), counts
 
 
@@ -221,7 +223,7 @@ def _list_pieces(
     vertices, starts = xp.empty(capacity, indices.dtype), xp.empty(capacity, indptr.dtype)
     kernel = _kernel("list_pieces", 256, indptr, indices)
     blocks = min(-(-n // 256), 1 << 20)
-    kernel.plain(blocks, np.uint64(n), indptr, _address(lengths), vertices, starts, count, _share(share))
+    kernel.plain(blocks, np.uint64(n), indptr, _array_or_null(lengths), vertices, starts, count, _pack_share(share))
     return vertices, starts
 
 
@@ -230,18 +232,18 @@ def _capacity(m: int, busy: int) -> int:
     return m // PIECE + m // busy + 1
 
 
-def _address(array: Array | None) -> Any:
+def _array_or_null(array: Array | None) -> Any:
     """Return what a kernel takes for an array that may be missing: the array, or a null pointer for None."""
     return np.uint64(0) if array is None else array
 
 
-def _share(share: Share) -> np.uint64:
+def _pack_share(share: Share) -> np.uint64:
     """Pack part i of k of the work into one number for a kernel: i in the lower 32 bits, k in the upper 32 bits."""
     mine, count = share
     return np.uint64(mine | count << 32)
 
 
-def _struct(n: np.uint64, *arrays: Array | None) -> np.ndarray:
+def _struct_of_addresses(n: np.uint64, *arrays: Array | None) -> np.ndarray:
     """Return a C struct of a number of vertices and the addresses of arrays, with null for None."""
     fields = (n, *(0 if a is None else address(a) for a in arrays))
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))

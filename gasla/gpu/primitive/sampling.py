@@ -83,8 +83,8 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
     for _ in range(int((high - low).max()).bit_length() if len(ids) else 0):
         middle = low + (high - low) // 2
         value = values[xp.minimum(middle, len(values) - 1)]  # an empty list reads some value, which is not used
-        goes_on = (low < high) & ((value <= marks) if after else (value < marks))
-        low, high = xp.where(goes_on, middle + 1, low), xp.where(goes_on, high, xp.maximum(middle, low))
+        goes_right = (low < high) & ((value <= marks) if after else (value < marks))
+        low, high = xp.where(goes_right, middle + 1, low), xp.where(goes_right, high, xp.maximum(middle, low))
     return low
 
 
@@ -100,14 +100,14 @@ def arguments(
     """Return the arguments of the kernel `sample`, in order. `drawn` has its output arrays, for neighbors, edges and
     rows.
     """
-    none, edge_ids = np.uint64(0), lists.edge_ids
+    null, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
-    by_weight = draws.weights or (none, none)
-    rows = ids, none if firsts is None else firsts
-    how = np.uint64(draws.key), np.bool_(draws.replace)
-    of_edges = (none, np.bool_(False)) if edge_ids is None else (edge_ids, np.bool_(edge_ids.dtype.itemsize == 8))
-    arrays = (none if array is None else array for array in drawn)
-    return *numbers, lists.indptr, lists.indices, *by_weight, *rows, *how, *of_edges, *arrays
+    by_weight = draws.weights or (null, null)
+    rows = ids, null if firsts is None else firsts
+    draw_options = np.uint64(draws.key), np.bool_(draws.replace)
+    edge_arguments = (null, np.bool_(False)) if edge_ids is None else (edge_ids, np.bool_(edge_ids.dtype.itemsize == 8))
+    arrays = (null if array is None else array for array in drawn)
+    return *numbers, lists.indptr, lists.indices, *by_weight, *rows, *draw_options, *edge_arguments, *arrays
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
@@ -117,20 +117,24 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
     """
     import cupy
 
-    most = len(vertices) + len(ids)
-    known, at, total = cupy.empty(most, vertices.dtype), cupy.empty(len(ids), np.int64), cupy.empty((), np.int64)
-    if not most:
-        return known, at
-    table = cupy.empty(1 << (2 * most).bit_length(), np.uint64)
+    capacity = len(vertices) + len(ids)
+    distinct_ids, positions, total = (
+        cupy.empty(capacity, vertices.dtype),
+        cupy.empty(len(ids), np.int64),
+        cupy.empty((), np.int64),
+    )
+    if not capacity:
+        return distinct_ids, positions
+    table = cupy.empty(1 << (2 * capacity).bit_length(), np.uint64)
     table.data.memset_async(0xFF, table.nbytes)
     kernel = gpu.kernel(source(vertices.dtype.itemsize, vertices.dtype.itemsize), "append_distinct", THREADS, BLOCKS)
-    blocks, sums = _scratch(kernel, most)
+    blocks, sums = _scratch(kernel, capacity)
     kernel.cooperative(
         *(vertices, np.uint64(len(vertices)), ids, np.uint64(len(ids)), table, np.uint64(len(table))),
-        *(*sums, known, at, total),
+        *(*sums, distinct_ids, positions, total),
         blocks=blocks,
     )
-    return known[: int(total)], at
+    return distinct_ids[: int(total)], positions
 
 
 def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:

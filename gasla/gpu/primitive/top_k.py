@@ -22,10 +22,10 @@ def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, 
     order = xp.argsort(-indices, kind="stable")
     order = order[xp.argsort(values[order], kind="stable")]
     order = order[xp.argsort(owners(indptr, indices)[order], kind="stable")]
-    places = indptr[1:, None] - 1 - xp.arange(k, dtype=indptr.dtype)
-    there = places >= indptr[:-1, None]
+    positions = indptr[1:, None] - 1 - xp.arange(k, dtype=indptr.dtype)
+    has_entry = positions >= indptr[:-1, None]
     if not stored:
-        return xp.full(places.shape, -1, indices.dtype), xp.zeros(places.shape, values.dtype)
-    chosen = order[xp.where(there, places, 0)]
-    columns, best = xp.where(there, indices[chosen], -1), xp.where(there, values[chosen], 0)
-    return columns.astype(indices.dtype, copy=False), best.astype(values.dtype, copy=False)
+        return xp.full(positions.shape, -1, indices.dtype), xp.zeros(positions.shape, values.dtype)
+    chosen = order[xp.where(has_entry, positions, 0)]
+    columns, largest_values = xp.where(has_entry, indices[chosen], -1), xp.where(has_entry, values[chosen], 0)
+    return columns.astype(indices.dtype, copy=False), largest_values.astype(values.dtype, copy=False)

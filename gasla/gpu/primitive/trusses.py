@@ -22,7 +22,7 @@ def peel_edges(graph: Graph, first: int, last: int) -> Any:
         level = max(level, int(counts.min()))
         if level > last:
             break
-        goes = counts <= level
-        levels[edges[goes]] = level
-        edges, graph = edges[~goes], graph.select(~goes)
+        is_removed = counts <= level
+        levels[edges[is_removed]] = level
+        edges, graph = edges[~is_removed], graph.select(~is_removed)
     return levels

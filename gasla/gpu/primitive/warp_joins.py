@@ -79,10 +79,10 @@ class Joined:
         kernel, page = self._kernel("write_matches", "write"), work_page()
         warps = kernel.threads // 32
         start, end = self._edges(first, units, self.grain)
-        asked = self.xp.asarray(np.ascontiguousarray(wanted, np.uint64))
+        wanted_on_gpu = self.xp.asarray(np.ascontiguousarray(wanted, np.uint64))
         kernel.plain(
             *(min(kernel.blocks, gpu.blocks_for(units, warps)), *self._graph(), start, end),
-            *(np.uint64(self.grain), np.uint64(units), asked, rows, written, self.xp.zeros(1, np.uint64)),
+            *(np.uint64(self.grain), np.uint64(units), wanted_on_gpu, rows, written, self.xp.zeros(1, np.uint64)),
             np.uint64(page.ctypes.data),
         )
         wait_for_work(page, units, "blocks of edges")
@@ -127,12 +127,12 @@ class Joined:
         """Return the kernel, the largest number of blocks for its launch, and the 32-bit words of memory per block."""
         marks = -(-self.n // 32) * slots(self.plan)
         words = marks + len(self.plan.tabled) * self.n
-        kernel, most = self._kernel("visit_matches", way), free_bytes() // 8
-        wanted = min(kernel.blocks, max(_WORDS // max(words, 1), gpu.multiprocessors()))
-        blocks = min(wanted, most // max(words, 1))
-        if blocks < min(wanted, gpu.multiprocessors()) and self.plan.tabled:
+        kernel, most_words = self._kernel("visit_matches", way), free_bytes() // 8
+        wanted_blocks = min(kernel.blocks, max(_WORDS // max(words, 1), gpu.multiprocessors()))
+        blocks = min(wanted_blocks, most_words // max(words, 1))
+        if blocks < min(wanted_blocks, gpu.multiprocessors()) and self.plan.tabled:
             kernel, words = self._kernel("visit_matches", way, has_tables=False), marks
-            blocks = min(kernel.blocks, most // max(words, 1))
+            blocks = min(kernel.blocks, most_words // max(words, 1))
         return kernel, max(blocks, 1), words
 
     def _kernel(self, function: str, way: str, has_tables: bool = True) -> gpu.Kernel:

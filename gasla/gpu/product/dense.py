@@ -131,10 +131,16 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
     lanes, width = layout(columns, mask is not None, (x, *outs) if terms.reads("x") else outs)
     variant = Variant(mask is not None, lists.indptr.dtype, lists.indices.dtype, partition.row_type, lanes, width)
     kernels = compiled(terms, variant, current_device())
-    given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
+    values_by_name = {
+        "indices": lists.indices,
+        "values": lists.values,
+        "x": x,
+        "mask": mask,
+        "complement": np.bool_(complement),
+    }
     partials = partition.partials(semiring.size_of(terms.type) * columns)
     argument = partition.argument(partials)
-    arguments = (struct(argument), np.uint32(columns), *[given[name] for name in kernels.inputs], *outs)
+    arguments = (struct(argument), np.uint32(columns), *[values_by_name[name] for name in kernels.inputs], *outs)
     kernels.product.plain(blocks(partition.pieces + properties.rows, lanes), *arguments)
     if partition.cut:
         kernels.product_of_cut_rows.plain(blocks(partition.cut, lanes), *arguments)
@@ -147,11 +153,11 @@ def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, 
     A thread has several columns if one instruction can load them together, for which the `arrays` must be aligned. With
     a mask, a thread has one column.
     """
-    width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _packs(arrays, w)))
+    width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _can_pack(arrays, w)))
     return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
 
 
-def _packs(arrays: tuple[Array, ...], width: int) -> bool:
+def _can_pack(arrays: tuple[Array, ...], width: int) -> bool:
     """Return whether one instruction can load or store `width` adjacent values of each array."""
     sizes = [width * array.dtype.itemsize for array in arrays]
     return sizes[0] <= LOAD and not any(address(array) % size for array, size in zip(arrays, sizes))
@@ -203,7 +209,7 @@ def source(terms: Terms, variant: Variant) -> str:
         if terms.reads_old
         else "",
         packs="\n".join(f"        {pack} pack{p};" for p, pack in enumerate(packs)),
-        old=_old(terms),
+        old=_old_value(terms),
         result=semiring.result(terms),
         packed="\n".join(f"            pack{p}.item[i] = {item};" for p, item in enumerate(semiring.items(terms))),
         stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
@@ -223,7 +229,7 @@ _ARGUMENTS = {
 }
 
 
-def _old(terms: Terms) -> str:
+def _old_value(terms: Terms) -> str:
     """Return the C++ expression for the previous value of an output, with which a result is merged."""
     if not terms.reads_old:
         return "out_t{}"

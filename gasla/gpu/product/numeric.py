@@ -151,22 +151,22 @@ def multiply(
     """
     if not len(entries.indices):
         return
-    limits, most = shared_limits(terms), MaxColumns(met, entries.offsets, None, b.width)
-    methods = methods or symbolic.group_rows(most, a, limits, small=has_small(terms))
+    limits, max_columns = shared_limits(terms), MaxColumns(met, entries.offsets, None, b.width)
+    methods = methods or symbolic.group_rows(max_columns, a, limits, small=has_small(terms))
     are_apart, ascends = np.bool_(b.order.is_apart), False
     if methods["windows"].number:
         b, ascends = symbolic.in_ascending_order(b), entries.order.ascends
-    given = {"values": a.values, "x": b.values}
-    values = [*(given[name] for name in semiring.values(terms)), *outs]
+    values_by_name = {"values": a.values, "x": b.values}
+    values = [*(values_by_name[name] for name in semiring.values(terms)), *outs]
     matrices = a.offsets, a.indices, b.offsets, b.indices, entries.offsets, entries.indices
 
-    def arguments(some: symbolic.RowSet) -> list[Any]:
-        listed = np.uint64(0) if some.listed is None else some.listed
-        return [*matrices, listed, np.uint64(some.number), are_apart, *values]
+    def arguments(row_set: symbolic.RowSet) -> list[Any]:
+        row_numbers = np.uint64(0) if row_set.listed is None else row_set.listed
+        return [*matrices, row_numbers, np.uint64(row_set.number), are_apart, *values]
 
-    find = functools.partial(compiled, terms, device=current_device())
+    find_kernel = functools.partial(compiled, terms, device=current_device())
     windows = symbolic.count_windows(b.width, limits), np.bool_(ascends)
-    symbolic.launch(methods, find, arguments, windows, most, 4 + semiring.size_of(terms.type))
+    symbolic.launch(methods, find_kernel, arguments, windows, max_columns, 4 + semiring.size_of(terms.type))
 
 
 def shared_limits(terms: Terms) -> SharedLimits:

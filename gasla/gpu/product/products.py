@@ -111,11 +111,17 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
         return False
     if properties.rows == 0:
         return True
-    given = {"indices": lists.indices, "values": lists.values, "x": x, "mask": mask, "complement": np.bool_(complement)}
+    values_by_name = {
+        "indices": lists.indices,
+        "values": lists.values,
+        "x": x,
+        "mask": mask,
+        "complement": np.bool_(complement),
+    }
     partials = partition.partials(kernels.value_size)
     argument = partition.argument(partials)
     packed = struct(argument) if partition.cut else partition.packed
-    arguments = (packed, *[given[name] for name in kernels.inputs], *outs)
+    arguments = (packed, *[values_by_name[name] for name in kernels.inputs], *outs)
     kernels.product.plain(partition.blocks, *arguments)
     if partition.cut and not terms.takes_first:
         kernels.product_of_cut_rows.plain(partition.blocks_of_cut_rows, *arguments)
@@ -148,7 +154,7 @@ def source(terms: Terms, variant: Variant) -> str:
         wanted="mask[row] != complement" if variant.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
         old=semiring.old(terms, "row"),
-        term="\n".join(f"        {line}" for line in _term(terms, variant)),
+        term="\n".join(f"        {line}" for line in _term_statements(terms, variant)),
         finish=semiring.store(terms, "row"),
         threads=rows.THREADS,
         parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
@@ -157,7 +163,7 @@ def source(terms: Terms, variant: Variant) -> str:
     )
 
 
-def _term(terms: Terms, variant: Variant) -> list[str]:
+def _term_statements(terms: Terms, variant: Variant) -> list[str]:
     """Return C++ statements that return the product of one entry of the matrix, at position `at`, with its entry of
     `x`.
     """
@@ -175,7 +181,7 @@ def _term(terms: Terms, variant: Variant) -> list[str]:
 # CuPy's sparse matrices: their arrays, cached between products, and conversions of their format.
 
 
-_known: dict[int, tuple[Any, Lists]] = {}
+_cached_lists: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
@@ -183,23 +189,23 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
     The result is cached while the matrix exists, because checking its indices takes longer than a product's launch.
     """
-    if known := _known_lists(A, form):
-        return known
+    if known_lists := _find_cached_lists(A, form):
+        return known_lists
     lists, key = make(), id(A)
     if A.format == form and A.indptr is lists.indptr:
         lists.are_cached = True
-        _known[key] = weakref.ref(A, lambda _: _known.pop(key, None)), lists
+        _cached_lists[key] = weakref.ref(A, lambda _: _cached_lists.pop(key, None)), lists
     return lists
 
 
-def _known_lists(A: Any, form: Format) -> Lists | None:
+def _find_cached_lists(A: Any, form: Format) -> Lists | None:
     """Return the cached `Lists` of `A`. Return None if `A` has another format, or other arrays than when they were
     cached.
     """
-    known = _known.get(id(A))
-    if known is None or known[0]() is not A or A.format != form:
+    entry = _cached_lists.get(id(A))
+    if entry is None or entry[0]() is not A or A.format != form:
         return None
-    lists = known[1]
+    lists = entry[1]
     if A.shape[form == "csr"] != lists.width:
         return None
     same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values
@@ -222,13 +228,13 @@ def in_format(A: Any, wanted: Format) -> Any:
     if A.format == wanted:
         return A
     if A.format == "coo":
-        ends = as_coordinates(A)
+        coordinates = as_coordinates(A)
     else:
         require_compressed(A)
         indices = A.indices[: int(A.indptr[-1])]
         owners = neighbor_lists.owners(A.indptr, indices)
-        ends = (indices, owners) if A.format == "csc" else (owners, indices)
-    keys, others = ends if wanted == "csr" else ends[::-1]
+        coordinates = (indices, owners) if A.format == "csc" else (owners, indices)
+    keys, others = coordinates if wanted == "csr" else coordinates[::-1]
     count = A.shape[0 if wanted == "csr" else 1]
     indptr, indices, order = neighbor_lists.group(keys, others, count)
     if int(indptr[-1]) != len(keys):

@@ -160,8 +160,10 @@ def find_order(matrix: CSR) -> RowOrder:
     """Find whether the columns of each row ascend, by a kernel that inspects all entries. Wait for the result."""
     counts = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
-    most = max(count, len(matrix.indices))
-    _call("find_order", min(-(-most // THREADS), 1 << 12), matrix.offsets, matrix.indices, np.uint64(count), counts)
+    item_count = max(count, len(matrix.indices))
+    _launch_inspection(
+        "find_order", min(-(-item_count // THREADS), 1 << 12), matrix.offsets, matrix.indices, np.uint64(count), counts
+    )
     falls, repeats = counts.tolist()
     return RowOrder(not falls, not falls and not repeats)
 
@@ -190,7 +192,9 @@ def count_pairs(a: CSR, b: CSR) -> Array:
     """
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
-    _call("count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs)
+    _launch_inspection(
+        "count_pairs", blocks(count, 32 // SMALL_LANES), a.offsets, a.indices, b.offsets, np.uint64(count), pairs
+    )
     return pairs
 
 
@@ -218,9 +222,9 @@ class MaxColumns(NamedTuple):
         """Return the bounds for the rows with the numbers `listed`, in host memory."""
 
         def lengths(offsets: Array) -> np.ndarray[Any, Any]:
-            return _on_host(offsets[listed + 1]) - _on_host(offsets[listed])
+            return _to_host(offsets[listed + 1]) - _to_host(offsets[listed])
 
-        pairs = _on_host(self.pairs[listed])
+        pairs = _to_host(self.pairs[listed])
         known = np.minimum(pairs, self.width) if self.offsets is None else lengths(self.offsets)
         if self.left_out is None:
             return known
@@ -233,25 +237,34 @@ def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = Tru
     Rows without entries are in no group. If `small` is False, no row is processed by the method for small rows.
     """
     count, xp = len(most.pairs), array_module(most.pairs)
-    which, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
-    in_small, in_table = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
-    in_large, windows = 1 << limits.large_bits >> 1, count_windows(most.width, limits)
-    given = (np.uint64(0) if x is None else x for x in most[:3])
-    numbers = map(np.uint64, (count, in_small, SMALL_PAIRS, in_table, in_large, windows, VISIT))
-    _call("choose_methods", -(-count // THREADS), *given, np.uint32(most.width), a.offsets, *numbers, which, sizes[0])
-    counts = _on_host(sizes[0]).astype(np.int64)
-    apart = len(METHODS) - 1
-    counts = np.append(counts[:apart], counts[apart:-1].sum())
+    row_methods, sizes = xp.empty(count, np.uint8), xp.zeros((2, len(METHODS) + WINDOW_CLASSES), np.uint64)
+    small_columns, table_columns = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
+    large_columns, windows = 1 << limits.large_bits >> 1, count_windows(most.width, limits)
+    bound_arrays = (np.uint64(0) if x is None else x for x in most[:3])
+    numbers = map(np.uint64, (count, small_columns, SMALL_PAIRS, table_columns, large_columns, windows, VISIT))
+    _launch_inspection(
+        "choose_methods",
+        -(-count // THREADS),
+        *bound_arrays,
+        np.uint32(most.width),
+        a.offsets,
+        *numbers,
+        row_methods,
+        sizes[0],
+    )
+    counts = _to_host(sizes[0]).astype(np.int64)
+    window_method = len(METHODS) - 1
+    counts = np.append(counts[:window_method], counts[window_method:-1].sum())
     if count in counts[:2]:
         return {method: RowSet(int(n), None) for method, n in zip(METHODS, counts)}
-    listed = xp.empty(count, np.int64)
+    rows_by_method = xp.empty(count, np.int64)
     if counts.any():
-        _call("list_rows", -(-count // THREADS), which, np.uint64(count), *sizes, listed)
+        _launch_inspection("list_rows", -(-count // THREADS), row_methods, np.uint64(count), *sizes, rows_by_method)
     ends = counts.cumsum()
-    return {method: RowSet(int(n), listed[end - n : end]) for method, n, end in zip(METHODS, counts, ends)}
+    return {method: RowSet(int(n), rows_by_method[end - n : end]) for method, n, end in zip(METHODS, counts, ends)}
 
 
-def _call(function: str, blocks: int, *arguments: Any) -> None:
+def _launch_inspection(function: str, blocks: int, *arguments: Any) -> None:
     kernel(function, current_device()).plain(max(1, min(blocks, 2**31 - 1)), *arguments)
 
 
@@ -266,8 +279,8 @@ def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array,
     Yield for each batch its rows, the first slot of each row's table, and the number of slots in all its tables. A slot
     takes `slot` bytes.
     """
-    wanted = 2 * np.maximum(most.of(listed), 16)
-    sizes = 1 << np.frexp((wanted - 1).astype(np.float64))[1].astype(np.int64)  # rounded up to a power of two
+    slots_needed = 2 * np.maximum(most.of(listed), 16)
+    sizes = 1 << np.frexp((slots_needed - 1).astype(np.float64))[1].astype(np.int64)  # rounded up to a power of two
     first = 0
     while first < len(sizes):
         sums = sizes[first:].cumsum()
@@ -277,7 +290,7 @@ def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array,
         first += count
 
 
-def _on_host(array: Array) -> np.ndarray[Any, Any]:
+def _to_host(array: Array) -> np.ndarray[Any, Any]:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
@@ -327,24 +340,24 @@ class Structure:
         """Write the columns of all entries, ascending in each row, to an int32 array. `offsets` are the rows' first
         positions.
         """
-        before = self.in_windows
-        if len(before):
-            before = self.xp.cumsum(before, axis=1).astype(np.uint32) - before
-        self._launch(None, offsets, columns, before)
+        entries_before = self.in_windows
+        if len(entries_before):
+            entries_before = self.xp.cumsum(entries_before, axis=1).astype(np.uint32) - entries_before
+        self._launch(None, offsets, columns, entries_before)
         if (listed := self.methods["memory"].listed) is not None:
             _sort_columns(listed, offsets, columns)
 
     def _launch(self, sizes: Array | None, offsets: Array | None, columns: Array | None, in_windows: Array) -> None:
         out = (None, None) if self.left_out is None else (self.left_out.offsets, self.left_out.indices)
         matrices = self.a.offsets, self.a.indices, self.b.offsets, self.b.indices, *out
-        wanted = self.pairs, np.uint32(self.b.width), sizes, offsets, columns
+        other_arguments = self.pairs, np.uint32(self.b.width), sizes, offsets, columns
 
-        def arguments(some: RowSet) -> list[Any]:
-            given = *matrices, some.listed, np.uint64(some.number), *wanted
-            return [np.uint64(0) if x is None else x for x in given]
+        def arguments(row_set: RowSet) -> list[Any]:
+            all_arguments = *matrices, row_set.listed, np.uint64(row_set.number), *other_arguments
+            return [np.uint64(0) if x is None else x for x in all_arguments]
 
-        find = functools.partial(kernel, device=current_device())
-        launch(self.methods, find, arguments, (self.windows, in_windows), self._most(offsets), 4)
+        find_kernel = functools.partial(kernel, device=current_device())
+        launch(self.methods, find_kernel, arguments, (self.windows, in_windows), self._most(offsets), 4)
 
 
 def launch(
@@ -363,23 +376,23 @@ def launch(
     memory also gets the tables, of columns and, if a slot has more than 4 bytes, of values, and where each row's table
     begins.
     """
-    for method, some in methods.items():
-        if not some.number:
+    for method, row_set in methods.items():
+        if not row_set.number:
             continue
-        called = find(method)
+        method_kernel = find(method)
         if method == "windows":
-            count, beside = windows
-            called.plain(blocks(some.number * count), *arguments(some), np.uint32(count), beside)
+            count, window_argument = windows
+            method_kernel.plain(blocks(row_set.number * count), *arguments(row_set), np.uint32(count), window_argument)
         elif method == "memory":
-            assert some.listed is not None
-            xp = array_module(some.listed)
-            for listed, places, slots in batches(most, some.listed, slot):
+            assert row_set.listed is not None
+            xp = array_module(row_set.listed)
+            for listed, places, slots in batches(most, row_set.listed, slot):
                 tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
-                called.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
+                method_kernel.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
         else:
             # rows that a warp processes at a time
-            each = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)
-            called.plain(blocks(some.number, each), *arguments(some))
+            rows_per_warp = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)
+            method_kernel.plain(blocks(row_set.number, rows_per_warp), *arguments(row_set))
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
@@ -393,12 +406,12 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
     if not count:
         return
     owners = lists_gpu.owners(sums, columns[:count])
-    where = xp.arange(count) + (starts - sums[:-1])[owners]
+    positions = xp.arange(count) + (starts - sums[:-1])[owners]
     packed = owners.astype(np.uint64)
     packed <<= 32
-    packed |= columns[where].astype(np.uint64)
+    packed |= columns[positions].astype(np.uint64)
     packed.sort()
-    columns[where] = packed.view(np.uint32)[::2].astype(np.int32)
+    columns[positions] = packed.view(np.uint32)[::2].astype(np.int32)
 
 
 def blocks(items: int, per_warp: float = 1) -> int:

@@ -16,8 +16,8 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
     It is int64 if there are 2**31 or more entries, or if the user made the graph with int64 offsets.
     """
     entries = graph.m * (2 if program.direction == "all" else 1)
-    given = graph.lists.rows or graph.lists.columns
-    wide = entries >= 2**31 or (given is not None and given.indptr.dtype.itemsize == 8)
+    given_lists = graph.lists.rows or graph.lists.columns
+    wide = entries >= 2**31 or (given_lists is not None and given_lists.indptr.dtype.itemsize == 8)
     return np.dtype(np.int64 if wide else np.int32)
 
 
@@ -47,8 +47,8 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
     for name in plan.back_values:
         arrays[f"value_{name}"] = values_in_order(binding.weighted(name), binding.traced.edge_types[name])
     for degree in plan.degrees:
-        own = graph.in_ if degree == "in_degree" else graph.out
-        arrays[f"{degree[:-6]}p"] = own.indptr.astype(plan.offset_type, copy=False)
+        degree_lists = graph.in_ if degree == "in_degree" else graph.out
+        arrays[f"{degree[:-6]}p"] = degree_lists.indptr.astype(plan.offset_type, copy=False)
     return arrays
 
 
@@ -64,8 +64,8 @@ def default_delta(binding: Binding) -> float:
         return 0.0
     values, degree = binding.lengths().valued.each, max(graph.m, 1) / max(graph.n, 1)
     mean = 1.0 if values is None or graph.m == 0 else _mean_size(values)
-    times = 640 / degree if plan.variant.local else 5 if plan.small_frontiers else 4
-    delta = times * mean / degree
+    factor = 640 / degree if plan.variant.local else 5 if plan.small_frontiers else 4
+    delta = factor * mean / degree
     return delta if np.isfinite(delta) and delta > 0 else 1.0
 
 

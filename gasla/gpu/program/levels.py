@@ -46,11 +46,13 @@ def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
 
     levels, first = in_32_bits(schedule)
     levels = cupy.asarray(levels)
-    few = schedule.depth <= MOST
-    return SortedSchedule(levels, first, *(_count if few else _sort)(levels, first, schedule.depth, ids))
+    is_few = schedule.depth <= MOST
+    return SortedSchedule(
+        levels, first, *(_sort_by_counting if is_few else _sort_by_keys)(levels, first, schedule.depth, ids)
+    )
 
 
-def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+def _sort_by_counting(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
     import cupy
 
     n = len(levels)
@@ -66,7 +68,7 @@ def _count(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array,
     return order, starts
 
 
-def _sort(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+def _sort_by_keys(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
     import cupy
 
     keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))

@@ -117,7 +117,7 @@ class Phases:
         kinds: list[Any] = [type(program) for program in programs]
         traced = [kind.traced(ids) for kind in kinds]
         values = shared_types(traced)
-        self.workspaces: deque[_Workspaces] = deque()
+        self.workspaces: deque[_PhaseWorkspaces] = deque()
         self.meetings: deque[Any] = deque()
         if values is None or not all(map(can_start, traced)):
             return
@@ -145,7 +145,7 @@ def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
     return [(f"self_{name}", as_ctypes(kind)) for name, kind in values.items()]
 
 
-class _Workspaces:
+class _PhaseWorkspaces:
     """The kernel that runs all phases, and the arrays of each phase. One run at a time uses them."""
 
     is_busy = False  # every run waits for the end of its launch, so an idle workspace has no active kernel
@@ -207,7 +207,7 @@ class PhasesRun:
         try:
             self.workspaces = phases.workspaces.pop()
         except IndexError:  # there is no workspace that an earlier run has left, or other runs use all of them
-            self.workspaces = _Workspaces(phases, self.parts)
+            self.workspaces = _PhaseWorkspaces(phases, self.parts)
         self.kept: list[Any] = []  # arrays that only the kernel reads, which must not be freed before it ends
         self.last: dict[str, Any] = {}  # the arrays of aggregates with a value per vertex, by name
         self._place_fields()
@@ -239,12 +239,12 @@ class PhasesRun:
         iterations.
         """
         plan, xp = part.plan, part.xp
-        held, shared = self.workspaces.arguments.values, self.phases.values
+        shared_values, shared = self.workspaces.arguments.values, self.phases.values
         for name, argument, kind in plan.parameters:
             number = part._number(name, kind)
             setattr(arguments, argument, number)
             if name in shared:
-                setattr(held, f"self_{name}", number)
+                setattr(shared_values, f"self_{name}", number)
         for name, start in plan.starts.items():
             setattr(arguments, start.field, address(self.state[given(name)]))
             setattr(arguments, start.fills, False)
@@ -308,7 +308,7 @@ class PhasesRun:
         return self.state, done.turns, bool(done.is_over), done.edges, active, aggregates
 
 
-def _make(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, small: bool) -> Phases:
+def _make_phases(programs: Sequence[VertexProgram], graph: Graph, deterministic: bool, small: bool) -> Phases:
     variants = [variant_for(program, graph, deterministic, False, small) for program in programs]
     return Phases(programs, variants, graph.id_dtype)
 
@@ -355,7 +355,7 @@ def together(programs: Sequence[VertexProgram], graph: Graph, way: int, determin
     small = is_small(graph) and not pushes
     key = "gpu phases", tuple(map(type, programs)), deterministic, small, current_device()
     try:
-        phases: Phases = graph.kept(key, lambda graph: _make(programs, graph, deterministic, small))
+        phases: Phases = graph.kept(key, lambda graph: _make_phases(programs, graph, deterministic, small))
     except MemoryError:
         return None
     return Together(phases, way) if phases.plans is not None else None

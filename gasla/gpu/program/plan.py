@@ -22,7 +22,7 @@ from semirings.types import HALF, SHORT, has_wide
 
 # Arguments of a kernel besides the graph, the fields and the parameters. Each has a name and a C++ type, which for
 # pointers is the type of the elements. Numbers also have a NumPy type.
-_LOOP = [
+_LOOP_POINTERS = [
     *[("barrier", "gasla::u32"), ("counters", "gasla::u64"), ("control", "gasla::Control")],
     *[("page", "gasla::Page"), ("log", "long long"), ("shown", "void"), ("parts", "void")],
     *[("active_ids", "const vertex_t"), ("aside", "vertex_t"), ("starts", "const long long"), ("levels", "const int")],
@@ -30,21 +30,27 @@ _LOOP = [
     *[(name, "gasla::u32") for name in ("bits", "claimed", "closed", "received", "far_bits")],
     *[("far", "gasla::u64"), ("far_lists", "vertex_t"), ("segments", "void")],
 ]
-_KEYED = [("keys_used", "gasla::u64"), ("put_off", "vertex_t"), ("table_keys", "Key"), ("table_totals", "Value")]
+_KEYED_POINTERS = [
+    ("keys_used", "gasla::u64"),
+    ("put_off", "vertex_t"),
+    ("table_keys", "Key"),
+    ("table_totals", "Value"),
+]
 _LOOP_NUMBERS = [
     *[(name, "long long", np.int64) for name in ("m", "words", "active_count", "first_active", "first_level")],
     *[(name, "long long", np.int64) for name in ("log_from", "log_rows", "limit")],
     ("delta", "double", np.float64),
     *[(name, "unsigned int", np.uint32) for name in ("shift", "fresh", "way", "lanes", "hubs", "launch", "backward")],
 ]
-_STAGES = [
+_STAGE_POINTERS = [
     *[("vertices", "const vertex_t"), ("targets", "const vertex_t"), ("places", "const offset_t")],
     *[("queue", "const void"), ("bits", "gasla::u32"), ("claimed", "gasla::u32"), ("flags", "bool")],
 ]
 STORES = np.dtype([(f"of_{i}_{name}", np.uint64) for i in range(31) for name in ("mirrored", "even", "odd", "entries")])
 """The struct `gasla::Stores`: for each of up to 31 other GPUs, where the kernel stores values for its mirrors."""
-_IDS = "ids_t"  # the C++ type of vertex ids in adjacency lists: a pointer, or a struct for packed ids (packed_ids.cuh)
-_NUMBERS = (int, float, np.number, np.bool_)
+# The C++ type of the vertex ids in adjacency lists: a pointer, or a struct for packed ids (packed_ids.cuh).
+_IDS_TYPE = "ids_t"
+_NUMBER_TYPES = (int, float, np.number, np.bool_)
 _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "iteration")]
 
 
@@ -118,7 +124,7 @@ class Start:
         """Convert an initial value to the field's type. Return None if it is an array or a function, not a number."""
         if type(value) in self._alike:  # ctypes converts numbers of these Python types itself
             return value
-        return as_held(value, self.kind) if isinstance(value, _NUMBERS) else None
+        return as_held(value, self.kind) if isinstance(value, _NUMBER_TYPES) else None
 
 
 class GpuPlan(Plan):
@@ -345,37 +351,37 @@ class GpuPlan(Plan):
     @functools.cached_property
     def members(self) -> list[tuple[str, str, Any]]:
         """The members of the kernel's struct of arguments: for each its name, C++ type and NumPy type, in order."""
-        t = self.traced
-        pointers = list(_STAGES if self.staged else _LOOP)
+        traced = self.traced
+        pointers = list(_STAGE_POINTERS if self.staged else _LOOP_POINTERS)
         pointers += [(name, ctype(kind)) for name, kind in (self.components if self.keeps else [])]
-        pointers += [(f"v_{n}", ctype(kind)) for n, kind in t.vertex_types.items()]
-        pointers += [(f"to_{n}", ctype(kind)) for n, kind in t.deposit_types.items()]
-        pointers += [(f"last_{n}", ctype(kind)) for n, kind in t.deposit_types.items() if self.in_turns]
-        pointers += [(f"was_{n}", ctype(t.vertex_types[n])) for n in sorted(self.behind)]
+        pointers += [(f"v_{n}", ctype(kind)) for n, kind in traced.vertex_types.items()]
+        pointers += [(f"to_{n}", ctype(kind)) for n, kind in traced.deposit_types.items()]
+        pointers += [(f"last_{n}", ctype(kind)) for n, kind in traced.deposit_types.items() if self.in_turns]
+        pointers += [(f"was_{n}", ctype(traced.vertex_types[n])) for n in sorted(self.behind)]
         for side in "gs":
-            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", _IDS), (f"{side}e", "const offset_t")]
-            pointers += [(f"{side}v_{n}", f"const {ctype(t.edge_types[n])}") for n in self.edge_values]
-        pointers += [(f"e_{n}", ctype(t.edge_types[n])) for n in self.edge_states]
-        pointers += [(f"was_{n}", ctype(t.edge_types[n])) for n in sorted(self.edges_behind)]
-        pointers += [(f"value_{n}", f"const {ctype(t.edge_types[n])}") for n in self.back_values]
+            pointers += [(f"{side}p", "const offset_t"), (f"{side}i", _IDS_TYPE), (f"{side}e", "const offset_t")]
+            pointers += [(f"{side}v_{n}", f"const {ctype(traced.edge_types[n])}") for n in self.edge_values]
+        pointers += [(f"e_{n}", ctype(traced.edge_types[n])) for n in self.edge_states]
+        pointers += [(f"was_{n}", ctype(traced.edge_types[n])) for n in sorted(self.edges_behind)]
+        pointers += [(f"value_{n}", f"const {ctype(traced.edge_types[n])}") for n in self.back_values]
         pointers += [(f"{side}b", "const offset_t") for side in "gs" if self.knows_partners]
         pointers += [("leaving", "const bool")] if self.needs_leaving else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         if self.keyed is not None:
             kinds = {"Key": ctype(self.keyed.key), "Value": ctype(self.keyed.total)}
-            pointers += [(name, kinds.get(kind, kind)) for name, kind in _KEYED]
+            pointers += [(name, kinds.get(kind, kind)) for name, kind in _KEYED_POINTERS]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
-        pointers += [(f"from_{n}", f"const {ctype(t.vertex_types[n])}") for n in self.starts]
+        pointers += [(f"from_{n}", f"const {ctype(traced.vertex_types[n])}") for n in self.starts]
         pointers += [("hub_neighbors", "vertex_t")] if self.hub_first else []
         pointers += [("waits", "gasla::u64")] if self.waits else []
         pointers += [("waiting", "gasla::u32")] if self.has_buckets else []
         pointers += [("changed", "Changed")] if self.changes else []
         pointers += [("peers", "const gasla::Peer")] if self.variant.peers else []
         result: list[tuple[str, str, Any]] = [
-            (name, kind if kind == _IDS else f"{kind}*", np.uint64) for name, kind in pointers
+            (name, kind if kind == _IDS_TYPE else f"{kind}*", np.uint64) for name, kind in pointers
         ]
         result += [("self_n", "long long", np.int64), *(_STAGE_NUMBERS if self.staged else _LOOP_NUMBERS)]
-        for n, kind in t.parameter_types.items():
+        for n, kind in traced.parameter_types.items():
             result.append((f"self_{n}", ctype(kind), kind))
         for n in self.starts:
             kind = self.starts[n].kind
@@ -440,9 +446,9 @@ def as_held(value: Any, kind: Any) -> Any:
     which a single number is repeated.
     """
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
-    held = np.asarray(value).astype(scalar)
-    held = held.view(np.uint16) if scalar == HALF else held
-    return tuple(np.broadcast_to(held, kind.length).tolist()) if isinstance(kind, VectorType) else held.item()
+    array = np.asarray(value).astype(scalar)
+    array = array.view(np.uint16) if scalar == HALF else array
+    return tuple(np.broadcast_to(array, kind.length).tolist()) if isinstance(kind, VectorType) else array.item()
 
 
 def as_ctypes(kind: Any) -> Any:

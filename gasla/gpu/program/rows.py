@@ -179,20 +179,20 @@ def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPa
     With `whole`, a row of more than that many entries is cut into pieces of `whole` entries each.
     """
     key = id(indptr), id(indices), whole
-    known = _partitions.get(key)
-    if known is not None and known[0]() is indptr and known[1]() is indices:
-        return known[2]
+    known_partition = _partitions.get(key)
+    if known_partition is not None and known_partition[0]() is indptr and known_partition[1]() is indices:
+        return known_partition[2]
     if whole is None:
-        made = make_partition(indptr, find_properties(indptr, indices))
+        partition = make_partition(indptr, find_properties(indptr, indices))
     else:
-        made = make_partition(indptr, partition_rows(indptr, indices).properties, 1, whole, whole)
+        partition = make_partition(indptr, partition_rows(indptr, indices).properties, 1, whole, whole)
     finish("gpu")  # another thread may read the result on another stream, so its arrays must be complete
 
     def forget(_: Any) -> None:
         _partitions.pop(key, None)
 
-    _partitions[key] = weakref.ref(indptr, forget), weakref.ref(indices, forget), made
-    return made
+    _partitions[key] = weakref.ref(indptr, forget), weakref.ref(indices, forget), partition
+    return partition
 
 
 def find_properties(indptr: Any, indices: Any) -> RowProperties:
@@ -205,11 +205,11 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     facts = cupy.asarray(start.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
     sizes = np.uint64(rows), np.uint64(stored)
-    ids = _array(indices)
-    kernel(source, "find_properties", THREADS).plain(_blocks(max(rows, stored)), indptr, ids, *sizes, facts)
+    ids = _ids_argument(indices)
+    kernel(source, "find_properties", THREADS).plain(_blocks_for(max(rows, stored)), indptr, ids, *sizes, facts)
     properties = facts.get().view(PROPERTIES)[0]
     if not properties["wrong_offsets"] and properties["lowest"] >= 0 and rows > 1:
-        kernel(source, "sample", THREADS).plain(_blocks(1 << 14), indptr, ids, sizes[0], facts)
+        kernel(source, "sample", THREADS).plain(_blocks_for(1 << 14), indptr, ids, sizes[0], facts)
         properties = facts.get().view(PROPERTIES)[0]
     return RowProperties.of(rows, stored, properties)
 
@@ -229,18 +229,21 @@ def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
     rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
     if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
         return RowProperties(rows, stored, False, 0, -1, 0, 0.0)
-    listed = indices[indptr[0] : indptr[-1]]
-    row = np.arange(0, max(0, rows - 1), max(1, rows // SAMPLES))
-    shared = np.minimum(lengths[row], lengths[row + 1])
-    row, shared = row[shared > 0], shared[shared > 0].astype(np.uint64)
-    place = (_mixed(row.astype(np.uint32)) * shared >> np.uint64(32)).astype(np.int64)
-    apart = indices[indptr[row] + place].astype(np.int64) - indices[indptr[row + 1] + place]
-    near = float((np.abs(apart) < NEAR).sum()) / max(1, len(row))
-    lowest, highest = int(listed.min(initial=0)), int(listed.max(initial=-1))
-    return RowProperties(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near)
+    columns = indices[indptr[0] : indptr[-1]]
+    sampled_rows = np.arange(0, max(0, rows - 1), max(1, rows // SAMPLES))
+    shared_length = np.minimum(lengths[sampled_rows], lengths[sampled_rows + 1])
+    sampled_rows, shared_length = sampled_rows[shared_length > 0], shared_length[shared_length > 0].astype(np.uint64)
+    position_in_row = (_hash_32_bits(sampled_rows.astype(np.uint32)) * shared_length >> np.uint64(32)).astype(np.int64)
+    distance = (
+        indices[indptr[sampled_rows] + position_in_row].astype(np.int64)
+        - indices[indptr[sampled_rows + 1] + position_in_row]
+    )
+    near_fraction = float((np.abs(distance) < NEAR).sum()) / max(1, len(sampled_rows))
+    lowest, highest = int(columns.min(initial=0)), int(columns.max(initial=-1))
+    return RowProperties(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near_fraction)
 
 
-def _mixed(x: np.ndarray) -> np.ndarray:
+def _hash_32_bits(x: np.ndarray) -> np.ndarray:
     """Return a hash of each 32-bit integer, as a uint64 below 2**32. Kernels compute the same hash."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
@@ -257,7 +260,7 @@ def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
     """Find each vertex's neighbor of highest degree, and write the neighbors' ids into `hubs`, an array of bytes."""
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
-        _blocks(8 * n), indptr, _array(indices), np.uint64(n), hubs
+        _blocks_for(8 * n), indptr, _ids_argument(indices), np.uint64(n), hubs
     )
 
 
@@ -289,21 +292,21 @@ def make_partition(
     `lanes` is the number of threads per row, `limit` the number of entries of the longest row that is not cut, and
     `piece` the number of entries of a piece. Where they are None, they are chosen by `properties`.
     """
-    chosen, piece = choose(properties), piece or PIECE
-    lanes, limit = chosen[0] if lanes is None else lanes, chosen[1] if limit is None else limit
+    defaults, piece = choose(properties), piece or PIECE
+    lanes, limit = defaults[0] if lanes is None else lanes, defaults[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if properties.offsets_fit and properties.longest > limit:
         arrays = _long_rows(indptr, properties, limit, piece)
     cut_rows, cut_pieces, long_rows, numbers = arrays
-    shared = np.zeros((), ROWS)
-    shared["offsets"] = indptr.data.ptr
+    rows_struct = np.zeros((), ROWS)
+    rows_struct["offsets"] = indptr.data.ptr
     names = "cut_rows", "cut_pieces", "long_rows", "numbers"
     for name, array in zip(names, arrays):
-        shared[name] = 0 if array is None else array.data.ptr
+        rows_struct[name] = 0 if array is None else array.data.ptr
     pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
-    shared["count"], shared["pieces"], shared["cut"] = properties.rows, pieces, cut
-    shared["limit"], shared["piece"] = limit, piece
-    return RowPartition(properties, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), shared)
+    rows_struct["count"], rows_struct["pieces"], rows_struct["cut"] = properties.rows, pieces, cut
+    rows_struct["limit"], rows_struct["piece"] = limit, piece
+    return RowPartition(properties, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), rows_struct)
 
 
 def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
@@ -316,19 +319,19 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
     capacity = properties.entries // (limit + 1) + 1
     long_rows = cupy.zeros(1 + capacity, np.uint64)
-    listing = kernel(_source(SOURCE, indptr, indptr), "long_rows", THREADS)
-    listing.plain(
-        _blocks(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), long_rows, long_rows[1:]
+    find_long_rows = kernel(_source(SOURCE, indptr, indptr), "long_rows", THREADS)
+    find_long_rows.plain(
+        _blocks_for(properties.rows), indptr, np.uint64(properties.rows), np.uint64(limit), long_rows, long_rows[1:]
     )
     count = int(long_rows[0])
     rows = np.sort(long_rows[1 : 1 + count].get()).astype(np.int64)
-    where = cupy.asarray(rows)
-    lengths = (indptr[where + 1] - indptr[where]).get()
+    rows_on_gpu = cupy.asarray(rows)
+    lengths = (indptr[rows_on_gpu + 1] - indptr[rows_on_gpu]).get()
     counts = -(-lengths.astype(np.int64) // piece)
     starts = counts.cumsum() - counts
     numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
-    cut = counts > 1
-    arrays = rows[cut], starts[cut].astype(np.uint32), np.repeat(rows, counts), numbers.astype(np.uint32)
+    is_cut = counts > 1
+    arrays = rows[is_cut], starts[is_cut].astype(np.uint32), np.repeat(rows, counts), numbers.astype(np.uint32)
     return tuple(cupy.asarray(array) for array in arrays)
 
 
@@ -337,7 +340,7 @@ def ids_type(dtype: np.dtype, packed: bool) -> str:
     return "gasla::PackedIds" if packed else f"const {ctype(dtype)}*"
 
 
-def _array(ids: Any) -> Any:
+def _ids_argument(ids: Any) -> Any:
     """Return what a kernel takes as the array of neighbors' ids: for packed ids the array of their groups."""
     return ids.groups if isinstance(ids, PackedIds) else ids
 
@@ -351,5 +354,5 @@ def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: boo
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 
-def _blocks(items: int) -> int:
+def _blocks_for(items: int) -> int:
     return max(1, min(-(-items // THREADS), 16 * multiprocessors()))

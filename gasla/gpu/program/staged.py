@@ -75,10 +75,10 @@ class Staged(Binding):
         ids = vertices.astype(np.int64, copy=False)
         ends = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
         self._arguments.edges = edges = int(ends[-1]) if len(ends) else 0
-        before = xp.zeros_like(ends)
-        before[1:] = ends[:-1]
+        edges_before = xp.zeros_like(ends)
+        edges_before[1:] = ends[:-1]
         widest = max(self.plan.offset_type.itemsize, self.ids.itemsize)
-        self._set("queue", xp.stack([before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
+        self._set("queue", xp.stack([edges_before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
         self._launch("scatter", edges, len(ids), iteration)
 
     def mask(self, vertices: Any, iteration: int) -> Any:
@@ -110,8 +110,8 @@ class Staged(Binding):
             return
         arguments = self._arguments
         arguments.count, arguments.iteration = count, iteration
-        of_stage = _kernel(self.plan, stage)
-        of_stage.plain(min(of_stage.blocks, -(-items // of_stage.threads)), struct(arguments))
+        stage_kernel = _kernel(self.plan, stage)
+        stage_kernel.plain(min(stage_kernel.blocks, -(-items // stage_kernel.threads)), struct(arguments))
 
     def _set(self, name: str, array: Any) -> Any:
         self.arrays[name] = array

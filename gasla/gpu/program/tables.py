@@ -56,7 +56,7 @@ def shared_bytes(plan: Plan, slots: int) -> int:
 
 def longest_row(graph: Graph, side: str) -> int:
     """Return the number of entries of the longest adjacency list on a side ("in", "out" or "all")."""
-    lengths = _lengths(graph, side)
+    lengths = _row_lengths(graph, side)
     return int(lengths.max()) if len(lengths) else 0
 
 
@@ -70,18 +70,18 @@ def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes
 
 
 def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    lengths = _lengths(graph, side)
-    put_off = lengths[lengths > max(SHORT, most_for(slots))]
-    if len(put_off) and int(put_off.max()) > LONGEST:
+    lengths = _row_lengths(graph, side)
+    delayed = lengths[lengths > max(SHORT, most_for(slots))]
+    if len(delayed) and int(delayed.max()) > LONGEST:
         raise ValueError(
-            f"a vertex has {int(put_off.max()):,} neighbors; expected at most {LONGEST:,}, for which a GPU can have a "
+            f"a vertex has {int(delayed.max()):,} neighbors; expected at most {LONGEST:,}, for which a GPU can have a "
             "table of keys"
         )
-    in_memory = put_off[put_off > most_for(WARPS * slots)] if shares else put_off
-    return TableSizes(len(put_off) if shares else 0, 2 * int(in_memory.sum()))
+    in_memory = delayed[delayed > most_for(WARPS * slots)] if shares else delayed
+    return TableSizes(len(delayed) if shares else 0, 2 * int(in_memory.sum()))
 
 
-def _lengths(graph: Graph, side: str) -> np.ndarray:
+def _row_lengths(graph: Graph, side: str) -> np.ndarray:
     offsets = NeighborLists(graph, side, ordered=False).indptr().astype(np.int64)
     return module_of(graph.device).diff(offsets)
 
@@ -92,10 +92,10 @@ def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
     if keyed is None:
         return {}
     tables = table_sizes(graph, plan.traced.program.direction, slots, shares)
-    every = {
+    sizes_by_name = {
         "keys_used": 32,
         "put_off": tables.rows * graph.id_dtype.itemsize,
         "table_keys": tables.slots * keyed.key.itemsize,
         "table_totals": tables.slots * keyed.total.itemsize,
     }
-    return {name: size for name, size in every.items() if size}
+    return {name: size for name, size in sizes_by_name.items() if size}

@@ -119,10 +119,10 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
     """Return the CUDA source of a walk program's kernel, for offsets of `offset_size` bytes."""
     functions = plan.functions
-    members = [(_ctype(one), one.name) for one in plan.inputs]
-    methods = [_method(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
-    methods += [_method(plan, "range", "auto", AT_EDGE), *_pairs(plan)] if plan.pair_count else []
-    methods += [_accept(plan)] if plan.accepts else []
+    members = [(_input_ctype(one), one.name) for one in plan.inputs]
+    methods = [_method_text(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
+    methods += [_method_text(plan, "range", "auto", AT_EDGE), *_pair_methods(plan)] if plan.pair_count else []
+    methods += [_accept_method(plan)] if plan.accepts else []
     return SOURCE.format(
         vertex_t=C_TYPES[plan.traced.id_type.itemsize],
         offset_t=C_TYPES[offset_size],
@@ -144,23 +144,23 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _ctype(one: Input) -> str:
-    return cuda.ctype(one.type) if one.is_number else f"const {cuda.ctype(one.type)}*"
+def _input_ctype(value: Input) -> str:
+    return cuda.ctype(value.type) if value.is_number else f"const {cuda.ctype(value.type)}*"
 
 
-def _method(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
+def _method_text(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
     """Return a C++ method that loads what one of the program's functions reads and calls the function."""
     return METHOD.format(
-        kind=kind, name=name, takes=takes, lines=f"        return {_called(plan, plan.functions[name])};"
+        kind=kind, name=name, takes=takes, lines=f"        return {_call_text(plan, plan.functions[name])};"
     )
 
 
-def _pairs(plan: WalkPlan) -> list[str]:
+def _pair_methods(plan: WalkPlan) -> list[str]:
     """Return C++ methods that compute the two vertices of each `has_edge` call in the program's function `accept`."""
-    return [_method(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
+    return [_method_text(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
 
 
-def _accept(plan: WalkPlan) -> str:
+def _accept_method(plan: WalkPlan) -> str:
     """Return the source of the method `accept` in CUDA.
 
     The method first looks up each edge that the program's function `accept` asks for by `has_edge`. Then it calls that
@@ -170,29 +170,29 @@ def _accept(plan: WalkPlan) -> str:
     for i in range(plan.pair_count):
         lines.append(f"const auto ends_{i} = pair_{i}(walker, k);")
         lines.append(f"const bool near_{i} = sorted.has((gasla::u64)ends_{i}.item0, (gasla::u64)ends_{i}.item1);")
-    lines.append(f"return {_called(plan, plan.functions['accept'])};")
+    lines.append(f"return {_call_text(plan, plan.functions['accept'])};")
     text = "\n".join(f"        {line}" for line in lines)
     return METHOD.format(kind="double", name="accept", takes=f"{AT_EDGE}, const gasla::SortedLists& sorted", lines=text)
 
 
-def _called(plan: WalkPlan, f: Function) -> str:
-    return f"{f.printed}({', '.join(_load(*f.sources[s.name]) for s in f.symbols)})"
+def _call_text(plan: WalkPlan, f: Function) -> str:
+    return f"{f.printed}({', '.join(_load_text(*f.sources[s.name]) for s in f.symbols)})"
 
 
-def _load(role: str, field: str) -> str:
+def _load_text(role: str, field: str) -> str:
     """Return the C++ expression for a value that a walk program reads, such as `walker.start`.
 
     `role` is the argument of the program's function, and `field` what the function reads of it. Position `k` in the
     adjacency lists is the edge that the walker has just drawn.
     """
-    known = {
+    expressions = {
         ("previous", "id"): "walker.previous",
         ("self", "start"): "walker.start",
         ("self", "step"): "(long long)walker.step",
         ("self", "n"): "(long long)self_n",
     }
-    if (role, field) in known:
-        return known[role, field]
+    if (role, field) in expressions:
+        return expressions[role, field]
     if role in ("self", "near"):
         return f"{role}_{field}"
     if role == "other":

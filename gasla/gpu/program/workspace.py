@@ -64,7 +64,9 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024
 
 # every `Cached` in use, of all graphs, so that memory can be freed
 _cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()
-_pages: deque["PageMemory"] = deque()  # pinned pages whose workspace no longer exists; a new workspace may take one
+_free_pages: deque["PageMemory"] = (
+    deque()
+)  # pinned pages whose workspace no longer exists; a new workspace may take one
 
 
 class Cached:
@@ -143,7 +145,7 @@ class Workspace:
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
         # CuPy would free pinned memory while a kernel may still write to it, so the page is kept for another workspace.
-        weakref.finalize(self, _pages.append, self._memory).atexit = False
+        weakref.finalize(self, _free_pages.append, self._memory).atexit = False
         pinned = self._memory.pinned
         self.page = Page.from_address(pinned.ptr)
         self.control = self.page.control  # shares the page's memory
@@ -165,7 +167,7 @@ class Workspace:
         self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
         self.arguments.hubs = relabel.count_hubs(plan, graph.n)
         if plan.small_frontiers or plan.lane_groups:
-            lanes = _lanes(graph.m / graph.n)
+            lanes = _lanes_per_vertex(graph.m / graph.n)
             self.arguments.lanes = min(32, 2 * lanes) if plan.small_frontiers and lanes > 4 else lanes
         if plan.single_block:
             self.arguments.lanes = _lanes_of_single_block(graph.n, graph.m)
@@ -306,15 +308,15 @@ class PageMemory:
 
 
 def _memory_for_page() -> PageMemory | None:
-    """Take from `_pages` a page that no kernel will write to any more. Return None if there is no such page."""
-    for _ in range(len(_pages)):
+    """Take from `_free_pages` a page that no kernel will write to any more. Return None if there is no such page."""
+    for _ in range(len(_free_pages)):
         try:
-            memory = _pages.popleft()
+            memory = _free_pages.popleft()
         except IndexError:  # another thread has taken the last page meanwhile
             break
         if Page.from_address(memory.pinned.ptr).ended >= memory.launched:
             return memory
-        _pages.append(memory)
+        _free_pages.append(memory)
     return None
 
 
@@ -338,9 +340,9 @@ def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> 
 
 def free_workspaces() -> None:
     """Free the workspaces of all graphs that no kernel uses, because device memory is scarce."""
-    for one in list(_cached):
-        one.meetings.clear()
-        one.workspaces = deque(workspace for workspace in list(one.workspaces) if workspace.is_busy)
+    for cached in list(_cached):
+        cached.meetings.clear()
+        cached.workspaces = deque(workspace for workspace in list(cached.workspaces) if workspace.is_busy)
 
 
 def is_small(graph: Graph) -> bool:
@@ -359,7 +361,7 @@ def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
     return max(1, min(most, (graph.n + graph.m) // share + 1))
 
 
-def _lanes(degree: float) -> int:
+def _lanes_per_vertex(degree: float) -> int:
     """Return how many threads visit the edges of one vertex together, for a mean degree.
 
     This is used where a schedule gives the receivers, and where few vertices are active.
@@ -372,8 +374,8 @@ def _lanes_of_single_block(n: int, m: int) -> int:
 
     It is at most the mean degree, so that every thread has an edge.
     """
-    most = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
-    return 1 << most.bit_length() - 1
+    most_lanes = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
+    return 1 << most_lanes.bit_length() - 1
 
 
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
@@ -393,12 +395,12 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     """Return the size in bytes, by argument name, of each array that a run needs besides the graph and its fields."""
     n, words = graph.n, 4 * ((graph.n + 31) // 32)
     ids = graph.id_dtype.itemsize
-    by_turns = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
+    has_two_claims = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
     sizes: dict[str, int] = {}
     if plan.keeps_active:
         sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * words}
     if plan.claims:
-        sizes["claimed"] = (2 if by_turns else 1) * words
+        sizes["claimed"] = (2 if has_two_claims else 1) * words
     if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
         sizes["aside"] = n * ids
     if plan.prioritised:
@@ -449,9 +451,9 @@ def gathered_bytes(plan: GpuPlan) -> int:
     """Return the bytes that one gathered value takes on the device."""
     kind = plan.traced.gathered_type
     if isinstance(kind, TupleType):
-        return int(np.dtype([(f"f{i}", _plain(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
+        return int(np.dtype([(f"f{i}", _numpy_field_type(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
     return bytes_of(kind)
 
 
-def _plain(kind: Any) -> Any:
+def _numpy_field_type(kind: Any) -> Any:
     return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind

@@ -19,7 +19,7 @@ class _Counters(threading.local):
         self.counters: dict[tuple[int, int, int], Any] = {}
 
 
-_own = _Counters()
+_thread = _Counters()
 
 
 def counters(words: int) -> Any:
@@ -27,7 +27,7 @@ def counters(words: int) -> Any:
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr, words
-    array = _own.counters.get(key)
+    array = _thread.counters.get(key)
     if array is None:
-        array = _own.counters[key] = cupy.zeros(words, np.uint64)
+        array = _thread.counters[key] = cupy.zeros(words, np.uint64)
     return array

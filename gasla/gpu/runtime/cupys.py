@@ -42,8 +42,8 @@ def kernels() -> list[Kernel]:
 @functools.cache
 def recorded() -> tuple[str, list[Kernel]]:
     """Return the recorded version of CuPy, and its kernels in the order in which gasla's functions first used them."""
-    found = json.loads(lzma.decompress((resources.files("gasla.gpu.runtime") / FILE).read_bytes()))
-    return found["cupy"], [Kernel(source, tuple(options)) for source, options in found["kernels"]]
+    record = json.loads(lzma.decompress((resources.files("gasla.gpu.runtime") / FILE).read_bytes()))
+    return record["cupy"], [Kernel(source, tuple(options)) for source, options in record["kernels"]]
 
 
 def compiled(kernel: Kernel, architecture: str) -> bytes:
@@ -66,12 +66,12 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
 
     Threads begin to compile the groups that follow, because functions tend to use kernels in the recorded order.
     """
-    place = _places().get(Kernel(source, tuple(option for option in options if not option.startswith("-I"))))
+    place = _group_numbers().get(Kernel(source, tuple(option for option in options if not option.startswith("-I"))))
     if place is None:
         return None
-    wanted, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
+    future, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
-        return None if wanted is None else wanted.result()
+        return None if future is None else future.result()
     except Exception:  # the headers or functions of another version of CuPy don't fit this one
         return None
 
@@ -83,10 +83,10 @@ def begin(place: int, architecture: str) -> Future[bytes] | None:
     """
     place %= len(groups())
     with _lock:
-        begun = _begun.get((place, architecture)) or in_thread(_code_of, place, architecture)
-        if begun is not None:
-            _begun[place, architecture] = begun
-        return begun
+        code = _begun.get((place, architecture)) or in_thread(_code_of, place, architecture)
+        if code is not None:
+            _begun[place, architecture] = code
+        return code
 
 
 _begun: dict[tuple[int, str], Future[bytes]] = {}
@@ -114,18 +114,18 @@ def groups() -> list[list[Kernel]]:
 
     A group's kernels have the same options and headers and different names.
     """
-    found: list[dict[str, Kernel]] = []
+    result: list[dict[str, Kernel]] = []
     for kernel in recorded()[1]:
         name = re.search(r'^\s*extern "C" __global__ void (cupy_\w+)', kernel.source, re.MULTILINE)
         if name is None or "<cub/" in kernel.source:
             continue
-        fits = (g for g in found if len(g) < TOGETHER and name[1] not in g and _first(g).options == kernel.options
+        fits = (g for g in result if len(g) < TOGETHER and name[1] not in g and _first(g).options == kernel.options
                 and _headers(_first(g)) == _headers(kernel))  # fmt: skip
         group = next(fits, None)
         if group is None:
-            found.append(group := {})
+            result.append(group := {})
         group[name[1]] = kernel
-    return [[*group.values()] for group in found]
+    return [[*group.values()] for group in result]
 
 
 def _first(group: dict[str, Kernel]) -> Kernel:
@@ -133,7 +133,7 @@ def _first(group: dict[str, Kernel]) -> Kernel:
 
 
 @functools.cache
-def _places() -> dict[Kernel, int]:
+def _group_numbers() -> dict[Kernel, int]:
     return {kernel: place for place, group in enumerate(groups()) for kernel in group}
 
 
@@ -151,7 +151,7 @@ def together(group: Sequence[Kernel]) -> str:
     """
     parts = _headers(group[0])
     for i, kernel in enumerate(group):
-        own = [line for line in kernel.source.splitlines() if line and not line.startswith("#include")]
-        parts += [f"namespace kernel_{i} {{", *own, "}"]
+        lines = [line for line in kernel.source.splitlines() if line and not line.startswith("#include")]
+        parts += [f"namespace kernel_{i} {{", *lines, "}"]
         parts += [f"#undef {name}" for name in re.findall(r"^#define\s+(\w+)", kernel.source, re.MULTILINE)]
     return "\n".join(parts)

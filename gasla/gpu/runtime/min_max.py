@@ -18,7 +18,7 @@ from gasla.gpu.runtime.compile import kernel, multiprocessors
 from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
-_THREADS, _EACH = 256, 4  # threads per block, and the smallest number of values per thread
+_THREADS, _VALUES_PER_THREAD = 256, 4  # threads per block, and the smallest number of values per thread
 _WORDS = 5  # 64-bit words of the struct `MinMax`
 _SOURCE = """
 #include "min_max.cuh"
@@ -78,18 +78,18 @@ class _Place:
         self.page.ended = self.launch = 0
 
 
-class _Places(threading.local):
+class _ThreadPlaces(threading.local):
     def __init__(self) -> None:
         self.places: dict[tuple[int, int], _Place] = {}
 
 
-_own = _Places()
+_thread = _ThreadPlaces()
 
 
 def summary(values: Any) -> Summary:
     """Return the smallest value, the largest value and the checksum of an array that is not empty."""
-    held = values.astype(np.float32) if values.dtype == np.float16 else values
-    return summary_of(_reduce(held, "min_max", source(held.dtype)), values.dtype)
+    converted = values.astype(np.float32) if values.dtype == np.float16 else values
+    return summary_of(_reduce(converted, "min_max", source(converted.dtype)), values.dtype)
 
 
 def total(values: Any, magnitudes: bool = False) -> int:
@@ -109,12 +109,12 @@ def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr
-    place = _own.places.get(key)
+    place = _thread.places.get(key)
     if place is None:
-        place = _own.places[key] = _Place()
+        place = _thread.places[key] = _Place()
     place.launch = (place.launch + 1) % 2**32
     count = len(values)
-    blocks = max(1, min(-(-count // (_THREADS * _EACH)), 8 * multiprocessors()))
+    blocks = max(1, min(-(-count // (_THREADS * _VALUES_PER_THREAD)), 8 * multiprocessors()))
     kernel(source, function, _THREADS).plain(
         blocks,
         cupy.ascontiguousarray(values),
@@ -159,5 +159,5 @@ def _value(word: int, bits: int, dtype: np.dtype[Any]) -> Any:
         return word
     if dtype.kind == "i":
         return word - sign
-    held = word ^ sign if word & sign else ~word % 2**bits
-    return np.uint64(held).view(np.float64) if bits == 64 else np.uint32(held).view(np.float32)
+    bits_of_value = word ^ sign if word & sign else ~word % 2**bits
+    return np.uint64(bits_of_value).view(np.float64) if bits == 64 else np.uint32(bits_of_value).view(np.float32)

@@ -74,8 +74,8 @@ def can_map(bus_id: bytes) -> bool:
         other = runtime.deviceGetByPCIBusId(bus_id.decode())
     except runtime.CUDARuntimeError:
         return True
-    here = runtime.getDevice()
-    return bool(other == here or runtime.deviceCanAccessPeer(here, other))
+    device = runtime.getDevice()
+    return bool(other == device or runtime.deviceCanAccessPeer(device, other))
 
 
 def view(address: int, size: int) -> Any:

@@ -31,13 +31,13 @@ def build(folder: Path, seconds: float | None = None) -> None:
     until = time.monotonic() + (float("inf") if seconds is None else seconds)
     writer = Writer(folder)
 
-    def made(one: tuple[str, Callable[[], bytes]]) -> bytes | None:
+    def compile_in_time(one: tuple[str, Callable[[], bytes]]) -> bytes | None:
         return None if time.monotonic() > until else one[1]()
 
-    wanted = code_to_ship()
+    to_compile = code_to_ship()
     # NVRTC doesn't hold Python's global lock, so threads compile at the same time
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for (key, _), code in zip(wanted, threads.map(made, wanted), strict=True):
+        for (key, _), code in zip(to_compile, threads.map(compile_in_time, to_compile), strict=True):
             if code is not None:
                 writer.add(key, code)
     writer.close()

@@ -55,7 +55,7 @@ class Recorder:
     def __init__(self) -> None:
         self._cpu = engines.engine("cpu")
         self.noted: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
-        for source in _always():
+        for source in _common_sources():
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
@@ -79,7 +79,7 @@ class Recorder:
             variant = variants.choose(program, graph.id_dtype, INT, deterministic, scheduled, shape)
             self.noted[architecture][rank].setdefault(generate.module(kind, graph.id_dtype, variant).source)
         runs: Any = self._cpu.prepare(program, graph, way, deterministic, scheduled)
-        noting: Any = _Noting(runs, in_turns=functools.partial(self._in_turns, deterministic))
+        noting: Any = _Recording(runs, in_turns=functools.partial(self._in_turns, deterministic))
         return noting
 
     def _in_turns(self, deterministic: bool, programs: Any, graph: Any) -> None:
@@ -100,7 +100,7 @@ class Recorder:
     def products(self) -> Any:
         """Return the CPU engine's products. Each call also records the CUDA source of the product's kernels."""
         of_cpu: Any = self._cpu.products()
-        return _Noting(of_cpu, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
+        return _Recording(of_cpu, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
 
     def _ready(self, lists: Any, terms: Any, masked: bool) -> None:
@@ -130,7 +130,7 @@ class Recorder:
     def primitives(self) -> Any:
         """Return the CPU engine's primitives. Calls of those with several kernels also record their CUDA source."""
         of_cpu: Any = self._cpu.primitives()
-        return _Noting(of_cpu, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
+        return _Recording(of_cpu, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
                        count_common_neighbors=self._count_common_neighbors)  # fmt: skip
 
     def _intersect(self, graph: Any, sources: Any, targets: Any, weights: Any) -> None:
@@ -161,7 +161,7 @@ def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
     }
 
 
-class _Noting:
+class _Recording:
     """The functions of an engine, some of which first call a function that records their arguments."""
 
     def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
@@ -179,7 +179,7 @@ class _Noting:
         return called
 
 
-def _always() -> Iterator[str]:
+def _common_sources() -> Iterator[str]:
     """Yield the CUDA sources that graphs need whichever program runs, and those of primitives with a single kernel."""
     kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))

@@ -31,15 +31,15 @@ def combinations(plan: GpuPlan) -> dict[Expr, int]:
 def accumulated(plan: GpuPlan) -> list[str]:
     """Return C++ statements that reduce a gathered `value` into the accumulator arrays, number by number."""
     lines = []
-    for part, own in _parts_of_value(plan):
+    for part, operand in _parts_of_value(plan):
         place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
         match native(part.combined):
             case "add":
-                lines.append(f"gasla::add({place}, {own});")
+                lines.append(f"gasla::add({place}, {operand});")
             case "min" | "max" as name:
-                lines.append(f"gasla::improve_{name}({place}, {own});")
+                lines.append(f"gasla::improve_{name}({place}, {operand});")
             case None:
-                kind, combined = cuda.ctype(part.type), _combined(plan, part, own)
+                kind, combined = cuda.ctype(part.type), _combination_call(plan, part, operand)
                 lines.append(f"gasla::update({place}, [&]({kind} old, bool&) {{ return {combined}; }});")
     return lines
 
@@ -50,8 +50,8 @@ def improves(plan: GpuPlan) -> list[str]:
     They read the fields without atomic operations, which is cheaper. The answer may be out of date at once.
     """
     lines = ["bool better = false;"]
-    for part, own in _parts_of_value(plan):
-        lines += ["{", *_load_and_combine(plan, part, own), f"    better |= {differs(part.combined)};", "}"]
+    for part, operand in _parts_of_value(plan):
+        lines += ["{", *_load_and_combine(plan, part, operand), f"    better |= {differs(part.combined)};", "}"]
     return [*lines, "return better;"]
 
 
@@ -64,23 +64,23 @@ def improved(plan: GpuPlan) -> list[str]:
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
     lines = ["bool changed = false;"]
-    for (part, own), identity in zip(_parts_of_value(plan), identities, strict=True):
+    for (part, operand), identity in zip(_parts_of_value(plan), identities, strict=True):
         place, kind = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
         otherwise = literal(identity, part.type) if plan.ranks_least else "next"
-        lines += ["{", *_load_and_combine(plan, part, own), f"    bool better = {differs(part.combined)};"]
+        lines += ["{", *_load_and_combine(plan, part, operand), f"    bool better = {differs(part.combined)};"]
         if (name := native(part.combined)) in ("min", "max"):
-            lines.append(f"    if (better) better = gasla::improve_{name}({place}, {own});")
+            lines.append(f"    if (better) better = gasla::improve_{name}({place}, {operand});")
         else:
             lines += [
                 "    if (better)",
                 f"        gasla::update({place}, [&]({kind} old, bool& wanted) {{",
-                f"            const {kind} next = {_combined(plan, part, own)};",
+                f"            const {kind} next = {_combination_call(plan, part, operand)};",
                 f"            wanted = better = {differs(part.combined)};",
-                f"            if (wanted) {own} = next;",
+                f"            if (wanted) {operand} = next;",
                 "            return next;",
                 "        });",
             ]
-        lines += [f"    if (!better) {own} = {otherwise};", "    changed |= better;", "}"]
+        lines += [f"    if (!better) {operand} = {otherwise};", "    changed |= better;", "}"]
     return [*lines, "return changed;"]
 
 
@@ -89,15 +89,15 @@ def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
     return [(part, _member("value", part)) for part in plan.parts]
 
 
-def _load_and_combine(plan: GpuPlan, part: Part, own: str) -> list[str]:
+def _load_and_combine(plan: GpuPlan, part: Part, operand: str) -> list[str]:
     """Return C++ statements that load a number of a field as `old`, and combine it with `value` into `next`."""
     kind = cuda.ctype(part.type)
     place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
-    return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combined(plan, part, own)};"]
+    return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combination_call(plan, part, operand)};"]
 
 
-def _combined(plan: GpuPlan, part: Part, own: str) -> str:
-    return f"combine_{combinations(plan)[part.combined]}_(old, {own})"
+def _combination_call(plan: GpuPlan, part: Part, operand: str) -> str:
+    return f"combine_{combinations(plan)[part.combined]}_(old, {operand})"
 
 
 def _member(value: str, part: Part) -> str:

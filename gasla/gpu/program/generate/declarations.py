@@ -131,25 +131,33 @@ def flags(plan: GpuPlan) -> str:
 
 def types(plan: GpuPlan) -> str:
     """Return the C++ structs of arguments, of aggregates, and of values that are the same for a whole block."""
-    t = plan.traced
+    traced = plan.traced
     arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
-    sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in t.aggregate_types.items()])
+    sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in traced.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
     # These are positions in arrays instead of pointers. Of a pointer read from shared memory, the compiler would not
     # know to which kind of memory it points, and would generate slower code.
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
-    uniform += [(cuda.ctype(k), f"self_{n}") for n, k in t.aggregate_types.items()]
+    uniform += [(cuda.ctype(k), f"self_{n}") for n, k in traced.aggregate_types.items()]
     uniform += [("gasla::u32", "half")] if plan.sends_at_once else []
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
-    uniform += [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.shared]
-    changed = [(cuda.ctype(t.parameter_types[n]), f"self_{n}") for n in plan.changes]
+    uniform += [(cuda.ctype(traced.parameter_types[n]), f"self_{n}") for n in plan.shared]
+    changed = [(cuda.ctype(traced.parameter_types[n]), f"self_{n}") for n in plan.changes]
     uniform += changed
     context = "\n".join([struct("Uniform", uniform), CONTEXT])
-    held, whole = (f.ctype(t.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
+    gathered_type, whole_type = (f.ctype(traced.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
     changes = [struct("Changed", changed)] if changed else []
     return "\n".join(
-        [*changes, arguments, sums, _no_sums(plan), context, f"typedef {held} Gathered;", f"typedef {whole} Whole;"]
+        [
+            *changes,
+            arguments,
+            sums,
+            _no_sums(plan),
+            context,
+            f"typedef {gathered_type} Gathered;",
+            f"typedef {whole_type} Whole;",
+        ]
     )
 
 

@@ -16,14 +16,18 @@ ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 
 def edge_records(plan: GpuPlan) -> list[str]:
     """Return the C++ structs for an edge and its two ends (source and target), and the functions that load them."""
-    source, target, edge = (_record(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
-    parts = [source, _loader("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
+    source, target, edge = (_struct_of_fields(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
+    parts = [source, _load_function("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
     parts += [_source_by_level(plan)] if plan.read_by_level else []
-    parts += [target, _loader("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))), edge]
+    parts += [
+        target,
+        _load_function("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))),
+        edge,
+    ]
     for side, word in (("g", "in"), ("s", "out")):
         lines = rendered(plan, edge_loads(plan, *ALONG), side)
-        parts.append(_loader("Edge", f"load_edge_{word}", "offset_t e", lines))
-    return [*parts, *(_hubs(plan) if plan.hub_fields else [])]
+        parts.append(_load_function("Edge", f"load_edge_{word}", "offset_t e", lines))
+    return [*parts, *(_hub_functions(plan) if plan.hub_fields else [])]
 
 
 def scatter(plan: GpuPlan) -> list[str]:
@@ -33,18 +37,22 @@ def scatter(plan: GpuPlan) -> list[str]:
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
     lines = ["if (!c.a.leaving[e]) return;"] if plan.scatters_from_tails else []
     lines += ["ScatterTarget dst;", "ScatterEdge edge;", *rendered(plan, scattered(plan))]
-    caught = [f"c.a.was_{f}[number] = c.a.e_{f}[number];" for f in sorted(plan.edges_behind)]
+    copy_statements = [f"c.a.was_{f}[number] = c.a.e_{f}[number];" for f in sorted(plan.edges_behind)]
     number = [*lines[: plan.scatters_from_tails], "const offset_t number = c.a.se ? c.a.se[e] : e;"]
-    catch_up = [function("void catch_up_edge(const Context& c, offset_t e)", [*number, *caught])] if caught else []
+    catch_up = (
+        [function("void catch_up_edge(const Context& c, offset_t e)", [*number, *copy_statements])]
+        if copy_statements
+        else []
+    )
     return [
         *catch_up,
-        *(_record(plan, name, "scatter") for name in ("ScatterSource", "ScatterTarget", "ScatterEdge")),
-        _loader("ScatterSource", "load_scatter_source", "vertex_t v", source),
+        *(_struct_of_fields(plan, name, "scatter") for name in ("ScatterSource", "ScatterTarget", "ScatterEdge")),
+        _load_function("ScatterSource", "load_scatter_source", "vertex_t v", source),
         function("void scatter(const Context& c, const ScatterSource& src, vertex_t v, offset_t e)", lines),
     ]
 
 
-def _record(plan: GpuPlan, name: str, *functions: str) -> str:
+def _struct_of_fields(plan: GpuPlan, name: str, *functions: str) -> str:
     """Return the C++ struct of the fields that some functions of a program read of an edge, or of one of its ends."""
     role = ROLES[name.removeprefix("Scatter")]
     if role != "edge":
@@ -54,11 +62,11 @@ def _record(plan: GpuPlan, name: str, *functions: str) -> str:
 
 
 def _edge_kind(plan: GpuPlan, name: str) -> Any:
-    known = {"id": np.dtype(np.int64), "leaves": np.dtype(bool)}
-    return known.get(name) or plan.traced.edge_types[name]
+    special_types = {"id": np.dtype(np.int64), "leaves": np.dtype(bool)}
+    return special_types.get(name) or plan.traced.edge_types[name]
 
 
-def _loader(name: str, loader: str, at: str, lines: list[str]) -> str:
+def _load_function(name: str, loader: str, at: str, lines: list[str]) -> str:
     role = ROLES[name.removeprefix("Scatter")]
     return function(f"{name} {loader}(const Context& c, {at})", [f"{name} {role};", *lines, f"return {role};"])
 
@@ -75,10 +83,10 @@ def _source_by_level(plan: GpuPlan) -> str:
             where = f"(had ? c.a.v_{f} : c.a.from_{f}) + v"
             value = f"gasla::load_if(had || c.a.from_{f}, {where}, v == c.a.at_{f} ? c.a.seed_{f} : c.a.start_{f})"
         lines.append(f"src.f_{f} = {value};")
-    return _loader("Source", "load_by_level", "vertex_t v, bool had", lines)
+    return _load_function("Source", "load_by_level", "vertex_t v, bool had", lines)
 
 
-def _hubs(plan: GpuPlan) -> list[str]:
+def _hub_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions that copy values of hubs (vertices of highest degree) to shared memory and load them."""
     parts, before = [], 0
     stage: list[str] = []
@@ -93,5 +101,5 @@ def _hubs(plan: GpuPlan) -> list[str]:
         parts.append(function(f"{kind}* hubs_{f}(const Context& c)", start))
         stage.append(f"gasla::stage(hubs_{f}(c), c.a.hubs, [&](vertex_t v) {{ return {load(plan, f)}; }});")
         before += kind_of(plan, f).itemsize
-    parts.append(_loader("Source", "load_hub_or_source", "vertex_t v", lines))
+    parts.append(_load_function("Source", "load_hub_or_source", "vertex_t v", lines))
     return [*parts, function("void stage_hubs(const Context& c)", stage)]

@@ -21,7 +21,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
     They compute the key and the value of an edge, combine values of the same key, and choose the best key at a vertex.
     """
     key, value = cuda.ctype(keyed.key), cuda.ctype(keyed.total)
-    nothing = literal(keyed.nothing, keyed.gathered_type)
+    no_choice = literal(keyed.nothing, keyed.gathered_type)
     pairs = "".join(f", y.item{i + 2}, x.item{i + 2}" for i in range(len(keyed.scores)))
     better = f"y.item0 >= 0 && better_(y.item0, x.item0{pairs})"
     return [
@@ -30,15 +30,15 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
         function(f"Value value({EDGE})", [f"return {call(plan, 'gather')};"]),
         function("Value no_value()", [f"return {literal(monoid.identity(keyed.total), keyed.total)};"]),
         function("Value combine_values(const Value& x, const Value& y)", ["return combine_(x, y);"]),
-        function("void add_to(Value* at, Value value)", [_added(keyed, monoid)]),
-        *_choice(plan, keyed),
-        function("Gathered identity()", [f"return {nothing};"]),
+        function("void add_to(Value* at, Value value)", [_add_statement(keyed, monoid)]),
+        *_choice_functions(plan, keyed),
+        function("Gathered identity()", [f"return {no_choice};"]),
         function("Gathered combine(const Gathered& x, const Gathered& y)", [f"return {better} ? y : x;"]),
         function("bool is_terminal(const Gathered& x)", ["return false;"]),
     ]
 
 
-def _added(keyed: Keyed, monoid: Monoid) -> str:
+def _add_statement(keyed: Keyed, monoid: Monoid) -> str:
     """Return the C++ statement that reduces `value` into a key's total by an atomic operation."""
     match native(monoid.combination(keyed.total)):
         case "add":
@@ -49,7 +49,7 @@ def _added(keyed: Keyed, monoid: Monoid) -> str:
             return "gasla::update(at, [&](Value old, bool&) { return combine_(old, value); });"
 
 
-def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
+def _choice_functions(plan: GpuPlan, keyed: Keyed) -> list[str]:
     """Return the C++ functions with which a vertex chooses a key.
 
     One loads the fields that the program's `choose` reads. The other returns the gathered value that a given key with
@@ -57,7 +57,7 @@ def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
     """
     fields = read(plan, "vertex", ["choose"])
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in fields]
-    own = [local(plan, "vertex", f, f"chooser.f_{f}") for f in fields]
+    field_locals = [local(plan, "vertex", f, f"chooser.f_{f}") for f in fields]
     scores = [f"const auto scores = {call(plan, 'choose')};"]
     items = ["scores"] if len(keyed.scores) == 1 else [f"scores.item{i}" for i in range(len(keyed.scores))]
     return [
@@ -65,6 +65,6 @@ def _choice(plan: GpuPlan, keyed: Keyed) -> list[str]:
         function("Chooser load_chooser(const Context& c, vertex_t v)", ["Chooser r;", *loaded, "return r;"]),
         function(
             "Gathered choice(const Context& c, const Chooser& chooser, Key key, Value total)",
-            [*own, *scores, f"return Gathered{{key, total, {', '.join(items)}}};"],
+            [*field_locals, *scores, f"return Gathered{{key, total, {', '.join(items)}}};"],
         ),
     ]

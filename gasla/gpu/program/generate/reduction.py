@@ -15,7 +15,7 @@ def reduction(plan: GpuPlan) -> list[str]:
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
     if plan.keyed is not None and plan.traced.monoid is not None:
-        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_aside(plan) if plan.keeps else [])]
+        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_store_and_load(plan) if plan.keeps else [])]
     parts.append(function(f"Gathered gather({edge})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
     if not plan.gathers:
         parts.append(function("Gathered identity()", ["return 0;"]))
@@ -30,16 +30,16 @@ def reduction(plan: GpuPlan) -> list[str]:
     parts.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
     parts.append(function("bool is_terminal(const Gathered& x)", [over]))
-    parts += _aside(plan) if plan.keeps else []
-    parts += _whole(plan) if plan.wide and plan.partitions_rows else []
+    parts += _store_and_load(plan) if plan.keeps else []
+    parts += _piece_functions(plan) if plan.wide and plan.partitions_rows else []
     if plan.absorbs:
-        parts += _improve(plan)
+        parts += _improve_functions(plan)
     elif plan.pushes and not plan.takes_first:
-        parts.append(_accumulate(plan))
+        parts.append(_accumulate_function(plan))
     return parts
 
 
-def _aside(plan: GpuPlan) -> list[str]:
+def _store_and_load(plan: GpuPlan) -> list[str]:
     """Return C++ functions that store a vertex's gathered value in memory, and load it again later in the iteration.
 
     A tuple has an array for each of its items.
@@ -57,7 +57,7 @@ def _aside(plan: GpuPlan) -> list[str]:
     ]
 
 
-def _whole(plan: GpuPlan) -> list[str]:
+def _piece_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions that store and load the result of a piece of a long row, which another block combines."""
     items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
     written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
@@ -70,7 +70,7 @@ def _whole(plan: GpuPlan) -> list[str]:
     ]
 
 
-def _accumulate(plan: GpuPlan) -> str:
+def _accumulate_function(plan: GpuPlan) -> str:
     """Return the C++ function that reduces a pushed value into the accumulator of a vertex, by atomic operations."""
     if not plan.is_single:
         body = accumulated(plan)
@@ -83,7 +83,7 @@ def _accumulate(plan: GpuPlan) -> str:
     return function("void accumulate(const Context& c, vertex_t v, Gathered value)", body)
 
 
-def _improve(plan: GpuPlan) -> list[str]:
+def _improve_functions(plan: GpuPlan) -> list[str]:
     """Return two C++ functions for values that are reduced into the fields directly.
 
     `improves` returns whether a value would change a vertex's fields. `improve` reduces it into them by atomic
@@ -126,15 +126,15 @@ def aggregates(plan: GpuPlan) -> list[str]:
     start = rendered(plan, [*observed(plan), *map(Reduce, names), *first])
     return [
         *parts,
-        *(_deposit(plan, name) for name in plan.traced.deposits),
-        *([_cleared(plan)] if plan.traced.deposits else []),
+        *(_deposit_function(plan, name) for name in plan.traced.deposits),
+        *([_clear_function(plan)] if plan.traced.deposits else []),
         function("Sums add_sums(const Sums& x, const Sums& y)", [f"return Sums{{{add}}};"]),
         function("void take_sums(Context& c, const Sums& total)", [f"c.u.self_{n} = total.sum_{n};" for n in names]),
         function("void aggregate_start(Context& c, vertex_t v)", start),
     ]
 
 
-def _deposit(plan: GpuPlan, name: str) -> str:
+def _deposit_function(plan: GpuPlan, name: str) -> str:
     """Return the C++ function that reduces a value into an aggregate with a value per vertex, atomically."""
     kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     typed = cuda.ctype(kind)
@@ -148,7 +148,7 @@ def _deposit(plan: GpuPlan, name: str) -> str:
     return function(f"void deposit_{name}({typed}* at, {typed} value)", [line])
 
 
-def _cleared(plan: GpuPlan) -> str:
+def _clear_function(plan: GpuPlan) -> str:
     """Return the C++ function that resets one vertex's aggregates to the identity for the next iteration."""
     lines = []
     for name, declared in plan.traced.deposits.items():

@@ -35,12 +35,12 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
     """Return the C++ expression for the value of a vertex field, given its name."""
-    own = "c.a.originals[v]" if plan.relabelled else "v"
+    original_id = "c.a.originals[v]" if plan.relabelled else "v"
     if name == "id":
-        return own
+        return original_id
     if name in ("in_degree", "out_degree"):
         p = f"c.a.{name[:-7]}_p"
-        return f"(long long)({p}[{own} + 1] - {p}[{own}])"
+        return f"(long long)({p}[{original_id} + 1] - {p}[{original_id}])"
     return got(kind_of(plan, name), place(plan, name, copy))
 
 
@@ -146,7 +146,7 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
         case Copy(role, field, of):
             return [local(plan, role, field, f"{LOCAL[of]}_{field}")]
         case Call(name, role):
-            return _results(plan, name, role)
+            return _call_and_assign(plan, name, role)
         case Store(field):
             return put(plan, place(plan, field, "new"), f"after_{field}")
         case StoreEdge(field):
@@ -166,7 +166,7 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
             return [f"c.sums.sum_{name} = combine_{name}(c.sums.sum_{name}, {call(plan, name)});"]
 
 
-def _results(plan: GpuPlan, name: str, role: str) -> list[str]:
+def _call_and_assign(plan: GpuPlan, name: str, role: str) -> list[str]:
     """Return C++ statements that call a function and assign each field that it returns to a local variable."""
     kinds = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(kinds) == 1:

@@ -13,23 +13,23 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 def vertex(plan: GpuPlan) -> list[str]:
     """Return the C++ functions that run at one vertex, and those that concern the whole run, such as `stop`."""
-    parts = _finish(plan)
+    parts = _finish_functions(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
         mask = [*rendered(plan, loads(plan, "vertex", "mask")), f"return {call(plan, 'mask')};"]
     parts.append(function(f"bool admits{AT_VERTEX}", mask))
     copies = [line for f in sorted(plan.doubled) for line in put(plan, place(plan, f, "new"), load(plan, f))]
     parts.append(function(f"void carry_over{AT_VERTEX}", copies))
-    parts += [function(f"void revise{AT_VERTEX}", _revise(plan))] if plan.revising else []
-    parts += [function(f"void catch_up{AT_VERTEX}", _caught_up(plan))] if plan.behind else []
+    parts += [function(f"void revise{AT_VERTEX}", _revise_statements(plan))] if plan.revising else []
+    parts += [function(f"void catch_up{AT_VERTEX}", _copy_statements(plan))] if plan.behind else []
     if "stop" in plan.functions:
         parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
-    parts += _priority(plan) if plan.prioritised else []
-    parts += _going_on(plan) if plan.resumes else []
-    return parts + (_in_turns(plan) if plan.in_turns else [])
+    parts += _priority_functions(plan) if plan.prioritised else []
+    parts += _resume_functions(plan) if plan.resumes else []
+    return parts + (_phase_functions(plan) if plan.in_turns else [])
 
 
-def _revise(plan: GpuPlan) -> list[str]:
+def _revise_statements(plan: GpuPlan) -> list[str]:
     """Return C++ statements for the program's functions that change a vertex once more after `apply`.
 
     They run one after the other, each with local variables of its own.
@@ -45,41 +45,41 @@ def peers(plan: GpuPlan) -> list[str]:
     """Return C++ functions that store a vertex's fields in another GPU's memory, and load what was stored here."""
     if not plan.variant.peers:
         return []
-    before, given, values, stores, takes = 0, "", [], [], []
+    byte_offset, parameters, values, store_lines, load_lines = 0, "", [], [], []
     for name in plan.traced.seen_by_neighbors:
         kind = cuda.ctype(kind_of(plan, name))
-        given += f", const {kind}& {name}"
+        parameters += f", const {kind}& {name}"
         values.append(load(plan, name))
-        stores.append(f"(({kind}*)(to + {before} * entries))[i] = {name};")
-        takes += put(plan, place(plan, name), f"((const {kind}*)(from + {before} * entries))[i]")
-        before += bytes_of(kind_of(plan, name))
+        store_lines.append(f"(({kind}*)(to + {byte_offset} * entries))[i] = {name};")
+        load_lines += put(plan, place(plan, name), f"((const {kind}*)(from + {byte_offset} * entries))[i]")
+        byte_offset += bytes_of(kind_of(plan, name))
     at = "gasla::u64 i, gasla::u64 entries"
     call = ", ".join(["to, i, entries", *values])
     functions = [
-        function(f"void send(char* to, {at}{given})", stores),
+        function(f"void send(char* to, {at}{parameters})", store_lines),
         function(f"void send(const Context& c, vertex_t v, char* to, {at})", [f"send({call});"]),
-        function(f"void receive(const Context& c, vertex_t v, const char* from, {at})", takes),
+        function(f"void receive(const Context& c, vertex_t v, const char* from, {at})", load_lines),
     ]
     if plan.sends_at_once:
         send = f"[&](char* to, {at}) {{ send({', '.join(['to, i, entries', *plan.traced.seen_by_neighbors])}); }}"
         body = f"c.a.stores.at_mirrors(c.a.ranks, c.u.half, v, mirrored, {send});"
         first = "const gasla::Mirrored& mirrored"
-        functions.append(function(f"void send_at_once(const Context& c, vertex_t v, {first}{given})", [body]))
+        functions.append(function(f"void send_at_once(const Context& c, vertex_t v, {first}{parameters})", [body]))
         again = ", ".join(["c, v, c.a.stores.load(v)", *values])
         functions.append(function(f"void send_again{AT_VERTEX}", [f"send_at_once({again});"]))
     return functions
 
 
-def _finish(plan: GpuPlan) -> list[str]:
+def _finish_functions(plan: GpuPlan) -> list[str]:
     """Return the C++ functions by which a vertex applies its gathered value.
 
     One loads the fields that `apply` needs, before the value is known. Another prefetches them. `finish` applies the
     value, and returns an Outcome, which says for example whether the vertex becomes active.
     """
-    had = _had(plan)
-    asked = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
+    had = _fields_loaded_early(plan)
+    prefetched = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
-    active = f"{active} && {_turn(plan)}" if plan.has_buckets else active
+    active = f"{active} && {_bucket_condition(plan)}" if plan.has_buckets else active
     outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
     result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
     loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
@@ -91,18 +91,18 @@ def _finish(plan: GpuPlan) -> list[str]:
     return [
         struct("Had", [*[(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in had], *mirrored]),
         function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
-        function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in asked]),
-        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_applied(plan, had), *sends, result]),
+        function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in prefetched]),
+        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_apply_statements(plan, had), *sends, result]),
         function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
     ]
 
 
-def _caught_up(plan: GpuPlan) -> list[str]:
+def _copy_statements(plan: GpuPlan) -> list[str]:
     """Return C++ statements that copy a vertex's new fields to the second copies, which other vertices read."""
     return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
 
 
-def _had(plan: GpuPlan) -> list[str]:
+def _fields_loaded_early(plan: GpuPlan) -> list[str]:
     """Return the names of the fields that are loaded before the row of a vertex is reduced.
 
     Previous values that only few vertices read are not among them, and are loaded later.
@@ -111,7 +111,7 @@ def _had(plan: GpuPlan) -> list[str]:
     return had if plan.closes else sorted({*had, *watched(plan)})
 
 
-def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
+def _apply_statements(plan: GpuPlan, had: list[str]) -> list[str]:
     lines = []
     for statement in applied(plan):
         if not isinstance(statement, Load):
@@ -123,11 +123,11 @@ def _applied(plan: GpuPlan, had: list[str]) -> list[str]:
             lines.append(f"{warp.ctype(kind_of(plan, statement.field))} {name}{{}};")
             lines.append(f"if (open) {name} = {load(plan, statement.field)};")
         if plan.closes and isinstance(statement, Call):
-            lines.append(f"const bool open = {'false' if plan.applies_once else _still_open(plan)};")
+            lines.append(f"const bool open = {'false' if plan.applies_once else _open_condition(plan)};")
     return lines
 
 
-def _still_open(plan: GpuPlan) -> str:
+def _open_condition(plan: GpuPlan) -> str:
     """Return the C++ condition that the mask still admits a vertex after `apply`, from what `apply` returned."""
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
@@ -140,7 +140,7 @@ def _still_open(plan: GpuPlan) -> str:
     return f"{mask.printed}({', '.join(arguments)})"
 
 
-def _turn(plan: GpuPlan) -> str:
+def _bucket_condition(plan: GpuPlan) -> str:
     """Return the C++ condition that a vertex, after `apply`, is in the bucket that is open.
 
     If it is in a later bucket, the condition also marks it as waiting.
@@ -150,15 +150,15 @@ def _turn(plan: GpuPlan) -> str:
     return f"takes_turn({', '.join(['c', 'v', *known])})"
 
 
-def _going_on(plan: GpuPlan) -> list[str]:
+def _resume_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions for a run that has no active vertex left, and may go on.
 
     They compute a vertex's bucket, wake vertices, and change the parameters that `idle` returns.
     """
     parts = []
     if plan.has_buckets:
-        asked = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
-        parts.append(function(f"long long bucket{AT_VERTEX}", asked))
+        body = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
+        parts.append(function(f"long long bucket{AT_VERTEX}", body))
         fields = read(plan, "vertex", ["bucket"])
         own = "".join(f", const {warp.ctype(kind_of(plan, f))}& own_{f}" for f in fields)
         lines = [
@@ -171,74 +171,78 @@ def _going_on(plan: GpuPlan) -> list[str]:
         ]
         parts.append(function(f"bool takes_turn(const Context& c, vertex_t v{own})", lines))
     if "wake" in plan.functions:
-        asked = [*rendered(plan, loads(plan, "vertex", "wake")), f"return {call(plan, 'wake')};"]
-        parts.append(function(f"bool wake{AT_VERTEX}", asked))
+        body = [*rendered(plan, loads(plan, "vertex", "wake")), f"return {call(plan, 'wake')};"]
+        parts.append(function(f"bool wake{AT_VERTEX}", body))
         new = rendered(plan, [Call("idle", "new")]) if plan.changes else []
         parts.append(function("void idle(Context& c)", [*new, *(f"c.u.self_{n} = new_{n};" for n in plan.changes)]))
-        taken = [f"c.u.self_{n} = c.a.fresh ? c.a.self_{n} : c.a.changed->self_{n};" for n in plan.changes]
-        parts.append(function("void take_changed(const Context& c)", taken))
-        left = [f"c.a.changed->self_{n} = c.u.self_{n};" for n in plan.changes]
-        parts.append(function("void leave_changed(const Context& c)", left))
+        take_lines = [f"c.u.self_{n} = c.a.fresh ? c.a.self_{n} : c.a.changed->self_{n};" for n in plan.changes]
+        parts.append(function("void take_changed(const Context& c)", take_lines))
+        leave_lines = [f"c.a.changed->self_{n} = c.u.self_{n};" for n in plan.changes]
+        parts.append(function("void leave_changed(const Context& c)", leave_lines))
     return parts
 
 
-def _in_turns(plan: GpuPlan) -> list[str]:
+def _phase_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions for a program that takes turns with other programs in one launch.
 
     They tell which vertices are active when it starts, and pass fields, parameters and aggregates between the programs.
     """
-    t, parts = plan.traced, []
+    traced, parts = plan.traced, []
     if "start" in plan.functions:
-        asked = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
-        parts.append(function(f"bool starts{AT_VERTEX}", asked))
-    taken = [f"u.self_{n} = values.self_{n};" for n in plan.shared]
-    left = [f"values.self_{n} = sums.sum_{n};" for n in t.aggregate_types if n in (plan.variant.shared or ())]
+        body = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
+        parts.append(function(f"bool starts{AT_VERTEX}", body))
+    take_lines = [f"u.self_{n} = values.self_{n};" for n in plan.shared]
+    leave_lines = [
+        f"values.self_{n} = sums.sum_{n};" for n in traced.aggregate_types if n in (plan.variant.shared or ())
+    ]
     fields = [f"c.a.v_{n}[v] = c.a.v_{n}[c.a.self_n + v];" for n in sorted(plan.doubled)]
     row = "(c.u.self_iteration + 2) % 3"
-    deposits = [f"c.a.last_{n}[v] = c.a.to_{n}[{row} * c.a.self_n + v];" for n in t.deposits]
+    deposits = [f"c.a.last_{n}[v] = c.a.to_{n}[{row} * c.a.self_n + v];" for n in traced.deposits]
     return [
         *parts,
-        function("void take_shared(Uniform& u, const SharedValues& values)", taken),
-        function("void leave_shared(const Sums& sums, SharedValues& values)", left),
+        function("void take_shared(Uniform& u, const SharedValues& values)", take_lines),
+        function("void leave_shared(const Sums& sums, SharedValues& values)", leave_lines),
         function(f"void settle{AT_VERTEX}", fields),
         function(f"void hand_on{AT_VERTEX}", deposits),
     ]
 
 
-def _priority(plan: GpuPlan) -> list[str]:
+def _priority_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions for a vertex's priority, for a given new value and for the current value of its field."""
     is_float = plan.functions["priority"].result.type.kind == "f"
-    asked = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
+    return_line = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
     others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
-    own = [f"const Gathered own_{plan.absorbs[0]} = value;"]
+    own_lines = [f"const Gathered own_{plan.absorbs[0]} = value;"]
     if plan.is_tuple:
-        own = [f"const auto own_{f} = value.item{i};" for i, f in enumerate(plan.absorbs)]
-    known = [*own, *rendered(plan, others), asked]
-    now = "gasla::from_ordered(c.a.waits[v])" if plan.waits else f"priority(c, v, {load(plan, plan.absorbs[0])})"
+        own_lines = [f"const auto own_{f} = value.item{i};" for i, f in enumerate(plan.absorbs)]
+    known = [*own_lines, *rendered(plan, others), return_line]
+    current_priority = (
+        "gasla::from_ordered(c.a.waits[v])" if plan.waits else f"priority(c, v, {load(plan, plan.absorbs[0])})"
+    )
     return [
         function("double priority(const Context& c, vertex_t v, Gathered value)", known),
-        function(f"double priority_of{AT_VERTEX}", [f"return {now};"]),
+        function(f"double priority_of{AT_VERTEX}", [f"return {current_priority};"]),
     ]
 
 
 def starts(plan: GpuPlan) -> list[str]:
     """Return C++ functions that fill fields with their initial values, and evaluate the mask on these."""
-    parts, lines, own = [], [], "c.a.originals[v]" if plan.relabelled else "v"
+    parts, lines, original_id = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
         kind = plan.traced.vertex_types[n]
         if has_wide(kind):
             number = f"gasla::alike<{cuda.ctype(kind.scalar)}, {kind.length}>({number})"
-        first = f"return c.a.from_{n} ? {got(kind, f'c.a.from_{n}[{own}]')} : {number};"
+        first = f"return c.a.from_{n} ? {got(kind, f'c.a.from_{n}[{original_id}]')} : {number};"
         parts.append(function(f"{warp.ctype(kind)} initial_{n}{AT_VERTEX}", [first]))
         filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
         lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
     lines += ["__syncwarp();"] if plan.wide and plan.behind else []
     for n, declared in plan.traced.deposits.items():
         kind = plan.traced.deposit_types[n]
-        nothing = literal(declared.monoid.identity(kind), kind)
-        lines.append(f"for (long long row = 0; row < 3; ++row) c.a.to_{n}[row * c.a.self_n + v] = {nothing};")
-    parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_caught_up(plan)]))
+        identity = literal(declared.monoid.identity(kind), kind)
+        lines.append(f"for (long long row = 0; row < 3; ++row) c.a.to_{n}[row * c.a.self_n + v] = {identity};")
+    parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_copy_statements(plan)]))
     if "mask" in plan.functions:
         parts.append(_admits_at_start(plan))
     return parts
