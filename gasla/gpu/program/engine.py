@@ -1,4 +1,4 @@
-"""Runs of a program on a graph on the GPU: allocates the arrays that the kernel works on, launches it, and waits."""
+"""Runs a program on a graph on the GPU: allocates the arrays of the kernel, launches it, and waits for it."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from gasla.program import Frontier, Schedule, VertexProgram
 from gasla.program.binding import AUTO, PUSH, Binding, NeighborLists, Outcome
 from gasla.progress import follow, is_watched
 
-LONG = 1 << 33  # a run that visits more vertices and edges takes over 0.1 s, so it must react to Ctrl-C
+LONG = 1 << 33  # vertices and edges; a run that visits more of them takes over 0.1 s, so it must react to Ctrl-C
 
 
 class Prepared:
-    """Prepared runs of a program on a graph. The graph keeps their shared part (`Cached`), once per device."""
+    """A program that is prepared to run on graphs. A graph caches what its runs share (`Cached`), once per device."""
 
     is_spare = False
 
@@ -34,13 +34,13 @@ class Prepared:
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Start compiling the code of the runs in the background, for a caller that has other work to do first."""
+        """Start to compile the kernel in the background, for a caller that has other work to do before a run."""
         compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
-        """Prepare runs of phases that take turns. Return None if the GPU can't run them in one launch."""
+        """Prepare runs of several programs that take turns in one launch. Return None if the GPU can't run them so."""
         return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(
@@ -53,7 +53,7 @@ class Prepared:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "Run":
-        """Create a run in its initial state. Several runs may be under way at a time."""
+        """Create a run in its initial state, without launching it. A caller may have several runs at the same time."""
         run = Run(self._find(program, graph), program, graph, fields, self._way, schedule, out)
         run.activate(frontier, delta)
         return run
@@ -63,12 +63,12 @@ class Prepared:
 
 
 class Run(Binding):
-    """One run, and its arrays."""
+    """One run of a program on the GPU, and the arrays that its kernel reads and writes."""
 
     log_rows = 1024
-    asks = False  # whether a wait asks the driver from the first poll on
+    asks = False  # whether a wait asks the CUDA driver after the kernel from the first poll on
     iteration, edges, ended, stopped = 0, 0, False, False
-    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, of an asynchronous run
+    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, if nobody waits for the run
 
     def __init__(
         self,
@@ -89,28 +89,32 @@ class Run(Binding):
         self._take_memory(fields, schedule)
 
     def _take_memory(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
-        """Allocate all arrays, if needed in place of what earlier runs have cached."""
+        """Allocate all arrays of the run. If memory is short, free what earlier runs have cached, and try once more."""
         self._fresh = True
         if not self._fits(fields, schedule):
-            finish("gpu")  # wait for runs that are under way
-            free_workspaces()  # the cached workspaces of other programs' runs
-            free_blocks([current_device()])  # the limit of a pool counts blocks that no array uses
+            finish("gpu")  # wait for runs whose kernels are active
+            free_workspaces()  # workspaces that are cached for other programs
+            free_blocks([current_device()])  # the limit of CuPy's memory pool also counts blocks that no array uses
             if not self._fits(fields, schedule):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
-        """Return the workspace to the cache. Its kernel may still be running: see `Cached.take_workspace`."""
+        """Return the workspace to the cache, even if its kernel is still running (see `Cached.take_workspace`)."""
         workspace = self.__dict__.pop("_workspace", None)
         if workspace is not None:
             self._cached.workspaces.append(workspace)
 
-    __del__ = close  # closes a run whose results were never read
+    __del__ = close  # closes a run whose results nobody has read
 
-    # --- arrays ---------------------------------------------------------------------------------------------------
+    # Allocating and filling the arrays of a run.
 
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
-        """Allocate all arrays. Return False if memory runs out. CuPy's error is dropped, as it keeps arrays alive."""
-        self._arrays: dict[str, Any] = {}  # arrays that the kernel reads and writes, by the name of the argument
+        """Allocate all arrays of the run. Return False if memory runs out.
+
+        CuPy's error is not passed on, because it refers to the arrays and would keep them from being freed.
+        """
+        # arrays that the kernel reads and writes, by the name of the kernel's argument
+        self._arrays: dict[str, Any] = {}
         self._raw_memory: dict[str, Any] = {}
         try:
             self._workspace = self._cached.take_workspace(self, self.numbering)
@@ -165,7 +169,10 @@ class Run(Binding):
             self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
     def _set_caller_array(self, name: str, start: Start, given: Any) -> None:
-        """Place a field in the caller's array, and copy the initial values given, if any, into it."""
+        """Let the run write a field to the array that its caller has passed for it.
+
+        Initial values, if the caller gives any, are copied into the array.
+        """
         array = self._caller_arrays[name]
         if given is not None and given is not array:
             as_bits(array)[...] = as_bits(self._start_array(name, given))
@@ -175,9 +182,9 @@ class Run(Binding):
             self._set(start.source, array.copy())
 
     def _fill_uniformly(self, name: str, start: Start, given: Any) -> bool:
-        """Let the kernel fill a field whose initial value is the same for all vertices but one.
+        """Let the kernel fill a field whose initial value is the same number for all vertices, or all but one.
 
-        Return False if it is not.
+        Return False if the initial values are not of this form.
         """
         if given is not None and type(given) is not dict:
             value = start.number_of(given)
@@ -195,7 +202,11 @@ class Run(Binding):
         return True
 
     def _wrap_memory(self) -> None:
-        """Wrap raw memory in arrays: the fields after an even and after an odd number of iterations."""
+        """Make arrays of the memory that the kernel fills, and sort them by when they have the current fields.
+
+        A field with two copies is in one array after an even number of iterations, and in the other after an odd
+        number.
+        """
         for name, memory in self._raw_memory.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
         self._raw_memory.clear()
@@ -207,8 +218,9 @@ class Run(Binding):
             self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
-        """Set the vertices sorted by level and the start of each level among them. Return the number of levels."""
-        stream = self.xp.cuda.get_current_stream()  # results made on another stream may not be finished
+        """Pass the vertices to the kernel in the order of a schedule. Return the schedule's number of levels."""
+        # arrays made on another stream may not be complete, so they are cached for each stream
+        stream = self.xp.cuda.get_current_stream()
         key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
             schedule.made[key] = levels.by_level(schedule, self.ids)
@@ -228,10 +240,13 @@ class Run(Binding):
             gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)
         return gather, send
 
-    # --- running --------------------------------------------------------------------------------------------------
+    # Launching the kernel, and reading what it has computed.
 
     def activate(self, frontier: Frontier | None, delta: float | None) -> None:
-        """Set the initial active set: these vertices, or the levels of a schedule."""
+        """Set the vertices that are active at first. If `frontier` is None, a schedule gives the receivers instead.
+
+        `delta` is the width of a bucket of priorities, or None for the default.
+        """
         arguments, xp = self._arguments, self.xp
         if not self.plan.only_pulls:
             arguments.way = self._way
@@ -250,12 +265,12 @@ class Run(Binding):
             arguments.delta = self._cached.delta if delta is None else delta
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run until the iteration numbered `until`, or the program's end."""
+        """Run until the iteration numbered `until`, or to the program's end if that is earlier, and wait."""
         self.launch(until, trace)
         self.finish(progress)
 
     def leave(self, until: int) -> bool:
-        """Launch asynchronously if possible. Returns False, without side effects, if the run must be waited for.
+        """Launch the run without waiting for its end, if possible. Return False, having done nothing, if it is not.
 
         It is possible if no progress bar watches the run, and if it is known in advance which copy of each field will
         hold the results: because fields have a single copy and iterations are likely to be few, or because the number
@@ -275,24 +290,24 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """Return results of a run of fixed length that are known before it ends. Aggregates are 0-d arrays."""
+        """Return what is known of a run with a fixed number of iterations before it ends. Aggregates are 0-d arrays."""
         if self._shown is None:
             return {}
         return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
 
     def _stop(self) -> None:
-        """Stop the kernel after its current iteration: after an error, or Ctrl-C."""
+        """Stop the kernel after its current iteration, and wait for its end. This follows an error or Ctrl-C."""
         self._workspace.stop()
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch asynchronously. `finish` must be called before `iteration` and the other results are read."""
+        """Launch the kernel without waiting for it. Call `finish` before reading `iteration` or other results."""
         self._launch(until, trace)
         if self._fresh:
-            self._wrap_memory()  # while the kernel runs
+            self._wrap_memory()  # the host does this while the kernel runs
 
     def _launch(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel."""
+        """Launch the kernel up to iteration `until`. With `trace`, it also logs each iteration."""
         arguments, page = self._arguments, self._workspace.page
         arguments.limit, arguments.fresh = until, self._fresh
         if trace:
@@ -307,12 +322,15 @@ class Run(Binding):
             raise
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
-        """Wait for the kernel to end, and read where the run stands."""
+        """Wait for the kernel to end, and read how far the run has come."""
         self._wait(progress)
         self._read_control()
 
     def _wait(self, progress: Callable[[int], Any] | None) -> None:
-        """Wait for the kernel to end."""
+        """Wait for the kernel to end, and call `progress` with the number of iterations meanwhile.
+
+        An exception, such as Ctrl-C, stops the kernel before it is passed on.
+        """
         page = self._workspace.page
         follow(lambda: (int(page.progress), 0), "iterations")
         try:
@@ -323,7 +341,7 @@ class Run(Binding):
             raise
 
     def _read_control(self) -> None:
-        """Read where the run stands."""
+        """Read from the kernel's page how far the run has come, and whether it has ended."""
         self._fresh, now = False, self._workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
         self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)
@@ -332,11 +350,11 @@ class Run(Binding):
         return np.asarray(self._arrays["log"][:rows].get())
 
     def reasons(self) -> Mapping[int, str]:
-        """Return reasons for pushing and for pulling."""
+        """Return sentences that explain when the run pushes and when it pulls, by the numbers in the log."""
         return self.plan.ways(self._way)
 
     def outcome(self) -> Outcome:
-        """Return everything that the run has computed so far."""
+        """Return everything that the run has computed so far: fields, counts, active vertices and aggregates."""
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
@@ -347,23 +365,26 @@ class Run(Binding):
         )
 
     def aggregates(self) -> Mapping[str, Any]:
-        """Return the aggregates of the last iteration."""
+        """Return the aggregates of the last iteration, by their names in the program."""
         return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters that `idle` may change."""
+        """Return the current values of the parameters to which the program's `idle` may give new values."""
         if not self.plan.changes:
             return {}
         changed = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
         return self.by_given_name({name: changed[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
-        """Return the currently active vertices."""
+        """Return the vertices that are active now, after the last launch."""
         return frontier_of(self.plan, self._workspace, self._workspace.control, self.graph.n)
 
 
 class Fields(Mapping[str, Any]):
-    """Fields of a run on renumbered vertices. Each is converted to the user's numbering when first read."""
+    """The fields of a run on renumbered vertices, by name.
+
+    A field is converted to the user's numbering when it is first read.
+    """
 
     def __init__(
         self,
@@ -374,7 +395,9 @@ class Fields(Mapping[str, Any]):
     ) -> None:
         self._arrays, self._numbering = fields, numbering
         self._known = {name: fields[name] for name in edge_states} | dict(caller_arrays)
-        for name, array in caller_arrays.items():  # arrays of the caller are written at once
+        # The caller's own arrays must have the results at once, because the caller may not read them through this
+        # mapping.
+        for name, array in caller_arrays.items():
             as_bits(array)[...] = as_bits(numbering.restore(fields[name]))
 
     def __getitem__(self, name: str) -> Any:
@@ -403,17 +426,18 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
-    """Return the kernel source and the workspaces that runs with these options share. Make them if needed."""
+    """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block always pulls
-    key = "gpu", kind, deterministic, scheduled, small, current_device()  # runs are kept by kind: 1 would equal True
+    # these are cached by the class of the program, because equal parameters may differ in type, as 1 and True do
+    key = "gpu", kind, deterministic, scheduled, small, current_device()
     cached: Cached | None = graph.known(key)
     return cached or _make_cached(key, program, graph)
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
-    """Make the objects that `_find_cached` looks up."""
+    """Make and cache what `_find_cached` returns. If memory is short, don't inspect the graph to choose the kernel."""
     _, kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *choices)))

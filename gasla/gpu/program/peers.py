@@ -1,6 +1,7 @@
-"""Runs whose kernels exchange values with those of other GPUs: the memory that they share, and the run on one GPU.
+"""Runs on several GPUs whose kernels exchange values without the host: the memory that they share, and each GPU's run.
 
-Each GPU has one persistent kernel, on its part of the graph. kernels/loop/peers.cuh says what happens in a superstep.
+Each GPU has one kernel, which runs on its part of the graph to the end of the run. kernels/loop/peers.cuh says what
+happens in a superstep, that is, in an iteration with the exchange after it.
 """
 
 import functools
@@ -50,16 +51,19 @@ __all__ = [
     "yielding",
 ]
 
-MOST = 32  # GPUs: each is served by one lane of a warp
+MOST = 32  # largest number of GPUs, because each is served by one thread of a warp
 KINDS = ("notice", "bits", "values")
-PEER = np.dtype(  # gasla::Peer
+PEER = np.dtype(  # the struct `gasla::Peer`, which tells a kernel of another GPU's memory
     [(name, np.uint64) for name in ("sends", "mirrored", "receives", "plain", "first", "sent", "received")]
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
 ALIGNMENT = 256  # bytes
-ENTRIES = 64  # in a buffer of values a multiple of these: a list in the memory of a bitmap has as many, or more
-WAIT = 60  # seconds for which a kernel waits for a peer (peers.cuh)
-UNKNOWN = -1  # active vertices of all GPUs, where the kernel has not heard of some (peers.cuh)
+# A buffer of values has room for a multiple of this many vertices, so that a list of active vertices fits into the
+# memory of a bitmap.
+ENTRIES = 64
+WAIT = 60  # seconds for which a kernel waits for another GPU (peers.cuh)
+# stands for the number of active vertices of all GPUs, if the kernel has not heard of some of them (peers.cuh)
+UNKNOWN = -1
 ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
@@ -81,14 +85,14 @@ def can_exchange(plan: Plan) -> bool:
 
 
 def are_peers(cards: Sequence[int]) -> bool:
-    """Return whether the GPUs of all ranks can reach each other's memory, and are not too many."""
+    """Return whether all GPUs of the ranks can access each other's memory, and are no more than MOST."""
     runtime: Any = require_gpu().cuda.runtime
     pairs = {(a, b) for a in cards for b in cards if a != b}
     return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs)
 
 
 def enable(cards: Sequence[int]) -> None:
-    """Let kernels on the current GPU reach the memory of all other GPUs."""
+    """Let kernels on the current GPU access the memory of all these GPUs."""
     runtime: Any = require_gpu().cuda.runtime
     here = runtime.getDevice()
     for card in sorted(set(cards) - {here}):
@@ -105,13 +109,13 @@ def _stream(card: int, rank: int) -> Any:
 
 
 def on(card: int) -> AbstractContextManager[Any]:
-    """Make a GPU the current one."""
+    """Return a context manager that makes a GPU the current one."""
     found: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
     return found
 
 
 def waiting(card: int) -> Callable[[], None]:
-    """Return a function that waits for the work on a GPU's current stream. Other threads may call it later."""
+    """Return a function that waits for the work on a GPU's current stream. Any thread may call it later."""
     stream = require_gpu().cuda.get_current_stream()
 
     def wait() -> None:
@@ -122,18 +126,19 @@ def waiting(card: int) -> Callable[[], None]:
 
 
 def free_unused(cards: Sequence[int]) -> None:
-    """Free on these GPUs the workspaces that no run uses, and memory that no array uses."""
+    """Free the workspaces on these GPUs that no run uses, and the memory that CuPy keeps for later arrays."""
     for card in sorted(set(cards)):
         with on(card):
-            finish("gpu")  # workspaces of a kernel that runs are kept
+            finish("gpu")  # workspaces of a running kernel could not be freed
     free_workspaces()
     joint_memory.free_blocks(cards)
 
 
 def card_of(card: int, rank: int, shares_card: bool) -> "Card":
-    """Return a function that makes the GPU of a rank the current one.
+    """Return a function whose result makes the GPU of a rank the current one, in a `with` block.
 
-    If ranks share it, each has a stream of its own, as the kernels of one stream run in turn.
+    If several ranks share a GPU, each of them gets a stream of its own, because kernels of one stream can't run at
+    once.
     """
     device = require_gpu().cuda.Device
     return functools.partial(_on_stream, card, rank) if shares_card else functools.partial(device, card)
@@ -147,78 +152,93 @@ def _on_stream(card: int, rank: int) -> Iterator[None]:
 
 @dataclass
 class Mirrors:
-    """The vertices whose values a rank exchanges.
+    """The vertices whose values a rank exchanges with other ranks.
+
+    A *mirror* is a copy of a vertex that another rank owns.
 
     Attributes
     ----------
     sends : list of array
-        `sends[r]`: own vertices that rank r mirrors, in the order of its mirrors; arrays on the GPU.
+        `sends[r]` are the vertices of this rank that rank r mirrors, in the order of its mirrors. The arrays are on the
+        GPU.
     cuts : sequence of int
-        Vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r.
+        The vertices cuts[r] to cuts[r + 1] - 1 of this rank are mirrors of vertices of rank r.
     """
 
     sends: list[Any]
     cuts: Sequence[int]
 
 
-Card = Callable[[], AbstractContextManager[Any]]  # makes the GPU of a rank the current one
+# a function whose result makes the GPU of a rank the current one, in a `with` block
+Card = Callable[[], AbstractContextManager[Any]]
 
 
 class Group(Protocol):
-    """The ranks whose kernels meet, as a process knows them: those that it drives itself, and all together.
+    """The ranks whose kernels exchange values, as one process sees them. A process may drive several ranks.
 
-    Arguments have an entry for each rank that the process drives, results for all ranks, in their order. All processes
-    call the same methods in the same order.
+    Arguments have an entry for each rank that the process drives. Results have an entry for each of all ranks, in their
+    order. All processes call the same methods in the same order.
     """
 
     here: Sequence[int]
     size: int
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process gives."""
+        """Exchange numbers between processes. Return the numbers of each process."""
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks, which have one type, and one shape but for the first axis."""
+        """Return the arrays of all ranks. They have the same type, and the same shape except for the first axis."""
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Send `parts[i][r]` to rank r. Return what each rank here receives, by the rank that has sent it.
+        """Send `parts[i][r]` from rank i of this process to rank r.
 
-        The arrays are on a GPU, which may be that of the sender.
+        Return the arrays that each rank of this process receives, by the rank that has sent them. They are on a GPU,
+        which may be the sender's.
         """
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory on the current GPU that the kernels of all ranks can reach."""
+        """Allocate `size` bytes on the current GPU which the kernels of all ranks can access."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
-        """Return an object whose `addresses` are where kernels here reach the memories of all ranks.
+        """Let the kernels of all ranks access the memories of the ranks that this process drives.
 
-        They stay there as long as the object, of any process.
+        Return an object whose `addresses` are those of the memories of all ranks, for kernels of this process. They are
+        valid as long as this object, and those that other processes get, exist.
         """
 
 
 def entries_of(count: Any) -> Any:
-    """Return the entries of each field in a buffer of values, at least those of a list (`gasla::entries_of`)."""
+    """Return how many vertices a buffer for `count` vertices has room for (`gasla::entries_of`)."""
     return -(-count // ENTRIES) * ENTRIES
 
 
 class Buffers:
-    """The memory into which other GPUs store: for each rank notices, bitmaps and values, each with two halves."""
+    """The memory of a GPU into which other GPUs store.
+
+    For each other rank, it has *notices* (the counts that a rank reports after a superstep), bitmaps of active
+    vertices, and values. Each of them has two halves, which take turns, so that a GPU that is a superstep ahead
+    overwrites nothing.
+    """
 
     def __init__(self, plan: GpuPlan, cuts: Sequence[int], empty: Callable[[int], Any]) -> None:
         per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
         each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, entries_of(counts) * per_vertex]
-        sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT  # bytes of each kind and half, by rank
+        # bytes of each kind of memory and each half, by rank
+        sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
-        self.memory[: ends[1, -1]] = 0  # no notice has come yet
-        self.offsets = (ends - sizes).T.astype(np.uint64)  # (rank, kind and half)
+        self.memory[: ends[1, -1]] = 0  # zero means that no notice has come yet
+        self.offsets = (ends - sizes).T.astype(np.uint64)  # by rank, and by kind and half
 
     def peers(
         self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray
     ) -> Any:
-        """Return the structs for the kernel. `there[r]` are the addresses that rank r has for this rank."""
+        """Return an array of the structs `gasla::Peer` for this GPU's kernel, with one for each rank.
+
+        `there[r]` are the addresses in the memory of rank r to which this rank stores.
+        """
         table = np.zeros(len(self.offsets), PEER)
         here = self.offsets + np.uint64(address(self.memory))
         table["received"] = np.diff(cuts)
@@ -232,7 +252,7 @@ class Buffers:
 
 
 def _address(array: Any) -> int:
-    """Return the address of an array, or 0 if it is empty or None."""
+    """Return the address of an array, or 0 if the array is empty or None."""
     return 0 if array is None or not len(array) else address(array)
 
 
@@ -257,7 +277,8 @@ class PeerRun(Run):
         The number of ranks that use this GPU. Each rank's kernel leaves blocks to the others, so that all run at once.
     """
 
-    # The driver may hold back a kernel of one GPU until it is called again, while those of others wait for it.
+    # The CUDA driver may hold back a launched kernel until it is called again. The kernels of other GPUs would then
+    # wait, so a wait for the end of a run calls the driver all the time.
     asks = True
 
     def __init__(
@@ -274,27 +295,33 @@ class PeerRun(Run):
         self.bind(program, graph, self._cached.xp)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self._caller_arrays = {}
-        # whoever begins a run over ranks has checked the fields
+        # the function that begins a run over ranks has checked the fields already
         self._take_memory(self.by_inner_name(fields) if self.traced.renames else fields, None)
         self._workspace.blocks = max(1, min(self._workspace.blocks, self._workspace.kernel.blocks // share))
 
     @property
     def row_count(self) -> int:
-        """Vertices from this one on are mirrors."""
+        """The number of vertices before the mirrors that have no rows.
+
+        In a renumbered part, some mirrors are among the vertices before them.
+        """
         return int(self.program.values[OWN]) if self.numbering is None else self.numbering.rows
 
     @property
     def meetings(self) -> deque[Any]:
-        """Meetings that no run uses."""
+        """The cached meetings (buffers that GPUs share) that no run uses now."""
         return self._cached.meetings
 
     def memory(self, size: int) -> Any:
-        """Return memory on this GPU, of some bytes."""
+        """Allocate `size` bytes on this GPU."""
         return self.xp.empty(size, np.uint8)
 
     def join(self, place: "Place", rounds: int) -> None:
-        """Pass the structs of the other GPUs to the kernel, the rank of this one, and the number of meetings so far."""
-        self._place = place  # the structs are used as long
+        """Tell the kernel about the other GPUs, given its `place` among them.
+
+        `rounds` is how often the kernels of all GPUs have met before, in earlier runs.
+        """
+        self._place = place  # keeps the arrays to which the kernel's arguments point
         if self._workspace.place is not place:
             self._workspace.place = place
             for name, value in place.arguments(self.plan.sends_at_once).items():
@@ -303,11 +330,11 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often this kernel and its predecessors have met the kernels of other ranks."""
+        """How often this run's kernel and those of earlier runs have met the kernels of other GPUs."""
         return int(self._workspace.control.round)
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch asynchronously, as the other GPUs are launched next."""
+        """Launch the kernel without waiting for it, because it waits for the kernels of other GPUs."""
         arguments, workspace = self._arguments, self._workspace
         arguments.limit, arguments.fresh = until, self._fresh
         workspace.page.progress = self.iteration
@@ -320,9 +347,13 @@ class PeerRun(Run):
         return super().state()
 
     def finish(self, progress: Callable[[int], Any] | None = None) -> None:
-        """Wait for the kernel to end, and read where the run stands."""
+        """Wait for the kernel to end, and read how far the run has come.
+
+        Raise TimeoutError if the kernel gave up because it waited too long for another GPU.
+        """
         workspace = self._workspace
-        if workspace.page.ended != self._arguments.launch:  # kernels end together: most have when the first one has
+        # Kernels of all GPUs end together, so this one has probably ended if another one has.
+        if workspace.page.ended != self._arguments.launch:
             self._wait(progress)
         self._fresh, now = False, workspace.control
         self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
@@ -335,15 +366,15 @@ class PeerRun(Run):
 
     @property
     def superstep(self) -> int:
-        """The current iteration, while the kernel runs."""
+        """The number of the current iteration, which the kernel reports while it runs."""
         return int(self._workspace.page.progress)
 
     def raise_failure(self) -> None:
-        """Raise CuPy's error if the kernel has failed."""
+        """Raise CuPy's error if the kernel has failed. Return at once if it still runs."""
         is_idle()
 
     def ask_to_stop(self) -> None:
-        """Ask the kernel to end. It need not meet the other kernels before."""
+        """Ask the kernel to end, even if the kernels of other GPUs never report. This returns at once."""
         self._workspace.stop()
 
     def wait_for_end(self) -> None:
@@ -351,24 +382,25 @@ class PeerRun(Run):
         self.xp.cuda.get_current_stream().synchronize()
 
     def frontier(self) -> Frontier:
-        """Return the currently active vertices, mirrors among them."""
+        """Return the vertices of this part that are active now. Mirrors are among them."""
         if self.plan.keeps_active:
             return super().frontier()
         return Frontier.none(self.graph.n) if self.ended else Frontier.all(self.graph.n)
 
 
 class Place(NamedTuple):
-    """What the kernel of a rank knows of the other ranks at a meeting.
+    """What the kernel of one rank has to know of the other ranks.
 
     Attributes
     ----------
     peers : array
-        The structs, on the GPU.
+        The structs `gasla::Peer`, one for each rank, on the GPU.
     structs : array
-        The same, in host memory.
+        The same structs in host memory.
     rank, ranks : int
+        The number of this rank, and the number of ranks.
     arrays : tuple
-        To which the structs point.
+        The arrays to which the structs point, which must not be freed.
     """
 
     peers: Any
@@ -378,7 +410,11 @@ class Place(NamedTuple):
     arrays: Any
 
     def arguments(self, sends_at_once: bool) -> dict[str, Any]:
-        """Return the kernel's arguments, by name."""
+        """Return the kernel's arguments about other ranks, by name.
+
+        With `sends_at_once`, the kernel stores new values in other GPUs' memory as it computes them, for which it gets
+        addresses as arguments, where reading them takes no time.
+        """
         arguments: dict[str, Any] = {"peers": address(self.peers), "rank": self.rank, "ranks": self.ranks}
         if sends_at_once:
             stores = np.zeros((), STORES)
@@ -393,9 +429,10 @@ class Place(NamedTuple):
 
 
 class Meeting:
-    """What the kernels of all GPUs share, for one run of a program at a time: the part of it that a process has.
+    """The buffers by which the kernels of all GPUs exchange values, for one run of a program at a time.
 
-    Notices have the number of a meeting, and the next run goes on counting. So notices need not be reset between runs.
+    A process has the buffers of its own ranks. Kernels number their exchanges, and the numbers go on in the next run,
+    so the buffers need not be reset between runs.
     """
 
     def __init__(
@@ -413,7 +450,8 @@ class Meeting:
             with on[i]():
                 sent.append([_sent(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
                 self._buffers.append(Buffers(run.plan, mirrors[i].cuts, functools.partial(group.memory, run)))
-                finish(run.graph.device)  # notices are zero before another GPU writes one
+                # another GPU may write a notice only after the notices here have been set to zero
+                finish(run.graph.device)
         self._shared = group.share(number, [buffers.memory for buffers in self._buffers])
         offsets = group.gather([buffers.offsets for buffers in self._buffers])
         orders = group.exchange([[each.order for each in of_run] for of_run in sent])
@@ -431,16 +469,17 @@ class Meeting:
 
 
 class _Sent(NamedTuple):
-    """The own vertices that a peer mirrors.
+    """The vertices of this rank that another rank mirrors.
 
     Attributes
     ----------
     ids : array
-        Their numbers here, ascending: the order in which their values are sent.
+        The ascending ids of the vertices here. Their values are sent in this order.
     order : array
-        The order that this is of the mirrors; empty if it is their own.
+        The position of each of these vertices in the other rank's own order of the mirrors. It is empty if both orders
+        are the same.
     mirrored : array
-        `gasla::Mirrored` of each 32 vertices, mirrors among them.
+        A struct `gasla::Mirrored` for each 32 vertices of this part.
     """
 
     ids: Any
@@ -449,7 +488,10 @@ class _Sent(NamedTuple):
 
 
 def _sent(run: Any, rank: int, ids: Any) -> _Sent:
-    """Return what is sent to a rank, kept for later runs. `ids` are the mirrored vertices in the order of mirrors."""
+    """Return what is sent to a rank, and cache it with the graph.
+
+    `ids` are the vertices that the rank mirrors, in the order of its mirrors.
+    """
 
     def ordered(_: Graph) -> tuple[Any, Any]:
         if run.numbering is None:
@@ -464,7 +506,10 @@ def _sent(run: Any, rank: int, ids: Any) -> _Sent:
 
 
 def _mirrored(run: Any, ids: Any) -> Any:
-    """Return a `gasla::Mirrored` per 32 vertices: bits of the vertices in `ids`, and how many ids come before."""
+    """Return a struct `gasla::Mirrored` for each 32 vertices of a part.
+
+    It has a bit for each vertex that is in `ids`, and the number of vertices in `ids` before the 32.
+    """
     xp, words = run.xp, -(-run.graph.n // 32)
     flags = xp.zeros(32 * words, np.uint8)
     flags[ids] = 1
@@ -476,14 +521,14 @@ def _mirrored(run: Any, ids: Any) -> Any:
 
 
 class _Received(NamedTuple):
-    """The mirrors of a peer's vertices by their numbers here, in the order in which it sends them.
+    """The mirrors here of another rank's vertices, in the order in which that rank sends their values.
 
     Attributes
     ----------
     ids : array or None
-        Their numbers, of which those before `plain` are read.
+        The ids of the mirrors. A kernel only reads those before position `plain`.
     plain, first : int
-        The number of any other is `first` plus its place.
+        From position `plain` on, the id of a mirror is `first` plus its position.
     """
 
     ids: Any
@@ -492,7 +537,7 @@ class _Received(NamedTuple):
 
 
 def _received(run: Any, first: int, last: int, order: Any) -> _Received:
-    """Return the ids at which this rank receives the values of another rank.
+    """Return the ids of the mirrors here for which another rank sends values, in the order in which it sends them.
 
     Before vertices were renumbered, the mirrors of that rank had the ids from `first` to `last` - 1.
     """
@@ -514,8 +559,12 @@ def number(
     on: Sequence[Card],
     group: Group,
 ) -> None:
-    """Number the vertices of parts where programs gain by it, once, with mirrors in the order of their owners."""
-    orders: list[Any] = []  # parts that are to be numbered, with their numbers of rows
+    """Renumber the vertices of parts for programs that gain by it, unless that has been done before.
+
+    Mirrors are numbered in the order in which their vertices are numbered on the GPUs that own them.
+    """
+    # for each part that is to be renumbered, the order of its vertices and its number of rows, else None
+    orders: list[Any] = []
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         with on[i]():
             is_new = _find_cached(program, graph, deterministic).plan.relabelled and not _numbering(program, graph)
@@ -540,11 +589,11 @@ def number(
                 parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
                 (order, rows), own = orders[i], program.values[OWN]
                 relabel.number_part(graph, program.direction, order, rows, own, xp.concatenate(parts))
-                finish(graph.device)  # before another GPU reuses the memory of the places
+                finish(graph.device)  # another GPU may reuse the memory of `places` after this
 
 
 def _numbering(program: Any, graph: Graph) -> Any:
-    """Return the numbering that a part has already, or None."""
+    """Return the numbering that a part of the graph has already, or None if it has none."""
     return graph.known(("numbering", program.direction))
 
 
@@ -557,7 +606,7 @@ def meet(
     on: Sequence[Card],
     group: Group,
 ) -> Meeting:
-    """Let runs join a `Meeting`: one that an earlier run has left in all processes, or a new one."""
+    """Let the runs of this process use a `Meeting`: one that an earlier run has left in all processes, or a new one."""
     kept: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     mine = (-1, -1) if kept is None else (kept.number, kept.rounds)
     of_all = group.told(next(_counter), *mine)
@@ -569,14 +618,17 @@ def meet(
 
 
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
-    """Keep the `Meeting` of runs that have ended, whose buffers and numbering a later run of the same program uses."""
+    """Cache the `Meeting` of runs that have ended, so that a later run of the same program can use its buffers.
+
+    If the kernels have not met equally often, because a run failed, it is dropped.
+    """
     if len(rounds := {run.rounds for run in runs}) == 1:
         (meeting.rounds,) = rounds
         runs[0].meetings.append(meeting)
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:
-    """Return the objects that runs with these options share. Make them if needed."""
+    """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
     kind: Any = type(program)
 
     def make(graph: Graph) -> Cached:
@@ -590,10 +642,14 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         )
         return Cached(kind, graph, peers_variant(variant))
 
-    found: Cached = graph.kept(("peers", kind, deterministic), make)  # a part is on one GPU only
+    # a part of a graph is on one GPU only, so the key needs no device
+    found: Cached = graph.kept(("peers", kind, deterministic), make)
     return found
 
 
 def peers_variant(variant: Variant) -> Variant:
-    """Return the variant of a kernel that exchanges values: frontiers are lists or bitmaps."""
+    """Return the variant of a kernel that exchanges values with other GPUs.
+
+    It leaves out forms of active vertices that can't be exchanged, so that these are always in a list or a bitmap.
+    """
     return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

@@ -1,7 +1,8 @@
-"""CUDA source to loaded kernels: machine code is shipped, cached, or compiled by NVRTC; CuPy loads and launches it.
+"""Makes loaded kernels of CUDA sources. Machine code is taken from the wheel or a cache, or compiled by NVRTC.
 
-CuPy's RawModule is not used because it always flushes subnormal float32 numbers to zero, which NumPy doesn't. Compiling
-needs no GPU, so the tests compile every kernel anywhere: most to PTX, some to machine code as well.
+CuPy loads and launches the machine code. CuPy's RawModule is not used, because it always flushes subnormal float32
+numbers to zero, which NumPy doesn't. Compiling needs no GPU, so the tests compile every kernel on any machine: most to
+PTX, and some to machine code as well.
 """
 
 import ctypes
@@ -22,24 +23,26 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-C_TYPES = {4: "int", 8: "long long"}  # types of ids and offsets, by their bytes
+C_TYPES = {4: "int", 8: "long long"}  # C++ types of ids and offsets, by their sizes in bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
-_here = threading.local()  # `devices`: whose contexts this thread has bound
+_here = threading.local()  # `devices` has the numbers of the GPUs whose CUDA contexts this thread has bound
 
 cubins.made_by.append(cupys.grouped)
 
 
 @functools.cache
 def headers() -> dict[str, str]:
-    """Return the headers below `kernels/`, by file name: `#include` finds them without their folder."""
+    """Return the texts of all headers below `kernels/`, by file name, under which `#include` finds them."""
     folder = resources.files("gasla.gpu") / "kernels"
     folders = [folder, *(each for each in folder.iterdir() if each.is_dir())]
     return {f.name: f.read_text() for each in folders for f in each.iterdir() if f.name.endswith(".cuh")}
 
 
 def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:
-    """Compile to machine code for an architecture such as sm_90, or for compute_90 to PTX, in half the time.
+    """Compile a CUDA source to machine code for an architecture such as sm_90, or to PTX for compute_90.
+
+    PTX takes half the time, which suffices to check a source.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool
 
 
 def module(source: str) -> Any:
-    """Return the loaded module of a source for the current device. `get_function` gives its functions."""
+    """Return a source's module, loaded on the current device. Its method `get_function` returns a kernel by name."""
     return _module(source, current_device())
 
 
@@ -72,7 +75,7 @@ def _module(source: str, device: int) -> Any:
     loaded, architecture = function.Module(), _architecture(device)
     code = cubins.load(key(source, architecture))
     if code is not None:
-        # the driver is older than the code: fall back to NVRTC, which may match the driver
+        # an error means that the driver is older than the code, so NVRTC, which may match the driver, compiles it
         with suppress(driver.CUDADriverError):
             loaded.load(code)
             return loaded
@@ -81,7 +84,10 @@ def _module(source: str, device: int) -> Any:
 
 
 def compile_ahead(source: str) -> None:
-    """Start compiling a source in a thread, unless its machine code exists. For callers that will need several."""
+    """Start to compile a source in a thread, unless its machine code exists already.
+
+    A caller that will need several sources so has them compiled at the same time.
+    """
     _begin(source, current_device())
 
 
@@ -95,7 +101,8 @@ def _begin(source: str, device: int) -> None:
             _coming[name] = begun
 
 
-_coming: "dict[str, Future[bytes]]" = {}  # compilations under way, or finished and not yet used
+# machine code by its name in the cache, while a thread compiles it and until it is used
+_coming: "dict[str, Future[bytes]]" = {}
 
 
 def _architecture(device: int) -> str:
@@ -105,7 +112,7 @@ def _architecture(device: int) -> str:
 
 
 def _cubin(source: str, architecture: str) -> bytes:
-    """Get machine code from a compiling thread or the cache. Otherwise compile now."""
+    """Return the machine code of a source: from a thread that compiles it or the cache, or compiled now."""
     name = _cached_name(source, architecture)
     coming = _coming.pop(name, None)
     if coming is not None:
@@ -114,9 +121,9 @@ def _cubin(source: str, architecture: str) -> bytes:
 
 
 def key(source: str, architecture: str) -> str:
-    """Return the hash of all that machine code depends on: the source, all headers, the options, the architecture.
+    """Return a hash of all that machine code depends on: the source, all headers, the options and the architecture.
 
-    NVRTC's version is left out: every version's code does what the source says.
+    NVRTC's version is left out, because the code of every version does what the source says.
     """
     return cubins.digest(source, _of_headers(), architecture, *OPTIONS)
 
@@ -127,9 +134,9 @@ def _of_headers() -> str:
 
 
 def _cached_name(source: str, architecture: str) -> str:
-    """Return the name in the cache.
+    """Return the name of a source's machine code in the cache.
 
-    It includes NVRTC's version, as an old driver cannot load the code of a newer NVRTC.
+    The name includes NVRTC's version, because an old driver can't load the code of a newer NVRTC.
     """
     from cupy.cuda import nvrtc
 
@@ -137,13 +144,17 @@ def _cached_name(source: str, architecture: str) -> str:
 
 
 def is_compiled(source: str) -> bool:
-    """Return whether machine code of a source for the current device is shipped or cached."""
+    """Return whether a source's machine code for the current device is in the wheel or in the cache."""
     architecture = _architecture(current_device())
     return cubins.has(key(source, architecture)) or cache.load(_cached_name(source, architecture)) is not None
 
 
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
-    """Compile a source and cache the result. Where nothing is compiled, CuPy's first kernels will be needed as well."""
+    """Compile a source, and cache and return its machine code.
+
+    If gasla's kernels must be compiled, CuPy's will be needed soon, too, so this also starts to compile the first of
+    those.
+    """
     cupys.begin(0, architecture)
     code = compile_source(source, architecture)
     _compiled.append(name)
@@ -155,7 +166,7 @@ _compiled: list[str] = []
 
 
 def compilations() -> int:
-    """Return the number of sources that this process has compiled, and not found."""
+    """Return how many sources this process has compiled, because their machine code was neither shipped nor cached."""
     return len(_compiled)
 
 
@@ -172,7 +183,7 @@ def _multiprocessors(device: int) -> int:
 
 
 def most_shared() -> int:
-    """Return the most bytes of shared memory that a block may use on the current device."""
+    """Return the largest number of bytes of shared memory that a block may use on the current device."""
     return _most_shared(current_device())
 
 
@@ -184,7 +195,10 @@ def _most_shared(device: int) -> int:
 
 
 def launches_cooperatively() -> bool:
-    """Return whether the current device supports cooperative launches. Virtual and old devices may not."""
+    """Return whether the current device supports cooperative launches, in which blocks may wait for each other.
+
+    Virtual and old devices may not support them.
+    """
     return _launches_cooperatively(current_device())
 
 
@@ -196,15 +210,17 @@ def _launches_cooperatively(device: int) -> bool:
 
 
 class Kernel:
-    """One function of a source, with its launch configuration.
+    """A kernel of a CUDA source, with the numbers of threads and bytes with which it is launched.
 
     Parameters
     ----------
     source, function : str
+        The CUDA source, and the name of the kernel in it.
     threads : int
         Threads per block.
     blocks_per_multiprocessor : int
-        Upper bound. Occupancy may allow fewer; a cooperative grid must be resident as a whole.
+        Upper bound of the blocks of a cooperative launch, all of which must run at once. The device may have room for
+        fewer.
     shared : int
         Bytes of dynamic shared memory per block.
     """
@@ -223,20 +239,27 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def grid(self, blocks: int | None = None) -> int:
-        """Return how many of the wanted blocks can be resident together. Without cooperative launches, return 1."""
+        """Return how many blocks a cooperative launch may have: at most `blocks`, and as many as run at the same time.
+
+        It is 1 on a device without cooperative launches.
+        """
         most = min(self.blocks, blocks or self.blocks)
         return most if most == 1 or launches_cooperatively() else 1
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
-        """Launch on the current stream with all blocks resident at once, so that they may wait for each other."""
+        """Launch on the current stream, with all blocks running at once, so that they may wait for each other."""
         self.launch(self.grid(blocks), arguments, cooperative=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
-        """Launch an ordinary grid on the current stream."""
+        """Launch a number of blocks on the current stream, which need not run at the same time."""
         self.launch(blocks, arguments)
 
     def launch_prepared(self, blocks: int, arguments: "Pointers") -> None:
-        """Launch on the current stream with all blocks resident at once, without CuPy's conversion of arguments."""
+        """Launch on the current stream with arguments that are laid out already.
+
+        This saves the time that CuPy takes to convert arguments. All blocks run at once, so that they may wait for each
+        other.
+        """
         bind_context()
         stream, size = self._current_stream().ptr, (blocks, 1, 1, self.threads, 1, 1, self.shared)
         if blocks > 1:
@@ -245,16 +268,17 @@ class Kernel:
             self._driver.launchKernel(self.function.ptr, *size, stream, arguments.address, 0)
 
     def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
-        """Launch on the current stream. Arguments are arrays, NumPy scalars and structs (`struct`)."""
+        """Launch on the current stream. Arguments are arrays, NumPy numbers, and structs that `struct` has wrapped."""
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
 
 
 def bind_context() -> None:
-    """Make the context of the current device that of this thread, once: the driver launches nothing without.
+    """Bind the CUDA context of the current device to this thread, once, because the driver launches nothing without it.
 
-    The first call of the runtime does so. CuPy makes one before its own launches.
+    The first call of the CUDA runtime in a thread does this. CuPy makes such a call before its own launches, but
+    `Kernel.launch_prepared` bypasses CuPy.
     """
     devices, device = _here.__dict__.setdefault("devices", set()), current_device()
     if device not in devices:
@@ -265,7 +289,10 @@ def bind_context() -> None:
 
 
 class Pointers:
-    """A struct of ctypes, which is the only argument of a launch, as the driver takes it. A launch copies it."""
+    """A ctypes struct that is the only argument of a launch, with its address in the form that the driver takes.
+
+    A launch copies the struct, so it may be changed afterwards.
+    """
 
     def __init__(self, struct: ctypes.Structure) -> None:
         self._kept = struct, (ctypes.c_void_p * 1)(ctypes.addressof(struct))
@@ -273,12 +300,12 @@ class Pointers:
 
 
 def blocks_for(items: int, threads: int) -> int:
-    """Return the number of blocks of `threads` threads that give each item a thread, from 1 to 2**20."""
+    """Return the number of blocks of `threads` threads that have a thread for each item, from 1 to 2**20."""
     return max(1, min(-(-items // threads), 1 << 20))
 
 
 def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
-    """Return the `Kernel` of a function on the current device, made when first asked for."""
+    """Return a kernel of a source on the current device. It is loaded, and compiled if needed, at the first call."""
     return _kernel(source, function, threads, blocks_per_multiprocessor, current_device())
 
 
@@ -288,7 +315,10 @@ def _kernel(source: str, function: str, threads: int, blocks_per_multiprocessor:
 
 
 def struct(value: Any) -> Any:
-    """Wrap a ctypes or NumPy struct as an argument. Its memory must stay in place until a launch has copied it."""
+    """Wrap a ctypes or NumPy struct as an argument of a kernel.
+
+    Its memory must stay in place until the launch has copied it.
+    """
     from cupy.cuda.function import CPointer
 
     return CPointer(value.ctypes.data if isinstance(value, np.ndarray) else ctypes.addressof(value))
