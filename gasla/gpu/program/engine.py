@@ -134,11 +134,11 @@ class Run(Binding):
 
     def _too_little_memory(self) -> str:
         need = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
-        streams = "gasla.Graph(graph, device='gpu', stream=True), whose neighbor lists stay in host memory"
+        streaming = "gasla.Graph(graph, device='gpu', stream=True), whose neighbor lists stay in host memory"
         return (
             f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory besides the graph, and "
             f"{free_bytes():,} are free; free some arrays, or take "
-            f"{'a smaller graph' if self.graph.is_streamed else streams}"
+            f"{'a smaller graph' if self.graph.is_streamed else streaming}"
         )
 
     def _set(self, name: str, array: Any) -> None:
@@ -148,18 +148,18 @@ class Run(Binding):
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
         arguments, cached, alloc, array = self._arguments, self._cached, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
-            given = fields.get(name)
+            initial = fields.get(name)
             if name in self._caller_arrays and self.numbering is None:
-                self._set_caller_array(name, start, given)
+                self._set_caller_array(name, start, initial)
                 continue
-            given = self._caller_arrays.get(name) if given is None else given
-            if is_ready := isinstance(given, array) and self._is_ready(given, cached.layouts[name]):
-                self._set(start.source, given)
-            if is_ready or self._fill_uniformly(name, start, given):
+            initial = self._caller_arrays.get(name) if initial is None else initial
+            if is_ready := isinstance(initial, array) and self._is_ready(initial, cached.layouts[name]):
+                self._set(start.source, initial)
+            if is_ready or self._fill_uniformly(name, start, initial):
                 memory = self._raw_memory[name] = alloc(cached.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
-                self._set(start.field, self._vertex_array(name, given))
+                self._set(start.field, self._vertex_array(name, initial))
                 setattr(arguments, start.fills, False)
                 if name in self.plan.read_by_level:
                     self._set(start.source, self._arrays[start.field].copy())
@@ -224,10 +224,14 @@ class Run(Binding):
         key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
             schedule.made[key] = levels.by_level(schedule, self.ids)
-        made = schedule.made[key]
-        for name, array in (("levels", made.levels), ("aside", made.order), ("starts", made.starts)):
+        sorted_schedule = schedule.made[key]
+        for name, array in (
+            ("levels", sorted_schedule.levels),
+            ("aside", sorted_schedule.order),
+            ("starts", sorted_schedule.starts),
+        ):
             self._set(name, array)
-        self._arguments.first_level, self._arguments.backward = made.first, schedule.is_reversed
+        self._arguments.first_level, self._arguments.backward = sorted_schedule.first, schedule.is_reversed
         return schedule.depth
 
     def _start_array(self, name: str, given: Any) -> Any:
@@ -442,5 +446,5 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *choices)))
     except MemoryError:  # the run itself reports how much memory it lacks
-        plain = Variant(offset_type(program, graph), *choices[:2])
-        return Cached(kind, graph, for_lists_of(graph, plain))
+        basic_variant = Variant(offset_type(program, graph), *choices[:2])
+        return Cached(kind, graph, for_lists_of(graph, basic_variant))

@@ -94,8 +94,8 @@ def are_peers(cards: Sequence[int]) -> bool:
 def enable(cards: Sequence[int]) -> None:
     """Let kernels on the current GPU access the memory of all these GPUs."""
     runtime: Any = require_gpu().cuda.runtime
-    here = runtime.getDevice()
-    for card in sorted(set(cards) - {here}):
+    current_card = runtime.getDevice()
+    for card in sorted(set(cards) - {current_card}):
         try:
             runtime.deviceEnablePeerAccess(card)
         except runtime.CUDARuntimeError as error:
@@ -110,8 +110,8 @@ def _stream(card: int, rank: int) -> Any:
 
 def on(card: int) -> AbstractContextManager[Any]:
     """Return a context manager that makes a GPU the current one."""
-    found: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
-    return found
+    device_context: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
+    return device_context
 
 
 def waiting(card: int) -> Callable[[], None]:
@@ -448,7 +448,7 @@ class Meeting:
         sent: list[list[_Sent]] = []
         for i, run in enumerate(runs):
             with on[i]():
-                sent.append([_sent(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
+                sent.append([_vertices_sent_to(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
                 self._buffers.append(Buffers(run.plan, mirrors[i].cuts, functools.partial(group.memory, run)))
                 # another GPU may write a notice only after the notices here have been set to zero
                 finish(run.graph.device)
@@ -487,7 +487,7 @@ class _Sent(NamedTuple):
     mirrored: Any
 
 
-def _sent(run: Any, rank: int, ids: Any) -> _Sent:
+def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
     """Return what is sent to a rank, and cache it with the graph.
 
     `ids` are the vertices that the rank mirrors, in the order of its mirrors.
@@ -547,8 +547,8 @@ def _received(run: Any, first: int, last: int, order: Any) -> _Received:
     ids = xp.arange(first, last, dtype=run.graph.id_dtype) if numbering is None else numbering.inverse[first:last]
     ids = ids[xp.array(order)] if len(order) else ids
     base = int(ids[-1]) - len(ids) + 1
-    others = xp.flatnonzero(ids != xp.arange(base, base + len(ids), dtype=ids.dtype))
-    return _Received(ids, int(others[-1]) + 1 if len(others) else 0, base)
+    irregular = xp.flatnonzero(ids != xp.arange(base, base + len(ids), dtype=ids.dtype))
+    return _Received(ids, int(irregular[-1]) + 1 if len(irregular) else 0, base)
 
 
 def number(
@@ -568,15 +568,15 @@ def number(
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         with on[i]():
             is_new = _find_cached(program, graph, deterministic).plan.relabelled and not _numbering(program, graph)
-            own = program.values[OWN]
-            orders.append(relabel.order_of_part(graph, program.direction, own) if is_new else None)
+            own_count = program.values[OWN]
+            orders.append(relabel.order_of_part(graph, program.direction, own_count) if is_new else None)
     if not np.any(group.gather([np.array([order is not None]) for order in orders])):
         return
     places = []
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         with on[i]():
-            known, xp = _numbering(program, graph), module_of(graph.device)
-            inverse = None if known is None else known.inverse
+            numbering, xp = _numbering(program, graph), module_of(graph.device)
+            inverse = None if numbering is None else numbering.inverse
             if orders[i] is not None:
                 inverse = relabel.inverse_of(orders[i][0], graph.id_dtype)
             sends = mirrors[i].sends
@@ -587,8 +587,8 @@ def number(
         if orders[i] is not None:
             with on[i]():
                 parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
-                (order, rows), own = orders[i], program.values[OWN]
-                relabel.number_part(graph, program.direction, order, rows, own, xp.concatenate(parts))
+                (order, rows), own_count = orders[i], program.values[OWN]
+                relabel.number_part(graph, program.direction, order, rows, own_count, xp.concatenate(parts))
                 finish(graph.device)  # another GPU may reuse the memory of `places` after this
 
 
@@ -607,14 +607,14 @@ def meet(
     group: Group,
 ) -> Meeting:
     """Let the runs of this process use a `Meeting`: one that an earlier run has left in all processes, or a new one."""
-    kept: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
-    mine = (-1, -1) if kept is None else (kept.number, kept.rounds)
-    of_all = group.told(next(_counter), *mine)
-    if kept is None or [theirs for theirs in of_all if theirs[1:] != of_all[0][1:]]:
-        kept = Meeting(max([number for number, *_ in of_all]), runs, mirrors, on, group)
-    for run, place in zip(runs, kept.places, strict=True):
-        run.join(place, kept.rounds)
-    return kept
+    meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
+    own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
+    all_numbers = group.told(next(_counter), *own_numbers)
+    if meeting is None or [theirs for theirs in all_numbers if theirs[1:] != all_numbers[0][1:]]:
+        meeting = Meeting(max([number for number, *_ in all_numbers]), runs, mirrors, on, group)
+    for run, place in zip(runs, meeting.places, strict=True):
+        run.join(place, meeting.rounds)
+    return meeting
 
 
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
@@ -643,8 +643,8 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         return Cached(kind, graph, peers_variant(variant))
 
     # a part of a graph is on one GPU only, so the key needs no device
-    found: Cached = graph.kept(("peers", kind, deterministic), make)
-    return found
+    cached: Cached = graph.kept(("peers", kind, deterministic), make)
+    return cached
 
 
 def peers_variant(variant: Variant) -> Variant:

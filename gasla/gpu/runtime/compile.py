@@ -26,7 +26,7 @@ MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 C_TYPES = {4: "int", 8: "long long"}  # C++ types of ids and offsets, by their sizes in bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
-_here = threading.local()  # `devices` has the numbers of the GPUs whose CUDA contexts this thread has bound
+_thread_state = threading.local()  # `devices` has the numbers of the GPUs whose CUDA contexts this thread has bound
 
 cubins.made_by.append(cupys.grouped)
 
@@ -35,8 +35,8 @@ cubins.made_by.append(cupys.grouped)
 def headers() -> dict[str, str]:
     """Return the texts of all headers below `kernels/`, by file name, under which `#include` finds them."""
     folder = resources.files("gasla.gpu") / "kernels"
-    folders = [folder, *(each for each in folder.iterdir() if each.is_dir())]
-    return {f.name: f.read_text() for each in folders for f in each.iterdir() if f.name.endswith(".cuh")}
+    folders = [folder, *(subfolder for subfolder in folder.iterdir() if subfolder.is_dir())]
+    return {f.name: f.read_text() for subfolder in folders for f in subfolder.iterdir() if f.name.endswith(".cuh")}
 
 
 def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> bytes:
@@ -96,9 +96,9 @@ def _begin(source: str, device: int) -> None:
     if not is_compiled(source):
         architecture = _architecture(device)
         name = _cached_name(source, architecture)
-        begun = in_thread(_compile_and_keep, source, architecture, name)
-        if begun is not None:
-            _coming[name] = begun
+        code = in_thread(_compile_and_keep, source, architecture, name)
+        if code is not None:
+            _coming[name] = code
 
 
 # machine code by its name in the cache, while a thread compiles it and until it is used
@@ -125,11 +125,11 @@ def key(source: str, architecture: str) -> str:
 
     NVRTC's version is left out, because the code of every version does what the source says.
     """
-    return cubins.digest(source, _of_headers(), architecture, *OPTIONS)
+    return cubins.digest(source, _headers_digest(), architecture, *OPTIONS)
 
 
 @functools.cache
-def _of_headers() -> str:
+def _headers_digest() -> str:
     return cubins.digest(*sorted(headers().values()))
 
 
@@ -243,8 +243,8 @@ class Kernel:
 
         It is 1 on a device without cooperative launches.
         """
-        most = min(self.blocks, blocks or self.blocks)
-        return most if most == 1 or launches_cooperatively() else 1
+        resident_blocks = min(self.blocks, blocks or self.blocks)
+        return resident_blocks if resident_blocks == 1 or launches_cooperatively() else 1
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
         """Launch on the current stream, with all blocks running at once, so that they may wait for each other."""
@@ -280,7 +280,7 @@ def bind_context() -> None:
     The first call of the CUDA runtime in a thread does this. CuPy makes such a call before its own launches, but
     `Kernel.launch_prepared` bypasses CuPy.
     """
-    devices, device = _here.__dict__.setdefault("devices", set()), current_device()
+    devices, device = _thread_state.__dict__.setdefault("devices", set()), current_device()
     if device not in devices:
         import cupy
 
