@@ -1,4 +1,4 @@
-// Kernels that measure the device's peak rates, one rate each, for `gasla bench`.
+// Kernels that measure the device's peak rates for `gasla bench`: each kernel measures one rate.
 #pragma once
 #include "runtime.cuh"
 
@@ -13,7 +13,8 @@ __device__ __forceinline__ u32 scattered(u32 x) {
     return x ^ (x >> 13);
 }
 
-// Copy `count` words from one array to the other and back, alternating, `rounds` times.
+// Copy `count` words from array a to array b, then from b to a, and so on, `rounds` copies in all. This measures memory
+// bandwidth.
 __device__ __forceinline__ void copy_words(float4* a, float4* b, u64 count, u32 rounds) {
     for (u32 round = 0; round < rounds; ++round) {
         for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) __stcg(b + i, __ldcg(a + i));
@@ -23,17 +24,20 @@ __device__ __forceinline__ void copy_words(float4* a, float4* b, u64 count, u32 
     }
 }
 
-// Each thread reads `reads` words at random places of an array whose length is a power of two.
+// Let each thread read `reads` words at random places of the array x, whose length is the power of two `mask` + 1. This
+// measures the rate of random reads.
 __device__ __forceinline__ void gather_words(const u32* x, u32 mask, u32 reads, u32* sum) {
     u32 total = 0, k = (u32)thread_of_grid() * reads;
     for (u32 i = 0; i < reads; i += TOGETHER) {
 #pragma unroll
         for (u32 j = 0; j < TOGETHER; ++j) total += x[scattered(k + i + j) & mask];
     }
-    if (total == 0xfffffffeu) *sum = total;  // practically never; keeps the compiler from removing the reads
+    // practically never true; the store keeps the compiler from removing the reads
+    if (total == 0xfffffffeu) *sum = total;
 }
 
-// Each thread adds to `adds` words at random places.
+// Let each thread make `adds` atomic additions at random places of the array x. This measures the rate of random
+// atomics.
 __device__ __forceinline__ void add_to_words(u32* x, u32 mask, u32 adds) {
     const u32 k = (u32)thread_of_grid() * adds;
     for (u32 i = 0; i < adds; ++i) atomicAdd(x + (scattered(k + i) & mask), 1u);

@@ -1,11 +1,12 @@
-// Vertex ids of which most bits are in host memory; gasla/graph/packed.py says how they are stored. An array of them is
-// read like a pointer to ids: any entry by itself.
+// Compressed vertex ids: the lowest bits of an id are in pinned host memory and the rest is on the GPU.
+// gasla/graph/packed.py describes the format. `ids[k]` decodes entry k without decoding others, so kernels read such an
+// array as they would read a pointer to ids.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-// The position of the nth set bit; there must be one.
+// Return the position of the nth set bit of `bits`, counted from 0. There must be more than n set bits.
 __device__ __forceinline__ u32 place_of_bit(u64 bits, u32 n) {
     const u32 low = __popc((u32)bits);
     const bool above = n >= low;
@@ -21,19 +22,21 @@ struct PackedIds {
     static constexpr u32 ENTRIES = 32, BLOCKS = 8, OF_GROUP = ENTRIES * BLOCKS;
     static constexpr u32 ADDRESS_BITS = 48, SIZE_BITS = 5, SHIFT_BITS = 5, FROM_ZERO = (1 << SHIFT_BITS) - 1;
 
-    struct Group {  // of blocks, on the card
-        u64 place;  // address of the lowest bits, and above it the window of the group's ids
-        u64 ends;   // words of the lowest bits up to the end of each block, in a byte each
+    struct Group {  // BLOCKS blocks of ENTRIES ids, in GPU memory
+        // address of the group's lowest bits in host memory, and above ADDRESS_BITS the window that the group's ids lie
+        // in
+        u64 place;
+        u64 ends;  // for each block, in one byte: the number of words of lowest bits up to the end of the block
         u32 bases[BLOCKS];
         u64 uppers[BLOCKS];
     };
     const Group* groups;
 
-    // Where the lowest bits of an entry are.
+    // Where the lowest bits of one id are stored.
     struct Place {
-        const u32* words;  // of the block
+        const u32* words;  // the words of the id's block
         u32 width;
-        u32 bit;  // the first of the entry
+        u32 bit;  // position of the id's first bit in these words
 
         __device__ __forceinline__ const u32* word() const { return words + bit / 32; }
         template <class Read> __device__ __forceinline__ u32 load(Read read) const {
@@ -59,13 +62,13 @@ struct PackedIds {
     template <class position_t> __device__ __forceinline__ int operator[](position_t k) const {
         return get(k, [](const u32* word) { return __ldg(word); });
     }
-    // An entry, whose lowest bits are in one or two words that `read` returns.
+    // Decode entry k. Its lowest bits are in one or two words of host memory, which `read` loads.
     template <class position_t, class Read> __device__ __forceinline__ int get(position_t k, Read read) const {
         const Group& group = groups[(u64)k / OF_GROUP];
         const u32 block = (u32)k / ENTRIES % BLOCKS, nth = (u32)k % ENTRIES;
         const u64 place = __ldg(&group.place);
         const Place its = place_of(group, place, (u64)k);
-        const u32 low = its.load(read);  // over the link, so it is asked for first
+        const u32 low = its.load(read);  // issued first, as this read crosses the link to the host and takes longest
         const u32 high = place_of_bit(__ldg(group.uppers + block), nth) - nth;
         const u32 window = (u32)(place >> ADDRESS_BITS), bits = window % (1 << SIZE_BITS);
         const u32 shift = (window >> SIZE_BITS) % (1 << SHIFT_BITS), steps = window >> (SIZE_BITS + SHIFT_BITS);
@@ -75,7 +78,7 @@ struct PackedIds {
     }
 };
 
-// The address that is read first for an entry.
+// The address that a kernel reads first to get entry k. Kernels prefetch it.
 template <class T, class position_t> __device__ __forceinline__ const void* address_of(const T* ids, position_t k) {
     return ids + k;
 }
@@ -83,22 +86,24 @@ template <class position_t> __device__ __forceinline__ const void* address_of(Pa
     return ids.groups + (u64)k / PackedIds::OF_GROUP;
 }
 
-// Words that a warp has copied into shared memory, because it is about to read all of them: each crosses the link once,
-// in long reads. (Left to the L1 cache, they would be evicted before all entries are decoded, and cross it again.)
+// A warp's copy, in shared memory, of words of lowest bits that it is about to decode. Each word then crosses the link
+// from the host once, in long reads. If the words were left to the L1 cache, they would be evicted before all their ids
+// are decoded, and cross the link again.
 struct NearWords {
     static constexpr u32 MOST = 192, QUAD = 4;
     struct alignas(16) Quad {
         u32 words[QUAD];
     };
-    Quad* copies;  // of the warp, MOST words
+    Quad* copies;  // the warp's buffer in shared memory, of MOST words
     const u32* first = nullptr;
     u32 count = 0;
 
-    // Copy the words from the one of the first lane's entry to that of the last lane's. All lanes call it.
+    // Copy the words that hold the entries k of all lanes, from the word of the first lane's entry to that of the last
+    // lane's. All lanes of the warp must call this. If there are too many words for the buffer, none is copied.
     template <class position_t> __device__ __forceinline__ void copy(PackedIds ids, position_t k) {
         const PackedIds::Place its = ids.place_of(k);
         const u64 from = shuffle((u64)its.word(), 0) & ~(u64)31, upto = shuffle((u64)its.word(), WARP - 1) + 8;
-        __syncwarp();  // the copies before have been read
+        __syncwarp();  // wait until all lanes have read the previous copies
         first = (const u32*)from;
         count = upto - from <= MOST * sizeof(u32) ? (u32)(upto - from) / sizeof(u32) : 0;
         for (u32 quad = lane(); quad * QUAD < count; quad += WARP) copies[quad] = ((const Quad*)from)[quad];

@@ -1,14 +1,16 @@
-// Host memory that both sides read and write while a kernel runs, so that it can be interrupted, and shows its progress.
+// Pinned host memory that host and device both access while a kernel runs, so that the host can interrupt the kernel
+// and show its progress.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr long long LOOK_INTERVAL = 1 << 21;  // clock ticks between looks of a block at host memory: a millisecond
+// clock ticks between two reads of host memory by a block: about a millisecond
+constexpr long long LOOK_INTERVAL = 1 << 21;
 
 struct Page {
-    u64 stop;   // whether the kernel is to end before its time
-    u64 taken;  // pieces of work that blocks have taken, for a progress bar
+    u64 stop;  // set by the host when the kernel should end early
+    u64 taken;  // pieces of work that blocks have begun, for the host's progress bar
 };
 
 }  // namespace gasla

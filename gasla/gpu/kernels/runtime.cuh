@@ -1,5 +1,5 @@
-// Basics of all kernels: lanes of a warp, the barrier of a cooperative grid, atomics, bitmaps. No header of CUDA is
-// included, which keeps compilation by NVRTC at a tenth of a second.
+// Helpers that all kernels use: numbers of lanes and warps, the barrier of a cooperative grid, atomics, and bitmaps. No
+// CUDA header is included, so that NVRTC compiles a kernel in about a tenth of a second.
 #pragma once
 
 namespace gasla {
@@ -19,21 +19,23 @@ __device__ __forceinline__ u64 threads_of_grid() { return gridDim.x * (u64)block
 __device__ __forceinline__ u64 warp_of_grid() { return thread_of_grid() / WARP; }
 __device__ __forceinline__ u64 warps_of_grid() { return threads_of_grid() / WARP; }
 
-// The same warp numbers, obtained by a shuffle: only then does the compiler know that all lanes have the same value.
-// Otherwise it expects lanes to diverge in loops over them, and adds code to every shuffle inside.
+// The number of the warp within its block or grid, passed through a shuffle. Only then does the compiler know that all
+// lanes of the warp have the same value. Without the shuffle it would expect lanes to diverge in loops over this
+// number, and add code to every shuffle inside such a loop.
 __device__ __forceinline__ u32 this_warp() { return __shfl_sync(ALL, warp_of_block(), 0); }
 __device__ __forceinline__ u64 this_warp_of_grid() { return blockIdx.x * (u64)warps_of_block() + this_warp(); }
 
 template <class T> __device__ __forceinline__ T least(T a, T b) { return b < a ? b : a; }
 template <class T> __device__ __forceinline__ T most(T a, T b) { return a < b ? b : a; }
 
-// When to look at host memory again: reads of it by all blocks together take a microsecond each.
+// A timer that says when a thread should next read host memory (to see whether the user asks to stop). If all blocks
+// read host memory together, each read takes a microsecond, so reads are spaced out.
 struct Looks {
-    long long next;  // by the clock, in ticks
+    long long next;  // time of the next read, in ticks of clock64
 
     __device__ __forceinline__ void wait(long long ticks) { next = clock64() + ticks; }
 
-    // Whether it is time, and if so, how long to wait for the next time.
+    // Return whether the time of the next read has come. If so, set the next time to `ticks` from now.
     __device__ __forceinline__ bool are_due(long long ticks) {
         const long long now = clock64();
         if (now < next) return false;
@@ -45,9 +47,10 @@ struct Looks {
 template <bool first, class A, class B> struct Choose { typedef A type; };
 template <class A, class B> struct Choose<false, A, B> { typedef B type; };
 
-// --- memory ----------------------------------------------------------------------------------------------------------
+// --- loads that bypass the L1 cache, or that avoid branches ----------------------------------------------------------
 
-// Read through the L2 cache: the L1 cache may be stale if another block wrote since the last barrier.
+// Load a value through the L2 cache. A plain load could return a stale value from the L1 cache if another block has
+// written the address since the last barrier.
 template <class T> __device__ __forceinline__ T fresh(const T* address) {
     if constexpr (sizeof(T) == 1) {
         unsigned char bits = __ldcg(reinterpret_cast<const unsigned char*>(address));
@@ -69,8 +72,8 @@ template <class T> __device__ __forceinline__ T fresh(const T* address) {
     }
 }
 
-// Load from shared memory if `near`, else from global memory, by predicated instructions: without a branch, many loads
-// can be in flight together.
+// Load a value from shared memory if `near` is true, otherwise from global memory. Predicated instructions are used in
+// place of a branch, so that many such loads can be in flight together.
 template <class T> __device__ __forceinline__ T from_either(bool near, const T* shared, const T* global) {
     if constexpr (sizeof(T) == 4) {
         u32 bits;
@@ -89,7 +92,8 @@ template <class T> __device__ __forceinline__ T from_either(bool near, const T* 
     }
 }
 
-// Load if `wanted`, else return `otherwise`; also without a branch.
+// Load the value at `from` if `wanted` is true, otherwise return `otherwise`. Predicated instructions are used in place
+// of a branch.
 template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* from, T otherwise) {
 #ifndef GASLA_EMULATED
     if constexpr (sizeof(T) == 4) {
@@ -112,9 +116,11 @@ template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* fr
     return wanted ? *from : otherwise;
 }
 
-// --- the barrier of a cooperative grid -------------------------------------------------------------------------------
+// --- the barrier of a cooperative grid, and the acquire and release instructions that it needs -----------------------
 
-#ifndef GASLA_EMULATED  // tests/helpers/emulation replaces PTX marked by this macro
+// The tests that run kernels on the CPU (tests/helpers/emulation) define this macro and supply C++ functions in place
+// of the PTX below.
+#ifndef GASLA_EMULATED
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
     u32 value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
@@ -131,7 +137,7 @@ __device__ __forceinline__ void add_release(u32* address, u32 value) {
 __device__ __forceinline__ void add_release(u64* address, u64 value) {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// Acquire loads and release stores between GPUs, or processes, that write into each other's memory.
+// Acquire loads and release stores with system scope: for GPUs or processes that write into each other's memory.
 __device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
     u64 value;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
@@ -140,8 +146,8 @@ __device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
 __device__ __forceinline__ void store_release_to_peer(u64* address, u64 value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// Atomic add in shared memory by one lane of a warp. For atomicAdd the compiler would first find out which lanes take
-// part.
+// Atomic add in shared memory, to be called by one lane of a warp. With atomicAdd the compiler would add code that
+// first finds out which lanes of the warp take part.
 __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
     u32 old;
     asm volatile("atom.shared.add.u32 %0, [%1], %2;"
@@ -149,16 +155,16 @@ __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
     return old;
 }
 __device__ __forceinline__ void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
-// Leave the processor to other warps for about so many nanoseconds.
+// Let the calling warp sleep for about `duration` nanoseconds, so that other warps can use the multiprocessor.
 __device__ __forceinline__ void rest(u32 duration) { asm volatile("nanosleep.u32 %0;" ::"r"(duration)); }
 #endif
 
-// Barrier of all threads of a cooperative grid: 1.1 us on an H100; a single block needs only __syncthreads. Thread 0 of
-// each block adds to a counter with release semantics and polls it with acquire semantics, so that writes before the
-// barrier are visible after it. Every thread must end with `leave`, which resets the counter for the next launch and
-// returns true in the one thread that leaves last.
+// Barrier of all threads of a cooperative grid. It takes 1.1 us on an H100. With a single block it is only
+// __syncthreads. Thread 0 of each block adds to a counter with release semantics and polls the counter with acquire
+// semantics, so that writes before the barrier are visible after it. Every thread must call `leave` at the end of the
+// kernel: this resets the counter for the next launch, and returns true in only one thread, the one that leaves last.
 struct Barrier {
-    u32* counter;  // two words, zero before the launch
+    u32* counter;  // two words: blocks that have arrived, and blocks that have left; zero before the launch
     u32 target;
 
     __device__ __forceinline__ explicit Barrier(u32* counter, u32 target = 0) : counter(counter), target(target) {}
@@ -168,7 +174,7 @@ struct Barrier {
         target += gridDim.x;
         add_release(counter, 1);
     }
-    __device__ __forceinline__ void wait_for_all() {  // called by the same thread
+    __device__ __forceinline__ void wait_for_all() {  // called by the thread that called `arrive`
         while (gridDim.x > 1 && (int)(load_acquire(counter) - target) < 0) {
         }
     }
@@ -195,7 +201,7 @@ struct Barrier {
     }
 };
 
-// --- warps -----------------------------------------------------------------------------------------------------------
+// --- scans, sums and shuffles within a warp --------------------------------------------------------------------------
 
 __device__ __forceinline__ u32 scan_inclusive(u32 x) {
 #pragma unroll
@@ -214,7 +220,9 @@ __device__ __forceinline__ u64 scan_inclusive(u64 x) {
     return x;
 }
 __device__ __forceinline__ u32 warp_sum(u32 x) {
-#if __CUDA_ARCH__ >= 800  // one instruction; a full block would be limited by shuffles
+// The sum is one instruction on these devices. With shuffles, a block of 1024 threads would be limited by their
+// throughput.
+#if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL, x);
 #endif
 #pragma unroll
@@ -232,7 +240,8 @@ __device__ __forceinline__ u64 warp_sum(u64 x) {
     return x;
 }
 
-// Move a value of any trivial type between lanes, one 32-bit word at a time.
+// Move a value of any trivial type between the lanes of a warp by applying `move`, a shuffle, to each of its 32-bit
+// words.
 template <class T, class Move> __device__ __forceinline__ T word_by_word(T value, Move move) {
     constexpr u32 words = (sizeof(T) + 3) / 4;
     union Bits {
@@ -253,30 +262,32 @@ template <class T> __device__ __forceinline__ T shuffle_xor(T value, u32 mask) {
     return word_by_word(value, [=](u32 word) { return __shfl_xor_sync(ALL, word, mask); });
 }
 
-// Take `count` of the numbers that the warps of a grid share; called by a whole warp, which gets the first.
+// Reserve `count` consecutive numbers of a counter that all warps of the grid share. All lanes of a warp call this, and
+// all get the first of the reserved numbers.
 __device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {
     u64 first = 0;
     if (lane() == 0) first = atomicAdd(tickets, count);
     return shuffle(first, 0);
 }
 
-// --- bitmaps ---------------------------------------------------------------------------------------------------------
+// --- bitmaps: one bit per vertex, in 32-bit words --------------------------------------------------------------------
 
 template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u32)v & (WARP - 1)); }
 template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
 
-// Set a bit; true for the one caller that found it clear. LOOKS: read the word first, which avoids most atomics. A
-// stale read only costs an atomic; the result stays right.
+// Set the bit of vertex v. Returns true only to the caller that found the bit clear, so that exactly one of several
+// threads goes on with v. LOOKS: first read the word, which avoids most atomics. If that read is stale, the atomic is
+// made although it was not needed, and the result is still right.
 template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
     const u32 bit = bit_of(v);
     if (LOOKS && (bits[v / WARP] & bit)) return false;
     return !(atomicOr(bits + v / WARP, bit) & bit);
 }
 
-// --- atomics ---------------------------------------------------------------------------------------------------------
+// --- atomic updates of values of any type ----------------------------------------------------------------------------
 
-// Atomically replace the value at an address by `change(old, wanted)`; returns the old value. Types of 1, 2, 4 or 8
-// bytes. `change` sets `wanted` to false to leave the value as it is.
+// Atomically replace the value at an address by `change(old, wanted)`, and return the old value. The type has 1, 2, 4
+// or 8 bytes. `change` sets `wanted` to false if the value should stay as it is.
 template <class T, class Change> __device__ __forceinline__ T update(T* address, Change change) {
     static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "no atomic of this size");
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
@@ -309,9 +320,9 @@ template <class T> __device__ __forceinline__ void add(T* address, T value) {
         atomicAdd(address, value);
 }
 
-// Atomically lower (improve_min) or raise (improve_max) the value at an address; true if that changed it. For floats,
-// `value` then has the stored value. NaN wins, as in NumPy's minimum: a thread that finds that it has replaced a NaN
-// puts it back.
+// Atomically lower (improve_min) or raise (improve_max) the value at an address to `value`. Returns whether the value
+// at the address changed. NaN wins over all numbers, as in NumPy's minimum. If the hardware instruction has replaced a
+// NaN, the thread writes the NaN back.
 template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value);
 template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value);
 
@@ -331,12 +342,13 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* 
         return MIN ? value < old : value > old;
     }
 }
-// Nonnegative floats compare like signed integers, negative ones like unsigned integers in reverse.
+// Atomic minimum or maximum of floats, made from the integer instructions. The bits of nonnegative floats compare like
+// signed integers, and those of negative floats like unsigned integers in reverse order.
 template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
     typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
-    // Stores a NaN at the address, and returns the old value. `update` could do so, too, but has a loop, after which
-    // the compiler would expect the lanes of a warp to diverge.
+    // Store a NaN at the address, and return the old value. `update` could do this, too, but contains a loop, after
+    // which the compiler would expect the lanes of a warp to have diverged.
     const auto put = [=](T nan) {
         const Unsigned before = atomicExch(reinterpret_cast<Unsigned*>(address), reinterpret_cast<Unsigned&>(nan));
         return reinterpret_cast<const T&>(before);
@@ -376,7 +388,7 @@ template <class T> __device__ __forceinline__ bool improve_max(T* address, T& va
 
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
-// Map doubles to unsigned integers of the same order, and back.
+// Map a double to an unsigned integer such that integers compare as the doubles do; `from_ordered` maps back.
 __device__ __forceinline__ u64 ordered(double x) {
     const long long bits = __double_as_longlong(x);
     return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
@@ -385,7 +397,7 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
-// Make priorities finite: NaN becomes the largest, infinities the largest and the smallest of the others.
+// The largest finite double, to which `ranked` maps NaN.
 __device__ __forceinline__ double latest() { return __longlong_as_double(0x7fefffffffffffffll); }
 __device__ __forceinline__ double ranked(double priority) {
     const double before = __longlong_as_double(0x7feffffffffffffell);
@@ -393,7 +405,8 @@ __device__ __forceinline__ double ranked(double priority) {
     return least(priority < -latest() ? -latest() : priority, before);
 }
 
-// The range of priorities of waiting vertices. Priorities that were infinite or NaN do not count for the maximum.
+// The smallest and the largest priority among waiting vertices. Priorities that were infinite or NaN are left out of
+// the maximum.
 struct Range {
     double low = infinity(), high = -infinity();
     __device__ __forceinline__ void take(double priority) {

@@ -1,35 +1,39 @@
-// State of a run: shared counters, the form of the active set, and messages to the host.
+// State of a run on the GPU: the counters that all blocks share, the form of the active set (list, bitmap or segments),
+// and the memory through which host and device exchange messages.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-enum Read { FAR = 4, LOW, HIGH, READS };  // values that a block reads after a barrier, besides the first four counters
+// values that each block reads after a barrier; the first four are the first four counters
+enum Read { FAR = 4, LOW, HIGH, READS };
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };
 
-// State that a run keeps between launches: `Control` in workspace.py.
+// State of a run that the next launch continues from. It has the layout of the class `Control` in workspace.py.
 struct Control {
     long long iteration, total;
     u64 size, edges, remaining, far;
     long long bucket;
     double threshold, last_threshold;
     u32 form, done, splits, slot, stamp;
-    u64 round, everywhere;  // over several GPUs: their meetings so far; active and waiting vertices of all
+    // with several GPUs: exchanges between them so far, and active and waiting vertices on all GPUs together
+    u64 round, everywhere;
 };
 
 // Pinned host memory that host and device share while a kernel runs.
 struct Page {
     Control control;
     long long progress;
-    u32 stop;   // number of the launch that should end after its current iteration
-    u32 ended;  // number of the launch that ended last: its results are written, its workspace is free
+    u32 stop;  // number of the launch that the host asks to end after its current iteration
+    u32 ended;  // number of the last launch that has ended: its results are written, and its workspace may be reused
 };
 
-constexpr long long POLL_INTERVAL = 30000000;  // cycles between polls of the host's page
+constexpr long long POLL_INTERVAL = 30000000;  // clock cycles between two reads of the host's `Page` by a kernel
 
-// Tell the host that the launch has ended. Called by one thread after all writes; the host polls `ended`.
+// Tell the host that this launch has ended, by writing its number to `ended`, which the host polls. One thread calls
+// this after all threads have written their results.
 template <class A> __device__ __forceinline__ void publish_end(const A& a) {
     __threadfence_system();
     *(volatile u32*)&a.page->ended = a.launch;
@@ -43,7 +47,8 @@ __device__ __forceinline__ u64 nanoseconds() {
 }
 #endif
 
-// Sum the aggregates of a warp's lanes, in a fixed order; lane 0 has the result.
+// Sum the aggregates (the program's global sums) of a warp's lanes. The order of additions is fixed, so that results of
+// floats repeat exactly. Only lane 0 has the result.
 template <class P> __device__ __forceinline__ typename P::Sums warp_total(typename P::Sums sums) {
     if constexpr (P::AGGREGATES) {
 #pragma unroll

@@ -1,9 +1,9 @@
-// The loop that runs a whole program in one launch: push or pull, apply, scatter, revise, until no vertex is
-// active.
+// The loop that runs a whole gather-apply-scatter program in one launch: each iteration pushes or pulls, then applies,
+// scatters and revises, until no vertex is active.
 //
-// All blocks take the same decisions, because they read the same counters after each barrier. Three rows of counters
-// rotate: one in use, one that was read after the last barrier, one being zeroed. So an iteration needs one barrier
-// where the program allows it.
+// All blocks make the same decisions, because they read the same counters after each barrier. There are three sets of
+// counters, which rotate: one is in use, one was read after the last barrier, and one is being zeroed. Therefore an
+// iteration needs only one barrier where the program allows it.
 #pragma once
 #include "priorities.cuh"
 #include "frontier.cuh"
@@ -21,32 +21,33 @@
 
 namespace gasla {
 
-// Shared memory for a row by key that a whole block processes.
+// Shared memory for a gather by key (the program combines values separately per key) over a long row that a whole block
+// processes.
 template <class P> struct BlockBest {
     typename P::Gathered of_warps[MOST_WARPS];
-    u64 place;  // where its table in global memory begins
+    u64 place;  // offset at which this row's hash table begins in global memory
 };
 struct NoBlockBest {};
 
-// Shared memory for packed ids.
+// Shared memory for decoding compressed vertex ids (packed_ids.cuh): one buffer for each warp.
 struct NearBuffers {
     NearWords::Quad copies[MOST_WARPS][NearWords::MOST / NearWords::QUAD];
 };
 struct NoNearBuffers {};
 
-// Shared memory of a block.
+// What a block keeps in shared memory during a run.
 template <class P> struct Shared {
     typename Choose<P::ROWS || P::LISTS_ROWS, NoBuffers, Buffers>::type buffers;
-    u64 read[READS];  // counters that one thread read for the block after the last barrier
-    u64 counters[3 * COUNTERS];  // the counters themselves, if there is one block
+    u64 read[READS];  // the counters' values after the last barrier, which one thread has read for the block
+    u64 counters[3 * COUNTERS];  // the counters themselves, if the grid is a single block
     Control now;
-    typename P::Arguments arguments;  // a copy for `out_of_line` functions
+    typename P::Arguments arguments;  // a copy of the kernel's arguments, for functions called through `out_of_line`
     typename P::Uniform uniform;
     typename P::Sums sums[MOST_WARPS];
     u64 touched_by[MOST_WARPS];
-    u64 receivers;  // length of the list `aside`
+    u64 receivers;  // number of vertices in the list `aside`, which are yet to apply
     u64 size;       // active vertices at the start of the iteration
-    u64 touched;    // edges along which the iteration pushes
+    u64 touched;  // edges along which this iteration pushes
     u32 way;
     u32 cheap_pulls;
     bool is_small;
@@ -71,19 +72,20 @@ template <class P> struct Loop {
     Context c;
     Barrier barrier;
     Shared& s;
-    Control& now;  // changed by thread 0 only, between two __syncthreads
+    Control& now;  // changed only by thread 0 of the block, between two calls of __syncthreads
     u64* read;
 
-    // Whether claims use two alternating bitmaps: the active vertices of the next iteration clear the bits that this
-    // one sets.
+    // Whether claims (bits that threads set so that only one of them appends a vertex) use two bitmaps in alternate
+    // iterations. The active vertices of the next iteration then clear the bits that were set in this iteration.
     static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
 
-    // ENDS: an iteration is over once all receivers have applied, so its bookkeeping can overlap with waiting.
-    // ENDS_AT_ONCE: it is over after its first pass.
+    // ENDS: an iteration is over once all receiving vertices have applied, so its bookkeeping can overlap with waiting
+    // at a barrier. ENDS_AT_ONCE: an iteration is over after its first pass, without a second barrier.
     static constexpr bool ENDS = !P::HAS_SCATTER && !P::REVISES && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
-    // `target`: of the barrier, where a run is a stay, which other runs precede in the launch.
+    // Start a run at the state in `a.control`. `target` is the barrier's count so far. It is not 0 if other runs
+    // precede this one in the same launch.
     __device__ Loop(const typename P::Arguments& a, Shared& s, u32 target = 0)
         : c(a, s.uniform), barrier(a.barrier, target), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
@@ -104,10 +106,10 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    // Run a rarely executed method as a function that is not inlined, so that all callers share one copy: inlined, it
-    // would take registers from the rest, and compile time. It reads the arguments from shared memory: through a
-    // reference to the kernel's parameters the compiler would not know their address space, nor that all lanes read the
-    // same.
+    // Call a rarely executed method as a function that is not inlined, so that all callers share one copy. Inlined
+    // copies would take registers from the rest of the kernel and prolong compilation. The function reads the arguments
+    // from shared memory: if it got a reference to the kernel's parameters, the compiler would know neither their
+    // address space nor that all lanes read the same.
     template <void (Loop::*part)()> __device__ __forceinline__ void out_of_line() {
         barrier.target = function_of<part>(s, barrier.target);
     }
@@ -120,7 +122,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ Loop(Shared& s, u32 target)
         : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
-    // Run `what` in one thread for the whole block.
+    // Call `what` in thread 0 of the block, between two calls of __syncthreads.
     template <class Do> __device__ __forceinline__ void by_one_thread(Do what) {
         __syncthreads();
         if (threadIdx.x == 0) what();
@@ -138,7 +140,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
     __device__ __forceinline__ Sums* parts(u32 side) const { return (Sums*)c.a.parts + side * gridDim.x; }
 
-    // The lists that warps append to: one of the two queues, with the counter to use; and the list `aside`.
+    // Lists that warps append vertices to. `Queue` is one of the two queues of active vertices, with the counter to
+    // use. `Aside` is the list of vertices that are yet to apply.
     struct Queue {
         __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.next; }
         __device__ __forceinline__ static QueueSink sink(const Loop& loop, u32 which) {
@@ -160,8 +163,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_aside() const {
         return appender_to<Aside>([] { return 0; });
     }
-    // Destination of newly active vertices in a push: the queue; in a search before a pull the bitmap, as no list would
-    // be read.
+    // Where a push appends newly active vertices: to the queue of the next iteration. A search that will pull next sets
+    // bits in a bitmap, because a pull would not read the queue.
     __device__ __forceinline__ auto to_next() {
         if constexpr (P::SEARCHES)
             return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
@@ -173,18 +176,18 @@ template <class P> struct Loop {
     __device__ void run();
     __device__ void iterate();
 
-    // Start of a run (start.cuh).
+    // The start of a run; defined in start.cuh.
     __device__ void begin();
     __device__ void start();
     __device__ void list_active();
 
-    // Phases that take turns (stay.cuh).
+    // Runs of several phases that take turns in one launch; defined in stay.cuh.
     __device__ void list_handed();
     template <class Visit> __device__ void over_handed(Visit visit);
     __device__ void end_stay();
     __device__ Handed left_active() const;
 
-    // Barriers, counters and aggregates (barriers.cuh).
+    // Barriers, counters and aggregates; defined in barriers.cuh.
     template <class Then> __device__ void wait_and_read(Then then);
     __device__ __forceinline__ void wait_and_read() {
         wait_and_read([] {});
@@ -200,7 +203,7 @@ template <class P> struct Loop {
     __device__ void take_sums(u32 side);
     __device__ void take(const Sums& sums);
 
-    // Whether and how to continue (choose.cuh).
+    // Whether another iteration follows, and whether it pushes or pulls; defined in choose.cuh.
     __device__ bool goes_on() const;
     __device__ void begin_iteration(long long iteration);
     __device__ void enter(long long iteration);
@@ -210,7 +213,7 @@ template <class P> struct Loop {
     __device__ bool pull_follows(u64 pushed) const;
     __device__ u64 most_edges_of_small(u32 form, u64 pushed) const;
 
-    // What to do when no vertex is active (resume.cuh).
+    // How a run goes on when no vertex is active but some wait; defined in resume.cuh.
     __device__ void resume();
     __device__ void wait_all();
     template <class Visit> __device__ void over_waiting(Visit visit);
@@ -218,9 +221,9 @@ template <class P> struct Loop {
     __device__ void wake();
     __device__ void take_listed();
 
-    // Forms of the active set (active.cuh).
+    // Conversion of the active set between list, bitmap and segments; defined in active.cuh.
     __device__ void change_form();
-    static constexpr u32 SORTED = 1024;  // active vertices from which on sorting their list pays
+    static constexpr u32 SORTED = 1024;  // with at least this many active vertices, sorting their list saves time
     __device__ void to_bits();
     __device__ void sort_list();
     __device__ void to_list(const u32* bits, u32 side);
@@ -228,8 +231,8 @@ template <class P> struct Loop {
     __device__ void clear_claims();
     __device__ void clear_claim(vertex_t v);
 
-    // Pulling (pull.cuh).
-    struct Ahead {  // row offsets and closed bits of 32 vertices, loaded while the 32 before are processed
+    // Pulling: vertices gather along their incoming edges; defined in pull.cuh.
+    struct Ahead {  // row offsets and closed bits of the next 32 vertices, loaded while the current 32 are processed
         u32 closed;
         offset_t first, last;
     };
@@ -240,10 +243,10 @@ template <class P> struct Loop {
     __device__ void gather_list_narrow(const vertex_t* list);
     __device__ void apply_list_narrow(const vertex_t* list);
 
-    // Long rows by key (long_rows.cuh).
+    // Gathers by key over rows too long for one lane; defined in long_rows.cuh.
     template <bool RECEIVER, class Then> __device__ void over_put_off(Then then);
 
-    // Gathering wide vectors (loop_wide.cuh): a warp processes a vertex, not a lane.
+    // Gathering wide vectors, where a whole warp and not a lane processes a vertex; defined in loop_wide.cuh.
     __device__ void fill_wide();
     __device__ void gather_all_wide();
     __device__ void gather_list_wide(vertex_t* list);
@@ -268,7 +271,7 @@ template <class P> struct Loop {
             apply_list_narrow(list);
     }
 
-    // Pushing, and the stages after apply (push.cuh).
+    // Pushing along outgoing edges, and the stages that follow apply; defined in push.cuh.
     typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
     __device__ void sparse();
     __device__ void near_first();
@@ -281,7 +284,7 @@ template <class P> struct Loop {
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
-    // Supersteps over several GPUs (peers.cuh).
+    // Iterations of one program on several GPUs, which exchange values after each; defined in peers.cuh.
     __device__ void exchange(bool begins);
     __device__ void pass();
     __device__ bool lists_for(const Peer& peer) const;
@@ -294,14 +297,14 @@ template <class P> struct Loop {
     __device__ void count_roused(u32 form);
     __device__ void hear();
 
-    // Bookkeeping (end_iteration.cuh).
+    // Counts, logs and polls at the end of an iteration; defined in end_iteration.cuh.
     __device__ void end_iteration();
     __device__ void note(u64 touched);
     __device__ void lower_remaining();
     __device__ bool poll_host();
 
-    // Schedules (scheduled.cuh).
-    static constexpr long long LOOKS = 32;  // iterations between full bookkeeping and polls of the host
+    // Iterations whose receiving vertices are known in advance (a schedule); defined in scheduled.cuh.
+    static constexpr long long LOOKS = 32;  // iterations between two polls of the host, with complete bookkeeping
     __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
     __device__ void run_schedule();
     __device__ void count_iteration();

@@ -1,11 +1,13 @@
-// Push from small frontiers: thousands of iterations with a few thousand vertices each, in which only latency counts.
+// Push iterations with small frontiers (sets of active vertices). Some programs need thousands of iterations with a few
+// thousand active vertices each, in which only latency counts.
 //
-// Each block appends the vertices that it activates to its own segments in global memory, each with the begin and end
-// of its edges. It distributes them round-robin over SEGMENTS_PER_BLOCK segments, each of which is read by another
-// block. A slot carries the stamp of its iteration, and readers go on until a stamp differs, so no block needs to know
-// the counts or places of others. The totals of vertices and edges are added up in the same word on which blocks wait
-// at the barrier. An iteration is therefore one barrier and four dependent reads. A group of lanes walks the edges of
-// one vertex, so degrees must be bounded.
+// Each block appends the vertices that it activates to its own segments in global memory, together with the begin and
+// end of their edges. A block distributes its vertices round-robin over SEGMENTS_PER_BLOCK segments, each of which
+// another block reads. Each slot has the stamp (number) of the iteration that it was written for, and a reader stops at
+// the first slot with another stamp, so no block needs to know how many vertices other blocks have appended. The total
+// numbers of vertices and edges are added up in the same word on which blocks wait at the barrier. Therefore an
+// iteration needs only one barrier and four dependent reads. A group of lanes walks the edges of one vertex, so this is
+// used only if degrees are bounded.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -14,23 +16,24 @@
 
 namespace gasla {
 
-// vertices that a block may list; the rest goes to the queue, and the frontier counts as large
+// the most vertices that a block may append in an iteration; more go to the queue, and the frontier then counts as
+// large
 constexpr u32 SEGMENT = 2048;
 constexpr u32 SEGMENTS_PER_BLOCK = 8;
 constexpr u32 SLOTS_PER_SEGMENT = SEGMENT / SEGMENTS_PER_BLOCK;
-constexpr u64 SMALL_EDGES = 1 << 16;  // a frontier becomes small with at most this many edges
-constexpr u64 LARGE_EDGES = 1 << 18;  // and large again with this many edges
+constexpr u64 SMALL_EDGES = 1 << 16;  // a large frontier becomes small when it has at most this many edges
+constexpr u64 LARGE_EDGES = 1 << 18;  // a small frontier becomes large when it has this many edges
 
 constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
 struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     offset_t begin, end;
     vertex_t vertex;
-    u32 stamp;  // stamp of the iteration that listed the vertex
+    u32 stamp;  // stamp of the iteration in which the vertex is active
 };
 
-// The word that blocks add to at a barrier: number of arrived blocks, of arrived blocks with unusual work, of vertices,
-// and of edges. There is room for 256 blocks; a block whose edges exceed its bits adds as many as make any frontier
-// large.
+// The word to which each block adds at a barrier. Its fields are the number of blocks that have arrived, the number of
+// these with unusual work, the number of active vertices, and the number of their edges. It has room for 256 blocks. A
+// block with too many edges for the field adds a smaller number that still makes any frontier large.
 struct Tally {
     static constexpr u32 UNUSUAL = 9, VERTICES = 18, EDGES = 38;
     u64 bits;
@@ -46,23 +49,24 @@ struct Tally {
 };
 
 struct SmallFrontierShared {
-    u32 listed, edges;  // vertices that this block has listed in this iteration, and their edges
-    bool unusual;       // whether this block has work left that all blocks must take part in
+    u32 listed, edges;  // vertices that this block has appended in this iteration, and the number of their edges
+    bool unusual;  // whether this block has work that all blocks must take part in
     bool goes_on;
-    Tally all;  // totals of the last iteration
+    Tally all;  // totals of all blocks in the last iteration
 };
 
-// Appends to the segments of a warp's block.
+// Appends newly active vertices to the segments of the block. If these are full, it appends them to `overflow`, the
+// queue of all blocks.
 template <class Overflow> struct SegmentAppender {
     SmallFrontierShared& s;
     const offset_t* offsets;
     ids_t indices;
     Overflow& overflow;
-    Slot* own;  // segments of the next iteration
+    Slot* own;  // the segments of this block for the next iteration
     u32 stamp;
     offset_t begin, end;
 
-    // Load the offsets of a vertex's edges, before it is known whether the vertex will be listed.
+    // Load the offsets of a vertex's edges early, before it is known whether the vertex will be appended.
     __device__ __forceinline__ void prepare(const bool (&valid)[1], const vertex_t (&v)[1]) {
         if (!valid[0]) return;
         begin = offsets[v[0]];
@@ -85,7 +89,7 @@ template <class Overflow> struct SegmentAppender {
     }
 };
 
-// The loop over iterations with small frontiers.
+// Runs consecutive iterations whose frontier (the set of active vertices) is small.
 template <class Loop> struct SmallFrontier {
     typedef typename Loop::Program P;
 
@@ -93,12 +97,12 @@ template <class Loop> struct SmallFrontier {
     const typename P::Context& c;
     SmallFrontierShared& s;
     Control& now;
-    const u64 whole;     // slots of one iteration, of all blocks
-    const u32 lanes;     // lanes per vertex: a power of two
-    const u32 group;     // the thread's group of lanes, within its block
-    const u32 groups;    // groups in a block
-    const u32 first;     // the first slot that a group reads of its segment
-    const Slot* segment;  // that segment
+    const u64 whole;  // slots of all blocks together for one iteration
+    const u32 lanes;  // lanes that process one vertex together, a power of two
+    const u32 group;  // number of this thread's group of lanes within its block
+    const u32 groups;  // number of such groups in a block
+    const u32 first;  // the first slot of `segment` that this group reads
+    const Slot* segment;  // the segment that this group reads, written by another block
     u32 side, stamp;
 
     __device__ __forceinline__ SmallFrontier(Loop& loop, u32 lanes)
@@ -118,15 +122,16 @@ template <class Loop> struct SmallFrontier {
         return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
     }
 
-    // When stamps are about to wrap around: clear the stamps of all slots.
+    // Clear the stamps of all slots, and return a new stamp. Needed before stamps wrap around, when an old slot could
+    // be taken for a current one.
     __device__ __forceinline__ static u32 renew(Slot* slots, u32 stamp) {
         for (u64 i = thread_of_grid(); i < 2 * gridDim.x * (u64)SEGMENT; i += threads_of_grid()) slots[i].stamp = 0;
-        return stamp % 4 + 4;  // keeps the rotation of the barriers' words
+        return stamp % 4 + 4;  // equal to the old stamp modulo 4, as four words of barriers rotate with it
     }
 
-    // Iterate while the frontier is small and not empty. Also stop at the iteration limit, when the host must be
-    // polled, and when a block has work left in which all blocks must take part (`unusual`). The first frontier is read
-    // from the queue if `now.form` is LIST.
+    // Iterate while the frontier is small and not empty. The loop also stops at the iteration limit, when the host asks
+    // to stop, and when a block has work in which all blocks must take part (`unusual`). If `now.form` is LIST, the
+    // first frontier is read from the queue, otherwise from segments.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
         loop.by_one_thread([&] {
@@ -150,7 +155,7 @@ template <class Loop> struct SmallFrontier {
             side = 1 - side;
             ++stamp;
             queued = are_taken = false;
-            slot = take(first);  // issued before it is known whether another iteration follows
+            slot = take(first);  // loaded before it is known whether another iteration follows, to save time
             if (!s.goes_on) break;
         }
         const bool is_unusual = s.all.unusual();
@@ -159,7 +164,8 @@ template <class Loop> struct SmallFrontier {
             if constexpr (Loop::ENDS_AT_ONCE) {
                 if (!P::PRIORITISED && !is_unusual) {
                     loop.rotate_counters();
-                    if (s.unusual) *loop.counter(STOPPED) = 1;  // read when waiting for the other blocks
+                    // other blocks see this when they read the counters after a barrier
+                    if (s.unusual) *loop.counter(STOPPED) = 1;
                 }
                 loop.template out_of_line<&Loop::choose>();
                 loop.s.ended = true;
@@ -177,8 +183,8 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // A group of lanes walks the edges of a vertex. The slot of the group's next vertex is loaded before the current
-    // one is processed.
+    // Push along the edges of the active vertices that this group of lanes reads. The slot of the next vertex is loaded
+    // before the current vertex is processed.
     template <class Visit> __device__ __forceinline__ void walk(Slot slot, bool queued, Visit& visit) {
         const u32 mine = threadIdx.x & (lanes - 1);
         u32 k = first;
@@ -203,8 +209,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Barrier; the word on which blocks wait also gives the totals. Four words rotate: in use, read, being zeroed.
-    // Bookkeeping overlaps with waiting for the last block.
+    // Wait for all blocks, and read the totals from the same word on which blocks wait. Four words rotate from one
+    // barrier to the next: one is in use, one may still be read, and one is being zeroed. Bookkeeping is done between
+    // arriving and waiting, so it costs no time unless this block is the last.
     __device__ __forceinline__ void wait_for_totals(bool are_taken) {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -231,7 +238,7 @@ template <class Loop> struct SmallFrontier {
         __syncthreads();
     }
 
-    // Store the totals of the last barrier in the state of the run.
+    // Store the totals that the last barrier gave as the size and edge count of the active set.
     __device__ __forceinline__ void take_totals() {
         now.form = SEGMENTS;
         now.size = s.all.vertices();
@@ -246,8 +253,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // After a barrier with unusual work: vertices that found no room in segments join all others in the queue, and
-    // claimed vertices that the mask still admits are released.
+    // Finish an iteration in which some block had unusual work. If vertices found no room in segments, all active
+    // vertices are moved to the queue. Claimed vertices that the mask still admits are released, so that they can be
+    // activated again.
     __device__ __forceinline__ void finish_unusual() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
@@ -269,7 +277,7 @@ template <class Loop> struct SmallFrontier {
             });
     }
 
-    // Append the segments that this block reads to a queue.
+    // Append the vertices of the segments that this block reads to the queue, and add their number to `counter`.
     __device__ __forceinline__ void list(u32 counter) {
         auto listed = loop.to_queue(side, counter);
         for (u32 k = first;; k += groups / SEGMENTS_PER_BLOCK) {
@@ -281,7 +289,7 @@ template <class Loop> struct SmallFrontier {
         listed.flush_block();
     }
 
-    // Move the whole frontier to the queue, which counts all its edges.
+    // Move all active vertices from the segments to the queue, and count their edges exactly.
     __device__ __forceinline__ void to_queue() {
         list(LISTED);
         loop.barrier.wait();

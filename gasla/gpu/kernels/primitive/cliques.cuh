@@ -1,13 +1,15 @@
-// Cliques of k >= 4 vertices of a simple graph, each at its first vertex in the order of degrees.
+// Counts cliques of k >= 4 vertices in a simple graph. Vertices are ordered by degree, and each clique is counted at
+// its first vertex.
 //
-// Before this file: the typedefs vertex_t and offset_t.
+// The code that includes this file first defines the types vertex_t and offset_t.
 //
-// The later neighbors of v, its forward list, are numbered 0 to d - 1. Row i is a set of bits: which of them are in the
-// forward list of the i-th. For k = 4, the cliques with v and i are the edges within row i, which are counted as `and`s
-// of rows. Beyond, they are counted by pivoting, as on the CPU (gasla/cpu/primitive/cliques.py), where the search is
-// explained; the warps of a block share what the search of a vertex tries first.
+// The forward list of a vertex v holds its d neighbors that come later in the order. They are numbered 0 to d - 1. Row
+// i is a bitmap of those among them that are in the forward list of the i-th. For k = 4, the cliques with v and the
+// i-th are the edges within row i, which are counted by a bitwise `and` of rows. For larger k, cliques are counted by a
+// search with pivots, as on the CPU, where the search is explained (gasla/cpu/primitive/cliques.py). The first choices
+// of the search at a vertex are divided among the warps of a block.
 //
-// Lower bound for k = 4: a read of the shared lists for each edge, and of d / 32 words for each triangle.
+// Lower bound of the time for k = 4: each edge's two adjacency lists are read, and d / 32 words for each triangle.
 #pragma once
 #include "hash_table.cuh"
 #include "page.cuh"
@@ -16,13 +18,14 @@
 namespace gasla {
 
 constexpr u32 MOST_THREADS = 256, BLOCK_WARPS = MOST_THREADS / WARP;
-constexpr u32 SHORT = WARP;                      // longest list whose rows are a word each; a warp takes it
-constexpr u32 SHORT_SLOTS = 128;                 // of a warp's table
-constexpr u32 PART = WARP * WARP;                // vertices in a block's table at a time: then a row has a word per lane
-constexpr u32 SLOTS = 16384 / sizeof(vertex_t);  // of a block's table
-constexpr u32 LACK = 3;                          // a search ends when so many vertices are missing
+constexpr u32 SHORT = WARP;  // the longest forward list that a single warp processes: each row is then one word
+constexpr u32 SHORT_SLOTS = 128;  // slots of a warp's hash table
+constexpr u32 PART = WARP * WARP;  // vertices in a block's hash table at a time, so that a row has one word per lane
+constexpr u32 SLOTS = 16384 / sizeof(vertex_t);  // slots of a block's hash table
+constexpr u32 LACK = 3;  // a search stops when a clique lacks this many vertices, as the rest can be counted directly
 
-// Forward lists: that of v has lengths[v] entries from forward[indptr[v]] on.
+// The later neighbors of all vertices, in the order of degrees. Those of v are the lengths[v] entries of `forward` from
+// indptr[v] on.
 struct Forward {
     u64 n;
     const offset_t* indptr;
@@ -32,7 +35,8 @@ struct Forward {
     __device__ __forceinline__ const vertex_t* of(vertex_t v) const { return forward + indptr[v]; }
 };
 
-// Call visit(place) by some lane for each w of u's forward list that the table has; by a warp.
+// Call visit(place) for each vertex of `list` that is in the hash table, with the number that `places` stores for the
+// vertex. A whole warp calls this, and each vertex is visited by one lane.
 template <class Visit>
 __device__ __forceinline__ void for_common(
     const Table& table, const unsigned short* places, const vertex_t* list, u32 length, Visit visit
@@ -44,8 +48,8 @@ __device__ __forceinline__ void for_common(
     __syncwarp();
 }
 
-// List the vertices whose forward lists have more than `above` entries; `control` gets their number, and the longest
-// length of all.
+// Write the vertices with more than `above` later neighbors to `vertices`. Their number goes to control[0], and the
+// largest length of any forward list to control[1].
 extern "C" __global__ void list_long(u64 n, const u32* lengths, u32 above, vertex_t* vertices, u64* control) {
     u32 longest = 0;
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
@@ -55,7 +59,7 @@ extern "C" __global__ void list_long(u64 n, const u32* lengths, u32 above, verte
     if (longest > fresh(control + 1)) atomicMax(control + 1, (u64)longest);
 }
 
-// Count the cliques of four at vertices whose lists are short: a warp each.
+// Count the cliques of four vertices whose first vertex has a short forward list. A warp processes such a vertex.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_short(
     u64 n, const offset_t* indptr, const vertex_t* forward, const u32* lengths, u64* tickets, u64* total
 ) {
@@ -96,15 +100,16 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_shor
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
-// Sets of the later neighbors of a vertex, as bits; all methods are called by a whole warp.
+// Operations on sets of later neighbors of one vertex, which are stored as bitmaps. A whole warp calls every method.
 struct Neighborhood {
-    const u32 *rows, *near;  // near: rows in both directions, for pivoting
-    u64 words;               // of a row
-    unsigned short* listed;  // memory of this warp for the members in WARP words
+    // rows: bitmaps of each neighbor's later neighbors; near: of all its neighbors in the neighborhood, for pivots
+    const u32 *rows, *near;
+    u64 words;  // words of a row
+    unsigned short* listed;  // memory of this warp in which it lists the members found in WARP words
 
     __device__ __forceinline__ u32 word_of(const u32* set, u64 at) const { return at < words ? set[at] : 0; }
 
-    // Call visit(i) for each member; by all lanes together.
+    // Call visit(i) for each member i of a set. All lanes call visit together.
     template <class Visit> __device__ __forceinline__ void each(const u32* set, Visit visit) const {
         for (u64 first = 0; first < words; first += WARP) {
             const u32 word = word_of(set, first + lane());
@@ -115,7 +120,7 @@ struct Neighborhood {
             }
         }
     }
-    // The first member, or NOWHERE.
+    // Return the smallest member of a set, or NOWHERE if the set is empty.
     __device__ __forceinline__ u32 first_of(const u32* set) const {
         for (u64 first = 0; first < words; first += WARP) {
             const u32 word = word_of(set, first + lane()), any = __ballot_sync(ALL, word != 0);
@@ -130,15 +135,15 @@ struct Neighborhood {
         for (u64 at = lane(); at < words; at += WARP) size += __popc(set[at]);
         return warp_sum(size);
     }
-    // Write the intersection of a set and a row to `to`; returns its size.
+    // Write the intersection of a set and a row to `to`, and return its size.
     __device__ __forceinline__ u32 meet(u32* to, const u32* set, const u32* row) const {
         u32 size = 0;
         for (u64 at = lane(); at < words; at += WARP) size += __popc(to[at] = set[at] & row[at]);
         __syncwarp();
         return warp_sum(size);
     }
-    // This lane's part of the number of edges within a set, by rows: each is in one. A few lanes take a member each, as
-    // rows are short.
+    // Return this lane's share of the number of edges between members of a set. Each edge is counted in one of the two
+    // rows. A few lanes process one row together, as rows are short.
     __device__ __forceinline__ u64 edges_within(const u32* set) const {
         const u32 lanes = words >= WARP ? WARP : words <= 1 ? 1 : 1u << (WARP - __clz((u32)words - 1));
         u64 edges = 0;
@@ -158,24 +163,25 @@ struct Neighborhood {
     }
 };
 
-// The number of leaves of a search by vertices that are missing and by pivots, of which any may be chosen.
+// Counters of the leaves of a search, by how many vertices a clique still lacks, and by how many pivots have been
+// passed, from which the missing vertices may be chosen in any way.
 struct Leaves {
     u64* counts;
-    u64 pivots;  // one more than the largest number
+    u64 pivots;  // one more than the largest possible number of pivots
 
     __device__ __forceinline__ void add(u32 lack, u32 pivot, u64 count) const {
         if (lane() == 0 && count) atomicAdd(counts + lack * pivots + pivot, count);
     }
 };
 
-// A search for cliques among the members of a set, without recursion; by a warp.
+// A search for cliques among the members of a set. A whole warp makes it, with an explicit stack in place of recursion.
 struct Search {
     struct Level {
         u32 lack, pivots, pivot;
     };
     Neighborhood all;
     Leaves leaves;
-    u32* sets;      // two for each level: members, and those to be tried; and one more for `tell`
+    u32* sets;  // two sets for each level, the members and those still to be tried, and one set that `tell` uses
     Level* levels;
     const volatile Page* page;
     Looks looks;
@@ -187,7 +193,7 @@ struct Search {
         const bool is_due = lane() == 0 && looks.are_due(LOOK_INTERVAL);
         return shuffle(is_due ? page->stop : 0, 0);
     }
-    // Count the cliques of up to three members: one of i members lacks 3 - i.
+    // Count the cliques of up to three members in a set directly. A clique of i members lacks 3 - i vertices.
     __device__ void tell(const u32* set, u32 pivots) const {
         u64 edges = 0, triangles = 0;
         all.each(set, [&](u64 i) {
@@ -199,7 +205,8 @@ struct Search {
         leaves.add(1, pivots, edges);
         leaves.add(0, pivots, warp_sum(triangles));
     }
-    // Enter a level: its pivot is the member with most neighbors among the members; to be tried are it and all others.
+    // Start a level of the search. Its pivot is the member with the most neighbors among the members. The pivot and all
+    // members not adjacent to it are to be tried.
     __device__ void enter(u32 depth, u32 lack, u32 pivots) const {
         u32 best = 0, most_near = 0;
         all.each(members(depth), [&](u64 i) {
@@ -214,7 +221,8 @@ struct Search {
         if (lane() == 0) levels[depth] = Level{lack, pivots, best};
         __syncwarp();
     }
-    // Take a vertex to be tried out of a level, the pivot first; NOWHERE if none is left.
+    // Remove the next vertex to be tried from a level, first the pivot, and return it. Returns NOWHERE if no vertex is
+    // left.
     __device__ u32 take(u32 depth, Level& level) const {
         const u32 i = level.pivot != NOWHERE ? level.pivot : all.first_of(untried(depth));
         if (i == NOWHERE) return i;
@@ -226,8 +234,9 @@ struct Search {
         __syncwarp();
         return i;
     }
-    // Count the cliques of `lack` vertices among members(depth), `size` in number, and pivots, of which any may be chosen,
-    // if that can be done at once; returns whether the level has to be entered.
+    // Try to count at once the cliques of `lack` vertices among members(depth), which are `size` vertices, and the
+    // pivots passed, of which any may be chosen. Returns true if this is not possible, so that the search must enter
+    // the level.
     __device__ bool goes_on(u32 depth, u32 size, u32 lack, u32 pivots) const {
         if (size + pivots < lack) return false;
         if (size == 0)
@@ -238,7 +247,7 @@ struct Search {
             return true;
         return false;
     }
-    // Count them in any case.
+    // Count the cliques of `lack` vertices among members(0) and the pivots passed, by a search over all levels.
     __device__ void run(u32 size, u32 lack, u32 pivots) {
         if (!goes_on(0, size, lack, pivots)) return;
         enter(0, lack, pivots);
@@ -256,8 +265,9 @@ struct Search {
             if (goes_on(depth + 1, size, level.lack, level.pivots)) enter(++depth, level.lack, level.pivots);
         }
     }
-    // Count those of `lack` of the later neighbors, with the i-th: the pivot, or one not adjacent to it, without the
-    // pivot and those before i that are not adjacent to it.
+    // Count the cliques of `lack` later neighbors that contain the i-th, where i is the pivot or not adjacent to the
+    // pivot. To count each clique once, the pivot and those vertices before i that are not adjacent to the pivot are
+    // left out.
     __device__ void run_from(u32 i, u32 pivot, u32 lack) {
         const u32 *near = all.near + i * all.words, *of_pivot = all.near + pivot * all.words;
         if (i != pivot && (of_pivot[i / WARP] & bit_of(i))) return;
@@ -272,8 +282,9 @@ struct Search {
     }
 };
 
-// Count the cliques at the vertices listed: a block each. `memory` has `words` words for each block: rows, for k > 4
-// rows in both directions, and the sets and levels of each warp. `longest` is the length of the longest list.
+// Count the cliques at each of the given vertices, which have long forward lists. A block processes a vertex. `memory`
+// has `words` words for each block: the rows, for k > 4 also rows in both directions, and the sets and levels of each
+// warp. `longest` is the length of the longest forward list.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_long(
     u64 n, const offset_t* indptr, const vertex_t* forward, const u32* lengths, const vertex_t* vertices, u64 count,
     u32 k, u32 longest, u32* memory, u64 words, u64* tickets, u64* counts, volatile Page* page
@@ -337,7 +348,8 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_long
                 });
             if (threadIdx.x == 0) best = 0;
             __syncthreads();
-            for (u32 i = warp; i < degree; i += warps_of_block()) {  // the pivot has most neighbors, the first of these
+            // the pivot has the most neighbors; among equals, the smallest number wins
+            for (u32 i = warp; i < degree; i += warps_of_block()) {
                 const u64 size = all.size_of(near + i * width);
                 if (lane() == 0) atomicMax(&best, size << WARP | (ALL - i));
             }

@@ -1,15 +1,19 @@
-// Joins of neighbor lists: matches are extended by one vertex at a time, depth-first, by a warp.
+// Joins of adjacency lists, for matching small patterns in a graph: a warp extends a partial match by one vertex at a
+// time, depth-first.
 //
-// Before this file: the typedefs vertex_t and offset_t, join_plan.cuh, and a plan: SIZE, the number of vertices that are
-// matched; JOINS of these and after them of the FREE ones, which are counted; FREES; and what is to be done with matches.
+// The code that includes this file first defines the types vertex_t and offset_t, includes join_plan.cuh, and defines a
+// plan: SIZE, the number of pattern vertices that are matched one by one; FREE, the number of further pattern vertices
+// whose candidates are only counted; JOINS, the conditions of the SIZE vertices followed by those of the FREE vertices;
+// FREES; and what is to be done with matches.
 //
-// The entries of the shortest list that has all that fits are read by lanes, and searched in the other lists. A warp then
-// goes on with each that fits, which needs no memory but a few registers for each vertex. The last vertices are dealt with
-// by lanes at once, if what is counted after them is looked up.
+// To extend a match, the lanes of a warp read the shortest adjacency list that must contain the new vertex, and search
+// its entries in the other lists. The warp then goes on with each entry that fits. A match takes only a few registers
+// for each vertex. The last vertices are processed by all lanes at once, if what is counted after them is a table
+// look-up.
 //
-// For counting, a block takes the edges of one first vertex after another. Its warps share a bitmap of that vertex's list,
-// and tables with the number of ways in two edges from it to each vertex. For writing, each warp takes some edges for
-// itself, as rows have an order.
+// For counting, a block takes one first vertex after another, and its warps share a bitmap of that vertex's neighbors,
+// and tables with the number of paths of two edges from it to each vertex. For writing, each warp takes some edges
+// alone, as rows of the result are ordered.
 #pragma once
 #include "page.cuh"
 #include "runtime.cuh"
@@ -17,18 +21,20 @@
 namespace gasla {
 
 constexpr u64 NO_LIMIT = ~0ull;
-constexpr long long WARP_INTERVAL = 1 << 26;  // clock ticks between looks of a warp at host memory
-constexpr u32 LONG = 3 * WARP / 2;  // entries of a list that is worth reading alone
-constexpr u32 FAR = 4;  // lists of more than so many entries per lane are searched for where the candidates begin
+constexpr long long WARP_INTERVAL = 1 << 26;  // clock ticks between two reads of host memory by a warp
+// a warp reads adjacency lists longer than this one at a time; shorter ones are read together
+constexpr u32 LONG = 3 * WARP / 2;
+// with more than this many entries per lane, a binary search skips the entries below the candidates
+constexpr u32 FAR = 4;
 
-typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type length_t;  // no list is longer than there are vertices
+typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type length_t;  // can hold the length of any adjacency list
 
-// An ascending list.
+// A sorted adjacency list, or a part of one.
 struct List {
     const vertex_t* of;
     length_t length;
 
-    // The number of entries that are less.
+    // Return the number of entries that are less than w, by binary search.
     __device__ __forceinline__ length_t less(vertex_t w) const {
         length_t low = 0, high = length;
         while (low < high) {
@@ -44,7 +50,8 @@ struct List {
         const length_t at = less(w);
         return at < length && of[at] == w;
     }
-    // The number of entries that are no more than w; by a warp, whose lanes look at places of equal distance.
+    // Return the number of entries that are at most w. A whole warp searches: in each step its lanes compare entries at
+    // equal distances.
     __device__ __forceinline__ length_t upto(vertex_t w) const {
         length_t low = 0, count = length;
         while (count) {
@@ -59,7 +66,8 @@ struct List {
     }
 };
 
-// Ascending lists: SLOTS for each vertex, those of all vertices in a slot one after another.
+// The graph as sorted adjacency lists. Each vertex has SLOTS lists (for example out- and in-neighbors). List number v +
+// slot * n belongs to vertex v.
 struct Graph {
     u64 n;
     const offset_t* indptr;
@@ -71,8 +79,9 @@ struct Graph {
         return List{indices + indptr[at], (length_t)(indptr[at + 1] - indptr[at])};
     }
 
-    // Finds the list that contains a position of `indices`, by binary search. Only the lists of slot FIRST_SLOT are
-    // searched, which lead from first to second vertices; of v it is list v + FIRST_SLOT * n.
+    // Return the number of the adjacency list that contains position `at` of `indices`, by binary search. Only lists of
+    // slot FIRST_SLOT are searched, which lead from first to second vertices of matches. The list of vertex v has the
+    // number v + FIRST_SLOT * n.
     __device__ u64 owner_of(u64 at) const {
         u64 low = FIRST_SLOT * n, high = low + n;
         while (high - low > 1) {
@@ -86,14 +95,16 @@ struct Graph {
     }
 };
 
-// The vertices that are matched, and those that are counted if lanes can do so for the last matched vertex.
+// Whether the lanes of a warp can process different last vertices at once: each count that depends on the last vertex
+// must be a look-up, in a table or of a degree.
 __device__ constexpr bool is_looked_up(const Free& free) { return free.is_tabled || free.is_degree; }
 __device__ constexpr bool ends_at_once() {
     for (u32 f = 0; f < FREE; ++f)
         if (FREES[f].ready == SIZE && !is_looked_up(FREES[f])) return false;
     return SIZE > 2;
 }
-// Whether the last vertex is any in the list of the one before it, so that lanes may have different ones of these, too.
+// Whether any neighbor of the last vertex but one may be the last vertex. Then the lanes of a warp may have different
+// last vertices but one, too.
 __device__ constexpr bool ends_with_path() {
     const Join& last = JOINS[SIZE - 1];
     for (u32 f = 0; f < FREE; ++f)
@@ -102,7 +113,8 @@ __device__ constexpr bool ends_with_path() {
            last.outside.count == 0;
 }
 constexpr bool SPREADS = ends_with_path();
-constexpr u32 ALONE = SPREADS ? SIZE - 2 : ends_at_once() ? SIZE - 1 : SIZE;  // from this place on, each lane has its own
+// from this place of a match on, each lane has a vertex of its own
+constexpr u32 ALONE = SPREADS ? SIZE - 2 : ends_at_once() ? SIZE - 1 : SIZE;
 
 __device__ constexpr bool is_late(u32 join, const Met& met) {
     if (met.place >= ALONE) return true;
@@ -113,26 +125,28 @@ __device__ constexpr bool is_late(u32 join, const Met& met) {
     return false;
 }
 
-// A search by a warp. All methods are called by all lanes, and what has no word to the contrary is the same in all.
+// A depth-first search for matches by one warp. All lanes call every method together. Values are the same in all lanes
+// unless a comment says otherwise.
 struct Search {
     Graph graph;
-    const u32* marks;      // of the block: bitmaps of the first vertex's lists
-    const u32* tables;     // of the block: ways in two edges from the first vertex
-    u64* tally;            // for each vertex
-    vertex_t* found;       // rows
-    u64 skip, left, place; // how many matches are not to be written, how many at most, and the next row
-    u64 most;              // a search may end when it has so many matches
+    const u32* marks;  // of the block: bitmaps of the first vertex's neighbors
+    const u32* tables;  // of the block: for each vertex, the paths of two edges from the first vertex to it
+    u64* tally;  // for each vertex, the number of matches that contain it
+    vertex_t* found;  // rows of the result, of SIZE vertices each
+    u64 skip, left, place;  // matches still to skip, matches still to write at most, and number of the next row
+    u64 most;  // the search may end when it has this many matches
     const volatile Page* page;
     Looks looks;
-    bool stopped, enough;  // whether the kernel is interrupted, or the search has what is wanted
+    // whether the host has interrupted the kernel, and whether the search has as many matches as wanted
+    bool stopped, enough;
     vertex_t row[SIZE];
     List lists[SIZE][SLOTS];
     u64 sizes[FREE + 1];
     u32 coincide[FREE + 1];
-    u64 matches;           // for the tally
-    u64 low, high;         // the total of each lane, in two words
+    u64 matches;  // matches so far, if they are counted per vertex
+    u64 low, high;  // the number of matches that this lane has counted, in two words
 
-    // Whether to end early.
+    // Return whether the search should end early.
     __device__ __forceinline__ bool ends() {
         const bool is_due = lane() == 0 && looks.are_due(WARP_INTERVAL);
         if (shuffle((u32)(is_due && page->stop), 0)) stopped = true;
@@ -152,7 +166,7 @@ struct Search {
         return ALONE < SIZE && k == SIZE - 1 ? last : row[k];
     }
 
-    // Whether a vertex, of each lane, is in a list.
+    // Return whether vertex w, which differs by lane, is in an adjacency list.
     __device__ __forceinline__ bool is_in(Reach reach, vertex_t w) const {
         if (MARKS && reach.place == 0) return has(marks + reach.slot * mark_words(graph.n), w);
         return list(reach).has(w);
@@ -191,7 +205,8 @@ struct Search {
         }
     }
 
-    // The number of vertices that fit at one that is counted; of each lane if it depends on a lane's `last` vertex.
+    // Return the number of candidates for the counted pattern vertex f, from a table or the length of a list. The
+    // result differs by lane if it depends on `last`, the lane's last vertex.
     __device__ __forceinline__ u64 looked_up(const u32 f, vertex_t last) const {
         u64 size;
         if (FREES[f].is_tabled) {
@@ -218,7 +233,8 @@ struct Search {
         const u64 size = warp_sum((u64)count);
         return size - least<u64>(size, FREES[f].certain);
     }
-    // The number of matched vertices that fit at one that is counted: those that depend on the last vertex, or the others.
+    // Return how many vertices of the match would themselves fit as the counted pattern vertex f, and must be
+    // subtracted. `late` selects those that depend on the last vertex, otherwise those that don't.
     __device__ __forceinline__ u32 coinciding(const u32 f, bool late, vertex_t last) const {
         u32 count = 0;
 #pragma unroll
@@ -242,7 +258,7 @@ struct Search {
         for (u32 f = 0; f < FREE; ++f) coincide[f] = coinciding(f, false, 0);
     }
 
-    // Take the matches with the last vertices of all lanes, where these fit.
+    // Count or write the matches that end with vertex `last` of each lane for which `fits` is true.
     __device__ __forceinline__ void take(vertex_t last, bool fits) {
         if constexpr (WRITES) {
             write(last, fits);
@@ -261,7 +277,7 @@ struct Search {
             if (fits) add(FREE > 0 ? of[0] : 1, FREE > 1 ? of[1] : 1, FREE > 2 ? of[2] : 1, FREE > 3 ? of[3] : 1);
         }
     }
-    // Add a product of four numbers below 2^31.
+    // Add the product of four numbers below 2^31 to this lane's total.
     __device__ __forceinline__ void add(u64 a, u64 b, u64 c, u64 d) {
         const u64 first = a * b, second = c * d, product = first * second;
         low += product;
@@ -283,7 +299,8 @@ struct Search {
         left -= written;
     }
 
-    // Count what depends on the first `count` vertices; returns whether anything fits.
+    // Count the candidates of those counted pattern vertices that depend on the first `count` matched vertices only.
+    // Returns false if one of them has no candidate, as then there is no match.
     __device__ __forceinline__ bool count_ready(const u32 count) {
         bool any = true;
 #pragma unroll
@@ -291,7 +308,7 @@ struct Search {
             if (any && FREES[f].ready == count && count <= ALONE) any = (sizes[f] = size_of(f)) > 0;
         return any;
     }
-    // Visit the matches with the K vertices that are matched.
+    // Visit all matches that extend the K vertices matched so far.
     template <u32 K> __device__ __forceinline__ void extend() {
         if (!count_ready(K)) return;
         if (K == ALONE) count_coinciding();
@@ -317,8 +334,9 @@ struct Search {
             });
         }
     }
-    // Go on with the last but one vertex, of each lane that has one: long lists are read one after another, and the entries
-    // of all short ones together.
+    // Extend a match by the last vertex but one, w, which differs by lane, and by each neighbor of w as the last
+    // vertex. Long adjacency lists are read one after another by the whole warp, and the entries of all short lists
+    // together.
     __device__ __forceinline__ void spread(vertex_t w, bool fits) {
         constexpr Reach reach = JOINS[SIZE - 1].within.of[0];
         const List mine = fits ? graph.of(w, reach.slot) : List{graph.indices, 0};
@@ -331,7 +349,7 @@ struct Search {
         const vertex_t* const from = mine.of - (end - length);
         for (u32 first = 0; first < total; first += WARP) {
             const u32 place = first + lane();
-            u32 owner = 0;  // the first lane that ends after the place
+            u32 owner = 0;  // the first lane whose entries end after this place
 #pragma unroll
             for (u32 step = WARP / 2; step; step /= 2)
                 if (shuffle(end, owner + step - 1) <= place) owner += step;
@@ -342,7 +360,8 @@ struct Search {
             take(last, is_there && fits_besides(SIZE - 1, SIZE - 1, last));
         }
     }
-    // Whether a vertex of each lane has what a join asks for, besides lists.
+    // Return whether vertex w, which differs by lane, meets the conditions of join j other than being in adjacency
+    // lists: order, distinctness and kind.
     __device__ __forceinline__ bool fits_besides(const u32 j, const u32 count, vertex_t w) const {
         bool fits = true;
 #pragma unroll
@@ -357,7 +376,7 @@ struct Search {
         if (lane() == 0 && matches != before) atomicAdd(tally + v, matches - before);
     }
 
-    // Whether a vertex may be the first one, or may follow it.
+    // Return whether a vertex may be the first vertex of a match. `may_follow` returns whether w may be the second.
     __device__ __forceinline__ bool may_be_first(vertex_t v) const { return graph.kinds[v] & FIRST; }
     __device__ __forceinline__ bool may_follow(vertex_t w) const {
         if (!(graph.kinds[w] & SECOND) || (JOINS[1].above.count && w < row[0])) return false;
@@ -380,7 +399,7 @@ struct Search {
             add_matches(row[1], before);
         }
     }
-    // Add the totals of all lanes to two words, and forget them.
+    // Add the totals of all lanes to a number of two words in global memory, and reset them to 0.
     __device__ __forceinline__ void tell(u64* total) {
         constexpr u64 HALF = 0xffffffff;
         const u64 lows = warp_sum(low & HALF), middle = warp_sum(low >> WARP), highs = warp_sum(high);

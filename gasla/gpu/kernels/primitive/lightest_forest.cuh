@@ -1,16 +1,20 @@
-// A minimum spanning forest in one launch, by Boruvka's rounds: every tree selects the lightest edge that leaves it.
+// A minimum spanning forest in one launch, by Boruvka's algorithm: in each round, every tree selects the lightest edge
+// that leaves it.
 //
-// Edges are read from their smaller ends, in sorted lists: so their positions order edges of equal weight by their ends,
-// and weight and position are one number of 64 bits. The first rounds look at light edges only. They join most vertices, so
-// of the heavy edges nearly all are found inside a tree when they are first looked at.
+// Each edge is read from its smaller end, in sorted adjacency lists. Positions in these lists then order edges of equal
+// weight by their ends, and weight and position together form a key of 64 bits that no two edges share. The first
+// rounds use light edges only. They unite most vertices, so nearly all heavy edges lie inside a tree when they are
+// first read, and need no second look.
 //
 // V. Osipov, P. Sanders, J. Singler: The Filter-Kruskal Minimum Spanning Tree Algorithm. ALENEX 2009.
 // A. Fallin, A. Gonzalez, J. Seo, M. Burtscher: A High-Performance MST Implementation for GPUs. SC 2023.
 //
-// Lower bound: half of the lists and weights for each round with light edges, a gather for half of the edges, and for each
-// round passes over 30 bytes per vertex and five barriers: 1.5 ms for 4 Mi vertices and 128 Mi edges.
+// Lower bound of the time: each round with light edges reads half of the adjacency lists and weights, half of the edges
+// need a random read each, and each round makes passes over 30 bytes per vertex and waits at five barriers. For 4 Mi
+// vertices and 128 Mi edges this is 1.5 ms.
 //
-// Before this file also: the type weight_t, of up to 32 bits.
+// The code that includes this file first defines the type weight_t, of up to 32 bits, in addition to those that
+// union_find.cuh needs.
 #pragma once
 
 #include "union_find.cuh"
@@ -18,24 +22,24 @@
 namespace gasla {
 
 constexpr u64 NO_EDGE = ~0ull;
-constexpr u32 LIGHT = 2;        // light edges per vertex
-constexpr u32 OF_LANE = 32;     // entries of a list per lane of a group, above which a warp walks it
-constexpr u32 STEPS = 16;       // upwards, before the others go on as well
-constexpr u32 AT_ONCE = 4;      // edges of a lane whose loads overlap
-constexpr u32 KEYS = 512;       // sampled edges
+constexpr u32 LIGHT = 2;  // number of edges per vertex that count as light
+constexpr u32 OF_LANE = 32;  // if a list has more entries per lane of its group, a whole warp walks it
+constexpr u32 STEPS = 16;  // steps that a vertex climbs towards its root before all wait at a barrier and climb again
+constexpr u32 AT_ONCE = 4;  // edges of one lane whose loads overlap
+constexpr u32 KEYS = 512;  // edges in the sample from which the limit of light edges is estimated
 
-// Memory shared by the blocks of a launch; zero before and after, except `limit`.
+// Global memory that all blocks of a launch share. It is zero before and after the launch, except for `limit`.
 struct Growing {
     u32 barrier[2];
     u64 slices;
-    u64 counts[4];  // rotate: one in use, one that is read, one being zeroed
+    u64 counts[4];  // counters that rotate: one is in use, one is being read, and one is being zeroed
     u64 limit;
 };
 
-// The bits of a weight as a number of the same order.
+// Map a weight to an unsigned integer such that integers compare as the weights do.
 __device__ __forceinline__ u32 sortable(weight_t weight) {
     if constexpr (weight_t(0.5) != weight_t(0)) {
-        const float value = (float)weight + 0.0f;  // both zeros are the positive one
+        const float value = (float)weight + 0.0f;  // turns -0 into 0
         const u32 bits = *reinterpret_cast<const u32*>(&value);
         return bits >> 31 ? ~bits : bits | 0x80000000u;
     } else if constexpr (weight_t(-1) < weight_t(0)) {
@@ -48,14 +52,14 @@ __device__ __forceinline__ u32 sortable(weight_t weight) {
 struct Forest {
     Lists lists;
     u64 m;
-    const weight_t* weights;  // null: all are equal
-    u32 lanes;                // of a short list
-    vertex_t* parents;        // roots, at the beginning of a round
-    vertex_t* targets;        // of a root: where it is attached
-    u64* best;                // of a root: the lightest edge that leaves its tree
-    position_t* starts;       // of the edges to larger ends
-    unsigned char* done;      // the last phase, if no edge of that vertex leaves its tree any more
-    long long* taken;         // of a vertex that was a root: the edge by which it was attached
+    const weight_t* weights;  // null if all edges have the same weight
+    u32 lanes;  // lanes that walk a short adjacency list together
+    vertex_t* parents;  // at the beginning of a round, the root of each vertex's tree
+    vertex_t* targets;  // for each root, the root that it gets attached to in this round
+    u64* best;  // for each root, the key of the lightest edge that leaves its tree
+    position_t* starts;  // for each vertex, the first position in its list with a larger neighbor
+    unsigned char* done;  // for each vertex, the last phase in which no edge in its list left its tree any more
+    long long* taken;  // for each former root, the position of the edge by which it was attached, or -1
     Slice* slices;
     Growing* shared;
 
@@ -63,7 +67,7 @@ struct Forest {
         return (weights ? (u64)sortable(weights[place]) << 32 : 0) | place;
     }
 
-    // Begin with a tree for each vertex; find the edges to larger ends.
+    // Make each vertex a tree of its own, and find where the larger neighbors begin in each sorted list.
     __device__ void begin() const {
         for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
             position_t low = lists.begin(v), high = lists.begin(v + 1);
@@ -89,15 +93,17 @@ struct Forest {
             slices[place + i] = {low + i * SLICE, least(low + (i + 1) * SLICE, end), v};
     }
 
-    // The edge up to which about LIGHT * n edges are lighter; by one block.
+    // Estimate from a sample the key below which there are about LIGHT * n edges, and store it as the limit of light
+    // edges. One block calls this.
     __device__ void choose_limit() const {
         __shared__ u64 keys[KEYS];
         const u64 rank = 2 * LIGHT * lists.n * KEYS / most(m, (u64)1);
-        if (2 * rank >= KEYS) {  // few edges: all are light
+        if (2 * rank >= KEYS) {  // there are few edges, so all of them count as light
             if (threadIdx.x == 0) shared->limit = NO_EDGE;
             return;
         }
-        for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key(i * GOLDEN % m);  // positions may not fit ids
+        // products are of 64 bits, since positions may be too large for ids
+        for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key(i * GOLDEN % m);
         __syncthreads();
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) {
             u32 before = 0;
@@ -106,7 +112,8 @@ struct Forest {
         }
     }
 
-    // Offer edges above `floor`, up to `limit`, to the trees at both ends; returns the lightest that leaves the tree `root`.
+    // Offer edges with keys above `floor` and up to `limit` to the trees at their other ends. Returns the smallest key
+    // of an edge that leaves the tree with root `root`, which the caller offers to that tree.
     __device__ __forceinline__ u64 offer(vertex_t root, u64 first, u64 last, u32 step, u64 floor, u64 limit) const {
         u64 own = NO_EDGE;
         for (u64 k = first; k < last; k += AT_ONCE * step) {
@@ -175,7 +182,7 @@ struct Forest {
             offer_by_warp((vertex_t)slices[i].vertex, slices[i].low, slices[i].high, floor, limit);
     }
 
-    // The smaller end of an edge: the last vertex whose list begins at or before it.
+    // Return the smaller end of an edge: the last vertex whose adjacency list begins at or before the edge's position.
     __device__ __forceinline__ vertex_t owner(u64 place) const {
         u64 low = 0, high = lists.n;
         while (high - low > 1) {
@@ -188,7 +195,8 @@ struct Forest {
         return (vertex_t)low;
     }
 
-    // Choose where to attach the roots of trees that have an edge; of two that have the same, the smaller one stays.
+    // Choose for each root the root at the other end of the tree's lightest edge as the target to attach to. If two
+    // trees have chosen the same edge, the smaller root stays a root. Returns the number of roots to attach.
     __device__ u64 choose() const {
         u64 attached = 0;
         for (u64 r = thread_of_grid(); r < lists.n; r += threads_of_grid()) {
@@ -207,7 +215,8 @@ struct Forest {
         for (u64 r = thread_of_grid(); r < lists.n; r += threads_of_grid())
             if (parents[r] == (vertex_t)r && targets[r] != (vertex_t)r) parents[r] = targets[r];
     }
-    // Climb some steps from every vertex that was a root; returns how many are not below a root yet.
+    // Let every former root climb up to STEPS steps towards its root. Returns how many of them are not yet a child of a
+    // root.
     __device__ u64 climb() const {
         u64 left = 0;
         for (u64 r = thread_of_grid(); r < lists.n; r += threads_of_grid()) {
@@ -218,7 +227,7 @@ struct Forest {
                 parent = above;
                 above = parents[parent];
             }
-            parents[r] = parent;  // an ancestor
+            parents[r] = parent;  // not the root, perhaps, but an ancestor
             left += parent != above;
         }
         return left;
@@ -228,7 +237,8 @@ struct Forest {
             if (flatten(parents, (vertex_t)v) == (vertex_t)v) best[v] = NO_EDGE;
     }
 
-    // The sum over all threads; a barrier. `turn` counts these calls.
+    // Return the sum of `mine` over all threads of the grid. This includes a barrier. `turn` counts the calls, as
+    // counters rotate.
     __device__ u64 sum(u64 mine, u32& turn, Barrier& barrier) const {
         const u64 of_warp = warp_sum(mine);
         if (lane() == 0 && of_warp) atomicAdd(shared->counts + turn % 4, of_warp);
@@ -267,7 +277,8 @@ struct Forest {
 
 }  // namespace gasla
 
-// `taken`: for all but one vertex of each component, an edge of the forest, by its position in the list of its smaller end.
+// Compute a minimum spanning forest. Afterwards taken[v] is an edge of the forest for all vertices v but one of each
+// component, and -1 for that one. An edge is given by its position in the adjacency list of its smaller end.
 KERNEL lightest_forest(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, const weight_t* weights, u32 lanes,
                        vertex_t* parents, vertex_t* targets, u64* best, position_t* starts, unsigned char* done,
                        long long* taken, Slice* slices, Growing* shared) {

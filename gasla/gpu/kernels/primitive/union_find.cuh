@@ -1,14 +1,17 @@
-// Union-find on a forest of vertices: unite the trees at both ends of edges, flatten trees, number them.
+// Union-find on a forest of vertices, with operations for all threads of a grid: unite the trees at both ends of edges,
+// make trees flat, and number them.
 //
-// parents[v] is v's parent; a root is its own parent. A root changes by compare-and-swap only. Paths are read through
-// the L1 cache and shortened by plain writes. Both may be out of date, but a stale value is still an ancestor, and
-// after a barrier everything is current. A thread that follows a path to its end gets a vertex that was the root a
-// moment ago; the compare-and-swap tells whether it still is.
+// parents[v] is the parent of v, and a root is its own parent. A root gets a parent by compare-and-swap only. Paths are
+// read through the L1 cache and shortened by plain writes. Both may be out of date, but a stale value is still an
+// ancestor, and after a barrier all values are current. A thread that follows a path to its end gets a vertex that was
+// the root a moment ago. The compare-and-swap tells whether it still is.
 //
-// Before this file: the typedefs vertex_t (ids) and offset_t (positions in the lists), each int or long long.
+// The code that includes this file first defines the types vertex_t (vertex ids) and offset_t (positions in
+// `neighbors`), each int or long long.
 //
-// Lower bound for n vertices that fit the L2 cache: first entries of the lists, n sectors of 32 to 64 bytes; about 5
-// gathers per vertex at 125 G/s; 40 passes over 4 n bytes: about 0.35 ms for 4 Mi vertices.
+// Lower bound of the time for n vertices that fit the L2 cache: the first neighbor of each vertex is read, in n sectors
+// of 32 to 64 bytes; there are about 5 random reads per vertex at 125 G/s, and 40 passes over 4 n bytes. In all, this
+// is about 0.35 ms for 4 Mi vertices.
 #pragma once
 
 #include "random.cuh"
@@ -19,9 +22,11 @@ typedef Choose<sizeof(offset_t) == 8, u64, u32>::type position_t;
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type rank_t;
 
 constexpr u32 SAMPLES = 256;
-constexpr u32 SHORT = 32;    // longest list that one thread walks
-constexpr u32 SLICE = 2048;  // longest list that one warp walks; longer ones are cut into slices
-constexpr u32 ROUNDS = 2;    // rounds of cheap attempts before the remaining edges are linked for certain
+constexpr u32 SHORT = 32;  // the longest adjacency list that one thread walks alone
+// the longest adjacency list that one warp walks; longer ones are cut into slices of this length
+constexpr u32 SLICE = 2048;
+// attempts to link trees without following paths, before the remaining edges are linked with full searches
+constexpr u32 ROUNDS = 2;
 
 struct Lists {
     const offset_t* offsets;
@@ -32,8 +37,8 @@ struct Lists {
     __device__ __forceinline__ vertex_t neighbor(position_t k) const { return __ldg(neighbors + k); }
 };
 
-// Every vertex twice, as v and n + v, and each edge from one kind to the other. Both are in one tree if and only if an odd
-// cycle can be reached.
+// The bipartite double cover of a graph: each vertex v appears twice, as v and as n + v, and each edge leads from one
+// copy to the other. Both copies of v are in one tree if and only if v's component has an odd cycle.
 struct BothSides {
     Lists lists;
     position_t m;
@@ -48,22 +53,23 @@ struct BothSides {
     }
 };
 
-// A part of a long list, for one warp.
+// A part of a long adjacency list, which one warp walks.
 struct Slice {
     u64 low, high, vertex;
 };
 
-// Memory shared by the blocks of a launch; zero before and after, except `known` and `counts`.
+// Global memory that all blocks of a launch share. It is zero before and after the launch, except for `known` and
+// `counts`.
 struct Control {
     u32 barrier[2];
     u64 slices;
     u64 known;
-    u64 counts[1];  // one per block
+    u64 counts[1];  // one entry per block
 };
 
-// Ranks vertices: of two roots, the one of lower rank becomes the parent. With ranks by id, a root is the smallest
-// vertex of its tree. Hashed ranks (`scattered`) keep trees shallow for any numbering: by id, a grid numbered by rows
-// would give long paths.
+// The order in which roots become parents: of two roots, the one of lower rank becomes the parent of the other. If
+// ranks are ids, the root of each tree is its smallest vertex. Hashed ranks (`scattered`) keep trees shallow however
+// vertices are numbered. For example, a grid graph numbered by rows would give long paths if ranks were ids.
 struct Order {
     bool scattered;
 
@@ -80,18 +86,20 @@ struct Order {
     }
 };
 
-// The edges that unite the trees of their ends: all edges. Other kinds of edges replace a part of this.
+// Policy: every edge unites the trees of its two ends. The structs below derive from this one to select edges.
 struct AllEdges {
-    __device__ __forceinline__ vertex_t entry(vertex_t v) const { return v; }  // of v in the forest
+    // the node of the forest that stands for v
+    __device__ __forceinline__ vertex_t entry(vertex_t v) const { return v; }
     __device__ __forceinline__ bool is_inside(const vertex_t* parents, vertex_t v, vertex_t root) const {
         return parents[v] == root;
     }
     __device__ __forceinline__ bool unites(vertex_t, vertex_t) const { return true; }
-    __device__ __forceinline__ void joined(vertex_t, vertex_t, vertex_t) const {}  // a root, by an edge: it is none now
+    // called with a root that has just become a child, and the edge (two vertices) that caused this
+    __device__ __forceinline__ void joined(vertex_t, vertex_t, vertex_t) const {}
 };
 
-// The forest is one of groups of vertices. An edge unites the groups of its ends; a group stays where it is when its root
-// changes.
+// Policy: the nodes of the forest are groups of vertices, and an edge unites the groups of its ends. A vertex keeps its
+// group when that group's root changes.
 struct GroupedEdges : AllEdges {
     const vertex_t* groups;
 
@@ -102,8 +110,8 @@ struct GroupedEdges : AllEdges {
     }
 };
 
-// Edges across trees: from one subtree to another that neither contains nor is part of it. A subtree is a range of
-// numbers, from that of its topmost vertex on.
+// Policy: only edges across subtrees of a rooted forest unite, that is, edges where neither end is an ancestor of the
+// other. Vertices are numbered in preorder, so a subtree is the range of numbers that starts with its topmost vertex.
 struct AcrossEdges : AllEdges {
     const vertex_t* numbers;
     const vertex_t* sizes;
@@ -118,14 +126,15 @@ struct AcrossEdges : AllEdges {
 
 __device__ __forceinline__ vertex_t sample(u64 i, u64 n) { return (vertex_t)(i * GOLDEN % n); }
 
-// --- one vertex ------------------------------------------------------------------------------------------------------
+// --- operations on one vertex, by one thread -------------------------------------------------------------------------
 
 struct Hooked {
     vertex_t parent;
-    vertex_t other;  // a neighbor not yet in the same tree, or v itself
+    vertex_t other;  // a neighbor that may be in another tree still, or the vertex itself if there is none
 };
 
-// The parent of v: its first neighbor, or with `two` the lower-ranked of its first two, if that ranks below v; else v.
+// Choose a first parent for v among its first neighbor, or with `two` its first two neighbors: the one of lowest rank,
+// if that ranks below v. Otherwise v is its own parent, a root.
 template <class L>
 __device__ __forceinline__ Hooked hooked(const L& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
@@ -137,7 +146,8 @@ __device__ __forceinline__ Hooked hooked(const L& lists, Order order, vertex_t v
     return {v, first == v ? second : first};
 }
 
-// Find the root of v's tree; makes each vertex on the way a child of its grandparent (path halving).
+// Return the root of v's tree. Each vertex that is passed becomes a child of its grandparent, which shortens later
+// searches (path halving).
 __device__ __forceinline__ vertex_t find(vertex_t* parents, vertex_t v) {
     vertex_t parent = parents[v];
     vertex_t grandparent = parents[parent];
@@ -150,7 +160,7 @@ __device__ __forceinline__ vertex_t find(vertex_t* parents, vertex_t v) {
     return parent;
 }
 
-// Find the root without writing.
+// Return the root of v's tree without changing any parent.
 __device__ __forceinline__ vertex_t root_of(const vertex_t* parents, vertex_t v) {
     vertex_t parent = parents[v];
     vertex_t grandparent = parents[parent];
@@ -165,14 +175,16 @@ __device__ __forceinline__ vertex_t compare_and_swap(vertex_t* address, vertex_t
     return (vertex_t)atomicCAS(reinterpret_cast<rank_t*>(address), (rank_t)expected, (rank_t)wanted);
 }
 
-// Attach root `high` to `low` if it is still a root; returns its previous parent. Many threads attach the same large
-// root: late ones only read, all lanes of a warp at once.
+// Make `low` the parent of `high` if `high` is still a root, and return the previous parent of `high`. Many threads
+// attach the same large root. Threads that come late only read that it is no root any more, all lanes of a warp at
+// once, and make no atomic.
 __device__ __forceinline__ vertex_t attach(vertex_t* parents, vertex_t high, vertex_t low) {
     const vertex_t parent = fresh(parents + high);
     return parent == high ? compare_and_swap(parents + high, high, low) : parent;
 }
 
-// Unite the trees of `root` and v; returns the common root. Calls `joined` with the root that is none now.
+// Unite the tree of `root` with the tree of v, and return their common root. `joined` is called with the former root
+// that now has a parent.
 template <class Joined>
 __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v, Joined joined) {
     vertex_t other = find(parents, v);
@@ -184,20 +196,21 @@ __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex
             joined(high);
             return low;
         }
-        root = find(parents, parent);  // another thread was faster
+        root = find(parents, parent);  // another thread has attached `high` first
         other = low;
     }
     return root;
 }
 
-// --- all vertices, by all threads of the grid ------------------------------------------------------------------------
+// --- operations on all vertices, by all threads of the grid ----------------------------------------------------------
 
 __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid())
         parents[v] = hooked(lists, order, (vertex_t)v, false).parent;
 }
 
-// Hook, and store in `others` the edge to link next, which saves reading the lists again.
+// Give every vertex a first parent, and store in `others` a second neighbor of each vertex that is to be linked next.
+// This saves reading the adjacency lists again.
 template <class L, class Edges>
 __device__ void hook(const L& lists, Order order, const Edges& edges, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
@@ -208,9 +221,9 @@ __device__ void hook(const L& lists, Order order, const Edges& edges, vertex_t* 
     }
 }
 
-// One attempt to link the stored edges in flat trees, without following paths; a thread that comes too late gives up. A
-// tree is attached to another unless its root ranks below all that it meets, so few trees remain, and few threads
-// contend for a root.
+// Try once to link each vertex v with others[v], where trees are flat, without following paths. A thread whose root has
+// got a parent meanwhile gives up. A tree is attached to another tree unless its root has a lower rank than all roots
+// that it meets. So few trees remain, and few threads contend for the same root.
 template <class Edges>
 __device__ void try_others(Order order, const Edges& edges, vertex_t* parents, const vertex_t* others, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
@@ -224,7 +237,7 @@ __device__ void try_others(Order order, const Edges& edges, vertex_t* parents, c
     }
 }
 
-// Link the stored edges; afterwards others[v] is v for every vertex.
+// Link each vertex v with others[v], following paths as far as needed. Afterwards others[v] is v for every vertex.
 template <class Edges>
 __device__ void link_others(Order order, const Edges& edges, vertex_t* parents, vertex_t* others, u64 n) {
     for (u64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
@@ -236,13 +249,15 @@ __device__ void link_others(Order order, const Edges& edges, vertex_t* parents, 
     }
 }
 
-// Unites trees along the edges of vertices outside the known tree; with `outward` also along those that lead out of it.
+// Unites trees along the edges of all vertices outside one tree, `known`, which is usually the largest. With `outward`,
+// edges that lead out of that tree are followed, too (for directed graphs, where they are not listed in both
+// directions).
 template <class Edges, class L = Lists> struct Linker {
     L lists;
     Order order;
     Edges edges;
     vertex_t* parents;
-    vertex_t known;  // a root, or a group, or -1
+    vertex_t known;  // the root or group of the tree whose inner edges can be skipped, or -1
     bool outward;
 
     __device__ __forceinline__ bool is_known(vertex_t v) const { return edges.is_inside(parents, v, known); }
@@ -259,7 +274,8 @@ template <class Edges, class L = Lists> struct Linker {
         }
     }
 
-    // Walk positions first to last of every list; long lists are cut into slices, for `walk_slices` after a barrier.
+    // Walk the neighbors at positions `first` to `last` of every adjacency list. Long lists are cut into slices, which
+    // `walk_slices` processes after a barrier.
     __device__ void walk_all(u64 first, u64 last, Slice* slices, Control* control) const {
         for (u64 start = warp_of_grid() * WARP; start < lists.n; start += threads_of_grid()) {
             const u64 v = start + lane();
@@ -310,7 +326,8 @@ template <class Edges, class L = Lists> struct Linker {
     }
 };
 
-// Point v at its root. Writes no other vertex: other threads may have finished with those on the path.
+// Make the root of v's tree the parent of v. No other parent is changed, because other threads may have read the
+// parents along the path for the last time.
 __device__ __forceinline__ vertex_t flatten(vertex_t* parents, vertex_t v) {
     const vertex_t parent = parents[v], root = root_of(parents, v);
     if (parent != root) parents[v] = root;
@@ -321,9 +338,11 @@ __device__ void compress(vertex_t* parents, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) flatten(parents, (vertex_t)v);
 }
 
-// Flatten, and find the smallest vertex of each tree, stored in `firsts` at the root; before, firsts[v] is v.
+// Make all trees flat, and find the smallest vertex of each tree, which is stored in firsts[root]. Before the call,
+// firsts[v] must be v.
 __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
-    vertex_t seen = -1;  // a thread's vertices ascend, so one attempt per root is enough
+    // the last root; each thread visits vertices in ascending order, so it needs one atomic per root
+    vertex_t seen = -1;
     for (u64 start = warp_of_grid() * WARP; start < n; start += threads_of_grid()) {
         const vertex_t v = (vertex_t)least(start + lane(), n - 1);
         const vertex_t root = flatten(parents, v), left = __shfl_up_sync(ALL, root, 1);
@@ -332,7 +351,8 @@ __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
     }
 }
 
-// The most frequent root in a sample of vertices; by one block, valid in all its threads.
+// Return the most frequent root among SAMPLES vertices, which is probably the root of the largest tree. A whole block
+// calls this, and all its threads get the result.
 __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
     __shared__ vertex_t roots[SAMPLES];
     __shared__ u32 best;
@@ -348,8 +368,9 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
     return roots[best % SAMPLES];
 }
 
-// Unite the trees at both ends of every edge, of vertices that are in no tree yet, and find the smallest vertex of each.
-// Parents are roots then, after a barrier, and `firsts` has the smallest vertex of each tree at its root (Afforest).
+// Find the connected components along all edges, starting from vertices that are in no tree yet (the algorithm
+// Afforest). After the call and a barrier, the parent of every vertex is the root of its component, and firsts[root] is
+// the smallest vertex of the component.
 template <class L, class Edges>
 __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges, vertex_t* parents, vertex_t* firsts,
                          Slice* slices, Control* control, Barrier& barrier) {
@@ -366,7 +387,7 @@ __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges
     barrier.wait();
     link_others(order, edges, parents, firsts, lists.n);
     barrier.wait();
-    if (blockIdx.x == 0) {  // concurrent path compression does not change roots
+    if (blockIdx.x == 0) {  // may overlap with `compress` in other blocks, since that does not change roots
         const vertex_t root = likely_largest(parents, lists.n);
         if (threadIdx.x == 0) control->known = (u64)root;
     }
@@ -378,12 +399,13 @@ __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges
     barrier.wait();
 }
 
-// --- numbers ---------------------------------------------------------------------------------------------------------
+// --- component numbers in the order of smallest vertices -------------------------------------------------------------
 
-// Replaces parents, which are roots, by tree numbers in the order of firsts[root]; the number of trees goes to
-// `result`. Each warp owns a range of vertices. It counts the first vertices of trees in it; from the counts of all
-// warps before it follows the number of its own first tree. A number is stored in firsts[root] as its complement, which
-// is no vertex.
+// Replaces parents, which must be roots, by component numbers from 0 in the order of the components' smallest
+// vertices, and writes the number of components to `result`. Each warp takes a range of vertices and counts the
+// components whose smallest vertex lies in it. The counts of all warps before give the number of its first component.
+// Until all numbers are known, firsts[root] holds the bitwise complement of the number, which cannot be mistaken for a
+// vertex as it is negative.
 struct ComponentNumbering {
     vertex_t* parents;
     vertex_t* firsts;
@@ -395,14 +417,14 @@ struct ComponentNumbering {
         end = least(n, begin + share);
     }
 
-    __device__ u64 count() const {  // count for the warp
+    __device__ u64 count() const {  // the components whose smallest vertex is in this warp's range
         u64 firsts_seen = 0;
 #pragma unroll 4
         for (u64 v = begin + lane(); v < end; v += WARP) firsts_seen += firsts[parents[v]] == (vertex_t)v;
         return warp_sum(firsts_seen);
     }
 
-    // Several at a time, so that their loads overlap.
+    // Vertices that a lane processes together, so that their loads overlap.
     static constexpr u32 AT_ONCE = 4;
 
     __device__ u64 name(u64 number) const {
@@ -461,7 +483,7 @@ struct ComponentNumbering {
 
 }  // namespace gasla
 
-// --- for kernels -----------------------------------------------------------------------------------------------------
+// --- for the files that define kernels with these functions ----------------------------------------------------------
 
 using namespace gasla;
 

@@ -1,15 +1,16 @@
-// Iterations whose receivers are known in advance (a schedule), so that their lists, offsets and neighbors are loaded
-// while blocks wait at a barrier.
+// Iterations whose receivers (the vertices that gather in an iteration) are known in advance, as in a level-by-level
+// traversal. As this schedule is known, receivers, their row offsets and their neighbors are loaded while blocks wait
+// at a barrier.
 //
-// If no vertex has very many edges, a group of lanes takes a receiver, and an iteration with few receivers costs little
-// more than its barriers. Otherwise, or if there are many receivers, a warp packs the entries of 32 receivers side by
-// side; long rows are first cut into pieces, which are distributed over all warps. A single block always uses one of
-// the two methods.
+// If no vertex has very many edges, a group of lanes processes a receiver, and an iteration with few receivers costs
+// little more than its barriers. Otherwise, or if there are many receivers, a warp packs the entries of 32 receivers'
+// rows side by side. Long rows are first cut into pieces, which are distributed over all warps. A single block always
+// uses the same one of the two methods.
 //
 // Receivers of one iteration must not see each other's new values. If gathered fields are also written by apply
-// (READS_BY_LEVEL), the level of a neighbor decides: until the schedule has passed that level, the neighbor's fields
-// have their initial values, which are known. With many receivers the levels are first condensed into a bitmap, most of
-// which fits the L1 cache.
+// (READS_BY_LEVEL), the level of a neighbor decides: until the schedule has passed the neighbor's level, the neighbor's
+// fields are taken to have their initial values, which are known. If there are many receivers, the levels are first
+// condensed into a bitmap, most of which fits the L1 cache.
 #pragma once
 #include "frontier.cuh"
 #include "rows.cuh"
@@ -17,43 +18,47 @@
 
 namespace gasla {
 
-constexpr u32 UNCUT = 256;   // longest row that is not cut
-constexpr u32 PIECE = 1024;  // entries of a piece
-constexpr u32 MARKED = 256;  // a bitmap pays off with at least one receiver per so many vertices
+constexpr u32 UNCUT = 256;  // length of the longest row that is not cut
+constexpr u32 PIECE = 1024;  // entries of a row in one piece
+constexpr u32 MARKED = 256;  // a bitmap saves time if there is at least one receiver per this many vertices
 
-// A piece of a long row.
+// A piece of a long row, which one warp reduces.
 struct Piece {
     vertex_t row;
-    u32 of;  // in the first piece of a row its number of pieces, else 0
+    u32 of;  // number of pieces of the row in its first piece, and 0 in its other pieces
     offset_t first, last;
 };
 
-// Body of the reduction over the rows of listed receivers; `finish` applies or stores the result.
+// Reduces the rows of receivers, the vertices that gather in an iteration. `finish` applies the result to the vertex,
+// or stores it.
 template <class P> struct Receiver : P::Body {
     typedef typename P::Gathered value_t;
     typedef typename P::Body::row_t row_t;
     typedef typename Position<offset_t>::type position_t;
 
-    static constexpr bool brings_near = false;  // the rows of a list are not adjacent
+    // rows are not copied to shared memory in long reads, as rows of consecutive receivers are not adjacent in memory
+    static constexpr bool brings_near = false;
 
     using P::Body::c;
-    u64 touched = 0;  // entries visited
-    const u32* passed;  // levels of all vertices (shift 0), or a bitmap of vertices whose level has passed (shift 5)
+    u64 touched = 0;  // number of row entries visited
+    // with shift 0, the level of each vertex; with shift 5, a bitmap of the vertices whose level has passed
+    const u32* passed;
     u32 shift;
-    int limit;  // levels below have passed; if the schedule runs backward, levels from here on
+    int limit;  // levels below this one have passed or, if the schedule runs backward, this level and those above
 
     __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { use_levels(0); }
 
-    // Start an iteration; look-ups use the levels.
+    // Prepare for an iteration in which the level of each neighbor is read from the array of levels.
     __device__ __forceinline__ void use_levels(long long iteration) {
         passed = reinterpret_cast<const u32*>(c.a.levels);
         shift = 0;
         limit = (int)(c.a.first_level + (c.a.backward ? c.a.active_count - iteration : iteration));
     }
-    // Build the bitmap of passed vertices; look-ups use it after the next barrier.
+    // Build the bitmap of vertices whose level has passed. After the next barrier, neighbors are looked up in it.
     __device__ __forceinline__ void use_bitmap() {
         constexpr u32 AT_ONCE = 8;
-        for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {  // words
+        // `base` and `c.a.words` count words of the bitmap
+        for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {
             u32 mine = 0;
             for (u32 word = 0; word < WARP; word += AT_ONCE) {
                 int level[AT_ONCE];
@@ -71,8 +76,8 @@ template <class P> struct Receiver : P::Body {
         passed = c.a.bits;
         shift = 5;
     }
-    // Whether a level has passed. For vertices that never receive the result does not matter: they keep their initial
-    // values.
+    // Return whether the schedule has passed a level. The result does not matter for vertices that never receive,
+    // because they keep their initial values.
     __device__ __forceinline__ bool has_passed(int level) const { return (level < limit) != (bool)c.a.backward; }
 
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
@@ -95,7 +100,8 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // List the pieces of long rows. A barrier must follow before they are reduced.
+    // Cut the rows of more than UNCUT entries into pieces, and append these to an array. A barrier must follow before
+    // pieces are reduced.
     __device__ __forceinline__ void cut(const vertex_t* list, u64 count, u64* pieces) {
         for (u64 base = 0; base < count; base += threads_of_grid()) {
             const u64 place = base + thread_of_grid();
@@ -114,7 +120,7 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // Reduce all pieces, which come first as they take longest; then all rows that are not cut.
+    // Reduce all pieces of long rows first, as they take longest, then all rows that are not cut.
     __device__ __forceinline__ void reduce(const vertex_t* list, u64 count, u64 cut) {
         Piece coming = piece(warp_of_grid(), cut);
         for (u64 i = warp_of_grid(); i < cut; i += warps_of_grid()) {
@@ -146,7 +152,8 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // Combine the pieces of rows that have several. A barrier must separate this from `reduce`.
+    // Combine the results of the pieces of each row that has several pieces. There must be a barrier between `reduce`
+    // and this.
     __device__ __forceinline__ void join(u64 cut) {
         for (u64 base = warp_of_grid() * WARP; base < cut; base += threads_of_grid()) {
             const Piece mine = piece(base + lane(), cut);
@@ -165,35 +172,37 @@ template <class P> struct Receiver : P::Body {
     __device__ __forceinline__ Piece piece(u64 i, u64 count) const { return i < count ? pieces()[i] : Piece{}; }
 };
 
-// Position of a run in its schedule, and what a thread has loaded ahead: for the next iteration everything but the
-// values of neighbors; for the one after it the receiver and its offsets. So at most two dependent reads remain while
-// the grid waits for its last block.
+// Where a run is in its schedule, and what a thread has loaded ahead. For the next iteration everything is loaded but
+// the values of neighbors. For the iteration after it, the receiver and its row offsets are loaded. So at most two
+// dependent reads remain when the grid has waited for its last block.
 template <class P> struct Schedule {
     typedef typename P::Gathered Gathered;
-    typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // index in a list of vertices
-    static constexpr u32 NEAR = 2;  // neighbors per lane that are loaded ahead
+    typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // position in the list of receivers
+    static constexpr u32 NEAR = 2;  // neighbors that each lane loads ahead
 
-    // The receiver of a thread's group of lanes, and where its edges are.
+    // The receiver of a thread's group of lanes, and the range of its edges. `is` is false if the group has no
+    // receiver.
     struct Place {
         vertex_t v = 0;
         bool is = false;
         offset_t first = 0, last = 0;
     };
 
-    // A range of consecutive receivers in the list.
+    // A range of the list of receivers.
     struct Range {
         index_t first, count;
     };
 
-    long long coming = 0;         // the iteration that the members describe
-    index_t from = 0, to = 0;     // bounds of its receivers in the list,
-    index_t then = 0, later = 0;  // and the bounds after them, of the next two iterations
+    long long coming = 0;  // the iteration that `here`, `from` and `to` describe
+    index_t from = 0, to = 0;  // where this iteration's receivers begin and end in the list
+    index_t then = 0, later = 0;  // where the receivers of the next two iterations end in the list
     Place here, next;
-    index_t done = 0;  // in a single block: receivers of the iteration that have been processed
+    index_t done = 0;  // in a single block: receivers of this iteration that have been processed
     vertex_t near[NEAR];
     int level[NEAR];
 
-    // Where the receivers of an iteration start; where they end, if the schedule runs backward.
+    // Return the position in the list at which the receivers of an iteration begin or, if the schedule runs backward,
+    // end.
     __device__ __forceinline__ static index_t bound(const typename P::Context& c, long long iteration) {
         const long long depth = c.a.active_count, i = least(iteration, depth);
         return (index_t)c.a.starts[c.a.backward ? depth - i : i];
@@ -213,14 +222,16 @@ template <class P> struct Schedule {
     }
     __device__ __forceinline__ Range receivers() const { return between(from, to); }
 
-    // Whether there is a group of lanes for every receiver; in a single block groups may loop.
+    // Return whether there is a group of lanes for every receiver. In a single block this is always so, as its groups
+    // may process several receivers one after another.
     __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
         return P::LANE_GROUPS && (P::ONE_BLOCK || receivers <= threads_of_grid() / c.a.lanes);
     }
     __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
 
-    // Find this group's receiver, if there is one. Adjacent receivers go to different blocks.
+    // Find the receiver of this thread's group of lanes, if the group has one. Consecutive receivers go to different
+    // blocks.
     __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, Range receivers) {
         place = Place();
         if (!is_light(c, receivers.count)) return;
@@ -248,7 +259,8 @@ template <class P> struct Schedule {
                 for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
     }
 
-    // In a single block: find the group's next receiver in this iteration; false if all have been processed.
+    // In a single block, find the next receiver of this group of lanes in the same iteration. Returns false if all
+    // receivers have been processed.
     __device__ __forceinline__ bool take_more(const typename P::Context& c) {
         if constexpr (P::ONE_BLOCK) {
             done += threads_of_grid() / c.a.lanes;
@@ -263,7 +275,7 @@ template <class P> struct Schedule {
         return false;
     }
 
-    // Advance to the next iteration.
+    // Advance to the next iteration, and load ahead what the two iterations after it need.
     __device__ __forceinline__ void advance(const typename P::Context& c) {
         ++coming;
         from = to;
@@ -281,7 +293,7 @@ template <class P> struct Schedule {
         }
     }
 
-    // Reduce the row of the group's receiver; valid in the first lane of the group.
+    // Reduce the row of the receiver of this group of lanes. Only the first lane of the group has the result.
     template <class Body> __device__ __forceinline__ Gathered reduce(Body& body) const {
         const u32 lanes = body.c.a.lanes, me = lane_of_group(body.c);
         typedef typename Body::row_t row_t;

@@ -1,8 +1,9 @@
-// A whole run by one block, for small graphs: every iteration pulls, and waits at one or two __syncthreads only.
+// A whole run of a program by a single block, for small graphs. Every iteration pulls, and its threads wait only at one
+// or two calls of __syncthreads.
 //
-// Instruction count matters most: code that runs for the first time comes from the L2 cache line by line, which takes
-// longer than processing a thousand vertices. So each thread tracks in registers what the loop for large graphs
-// (loop.cuh) keeps in counters and bitmaps, and bytes in shared memory mark the active vertices.
+// The number of distinct instructions matters most: code that runs for the first time is fetched from the L2 cache line
+// by line, which takes longer than processing a thousand vertices. So each thread keeps in registers what the loop for
+// large graphs (loop.cuh) keeps in counters and bitmaps, and active vertices are marked by bytes in shared memory.
 #pragma once
 #include "frontier.cuh"
 #include "gather.cuh"
@@ -10,54 +11,57 @@
 
 namespace gasla {
 
-constexpr u32 MOST_VERTICES = 8192;  // `SMALL` in workspace.py
-constexpr u32 HELD = 8;  // edges of its first vertex that a lane keeps in registers from one iteration to the next
-constexpr u32 LONG_FOR_LANE = 32;    // edges per lane; if a vertex has more, the whole warp walks them
+constexpr u32 MOST_VERTICES = 8192;  // the same as `SMALL` in workspace.py
+constexpr u32 HELD = 8;  // edges of a lane's first vertex that stay in registers from one iteration to the next
+constexpr u32 LONG_FOR_LANE = 32;  // edges per lane; if a vertex has more, the whole warp walks its edges
 
 #ifndef GASLA_EMULATED
-// A shared-memory address whose value is hidden from the compiler, so that it is not recomputed at every access.
+// Return a shared-memory address as a value that the compiler cannot trace back, so that it does not compute the
+// address again at every access.
 __device__ __forceinline__ u32 opaque(u32 at) {
     asm volatile("" : "+r"(at));
     return at;
 }
 template <class T> __device__ __forceinline__ T* shared_pointer(u32 at) { return (T*)__cvta_shared_to_generic(at); }
-// Refers to a shared variable by an address that the compiler does not know (see `opaque`), so that it does not compute
-// the address again at every access: 3 to 8% fewer instructions.
+// Return a reference to a shared variable whose address is hidden from the compiler (see `opaque`). This saves 3 to 8%
+// of the instructions, as the address is not computed again at every access.
 template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
     return *shared_pointer<T>(opaque((u32)__cvta_generic_to_shared(&shared)));
 }
 #endif
 
-// Shared memory of the block.
+// What the block keeps in shared memory during the run.
 template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    Looks polls;  // this and the next are used by thread 0 alone, so not kept in registers of every thread
+    Looks polls;  // only thread 0 uses `polls` and `touched`; here they take no registers of the other threads
     long long touched;
 };
 
 template <class P> struct SingleBlock {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
-    // packed count: active vertices, edges visited, whether to stop
+    // A thread's counts, packed in one word: active vertices in bits 0 to 15, edges visited from bit 16 on, and whether
+    // to stop in bit 31.
     static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;
 
     const typename P::Arguments& a;
     Shared<P>& s;
-    typename P::Uniform& uniform;  // per thread; not a member, as this whole object would then stay in memory
+    // each thread has its own; not a member by value, because this whole object would then stay in local memory
+    typename P::Uniform& uniform;
     typename P::Context c;
     long long iteration;
     u32 size;           // active vertices
-    const u32 at_once;  // vertices that the block processes at a time
+    const u32 at_once;  // vertices that the block processes at the same time
     bool stopped = false;
 
-    // The row of a lane's first vertex, and the first of the lane's edges: reading them again in every iteration would
-    // take most of its time.
+    // The row (incoming edges) of the lane's first vertex, and the first HELD of the lane's edges in it. They stay in
+    // registers, because reading them in every iteration would take most of its time.
     offset_t first, last;
     vertex_t neighbors[HELD];
     typename P::Edge edges[HELD];
-    u32 own;  // that first vertex
+    u32 own;  // the lane's first vertex, which has this row
 
     __device__ __forceinline__ SingleBlock(const typename P::Arguments& a, Shared<P>& s, typename P::Uniform& uniform)
         : a(a), s(s), uniform(uniform), c(a, uniform), at_once(blockDim.x >> (__ffs(a.lanes) - 1)) {}
@@ -69,10 +73,12 @@ template <class P> struct SingleBlock {
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
-        if constexpr (P::AGGREGATES) P::take_sums(c, typename P::Sums{});  // what aggregates of the initial state read
+        // values that the program's aggregates read while they are computed for the initial state
+        if constexpr (P::AGGREGATES) P::take_sums(c, typename P::Sums{});
         hold();
         begin();
-        if constexpr (P::AGGREGATES) publish(0);  // the aggregates of the initial state, or of the last launch
+        // aggregates of the initial state, or those that the previous launch has stored
+        if constexpr (P::AGGREGATES) publish(0);
         while (goes_on()) {
             if constexpr (P::DEPOSITS)
 #pragma unroll 1
@@ -84,14 +90,15 @@ template <class P> struct SingleBlock {
         end();
     }
 
-    // Unpack the counts of all threads for the next iteration; returns the number of edges visited in the last one.
+    // Unpack the sum of all threads' counts: set the number of active vertices of the next iteration and whether to
+    // stop. Returns the number of edges visited in the last iteration.
     __device__ __forceinline__ u32 receive(u32 counts) {
         size = counts & ((1u << TOUCHED_AT) - 1);
         stopped = counts & STOP;
         return (counts & ~STOP) >> TOUCHED_AT;
     }
 
-    // Set the values that are constant during an iteration.
+    // Set the values that stay constant during iteration `number`.
     __device__ __forceinline__ void enter(long long number) {
         uniform.self_iteration = iteration = number;
         uniform.old_at = side() * a.self_n;
@@ -100,22 +107,24 @@ template <class P> struct SingleBlock {
     }
     __device__ __forceinline__ u32 side() const { return iteration & 1; }
 
-    // Whether another iteration follows; publishes the aggregates first.
+    // Return whether another iteration follows. Before that, sum the aggregates of all warps, because the program's
+    // `stop` may read them.
     __device__ __forceinline__ bool goes_on() {
         if constexpr (P::AGGREGATES) {
-            if (warp_of_block() == warps_of_block() - 1)  // the warp with the fewest vertices
+            if (warp_of_block() == warps_of_block() - 1)  // the last warp, as it has the fewest vertices
                 put_total(s.total, lane() < warps_of_block() ? s.sums[lane()] : P::no_sums());
             __syncthreads();
             P::take_sums(c, s.total);
         }
         const bool done = is_done();
-        // all have read the fields before any thread writes them again
+        // wait until all threads have read the fields, before any thread writes the fields again
         if constexpr (P::STOP_SEES_FIELDS) __syncthreads();
         const bool more = P::ENDS_WHEN_STILL ? size != 0 : a.self_n != 0;
         return more & !stopped & !done & (iteration < a.limit);  // evaluated without branches, which would take longer
     }
 
-    // Whether the program stops after the iteration that just ended; `stop` sees that iteration's number.
+    // Return whether the program's `stop` asks to end after the last iteration. `stop` sees the number of that
+    // iteration.
     __device__ __forceinline__ bool is_done() {
         bool result = false;
         if constexpr (P::HAS_STOP) {
@@ -142,8 +151,8 @@ template <class P> struct SingleBlock {
             }
     }
 
-    // The part of a row that one of `width` lanes walks: consecutive neighbors, so that combining lanes in order
-    // preserves the order of the row.
+    // The part of a row that one of `width` lanes walks. These are consecutive edges, so that combining the lanes'
+    // results in the order of lanes keeps the order of the row.
     struct Run {
         offset_t from, to;
     };
@@ -154,7 +163,8 @@ template <class P> struct SingleBlock {
         return Run{from, least(from + length, last)};
     }
 
-    // Initialize fields, active vertices and aggregates, or load them as the last launch left them.
+    // Initialize fields, active vertices and aggregates. If the run continues an earlier launch, load the active
+    // vertices and aggregates that it has stored.
     __device__ __forceinline__ void begin() {
 #pragma unroll 1
         for (u32 v = threadIdx.x; v < a.self_n; v += blockDim.x) {
@@ -176,13 +186,13 @@ template <class P> struct SingleBlock {
             if (!a.fresh && threadIdx.x == 0) c.sums = *(const Sums*)a.parts;
     }
 
-    // Each vertex that the mask admits gathers and applies, by `a.lanes` threads per vertex. Returns the thread's
-    // counts.
+    // Let each vertex that the mask admits gather and apply, with `a.lanes` threads per vertex. Returns the thread's
+    // packed counts of newly active vertices and visited edges.
     __device__ __forceinline__ u32 pull() {
         const u32 n = (u32)a.self_n, me = lane() & (a.lanes - 1);
         u32 counts = 0, base = 0;
 #pragma unroll 1
-        do {  // all lanes of a warp iterate equally often: `gather` shuffles
+        do {  // all lanes of a warp make the same number of iterations, because `gather` shuffles between them
             const u32 v = base + own;
             const bool open = v < n && P::admits(c, (vertex_t)v), applies = v < n && me == 0;
             offset_t first = this->first, last = this->last;
@@ -209,8 +219,8 @@ template <class P> struct SingleBlock {
         return counts;
     }
 
-    // Reduce the rows of a warp's vertices: first by `a.lanes` lanes each; then the whole warp walks the rest of each
-    // long row, one after the other. The first lane of each vertex has the result.
+    // Reduce the rows of a warp's vertices. First, `a.lanes` lanes reduce each short row. Then the whole warp reduces
+    // the long rows, one after another. The first lane of each vertex has the result.
     __device__ __forceinline__ Row<P> gather(
         bool open, vertex_t v, offset_t first, offset_t last, bool holds, u32& counts) {
         u32 width = a.lanes, owner = 0;
@@ -230,7 +240,8 @@ template <class P> struct SingleBlock {
                 walk(row, target, run, counts);
             }
 #pragma unroll 1
-            for (u32 step = 1; step < width; step <<= 1) {  // combine adjacent lanes first, which preserves the order
+            // adjacent lanes are combined first, which keeps the order of the row
+            for (u32 step = 1; step < width; step <<= 1) {
                 const Gathered other = shuffle(row.gathered, me + step, width);
                 const bool found = shuffle((u32)row.found, me + step, width);
                 if constexpr (P::GATHERS && !P::TAKES_FIRST) row.gathered = P::combine(row.gathered, other);
@@ -252,7 +263,7 @@ template <class P> struct SingleBlock {
         return result;
     }
 
-    // Walk those edges of a run that the lane holds in registers; `run` becomes the rest.
+    // Walk those edges of a run that the lane keeps in registers, and shorten `run` to the edges that are left.
     __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
         const offset_t count = run.to - run.from;
         bool from_active[HELD];
@@ -269,7 +280,7 @@ template <class P> struct SingleBlock {
         run.from = least(run.from + (offset_t)HELD, run.to);
     }
 
-    // Walk the edges of a run, with the loads of several in flight together.
+    // Walk the edges of a run. The loads of four edges are in flight together.
     __device__ __forceinline__ void walk(Row<P>& row, const typename P::Target& target, const Run& run, u32& counts) {
         constexpr int AT_ONCE = 4;
         const offset_t last = run.to;
@@ -293,7 +304,8 @@ template <class P> struct SingleBlock {
     }
     static constexpr bool TESTS = P::KEEPS_ACTIVE && (P::ACTIVE_ONLY || !P::EVERYONE);
 
-    // Sum the counts of all threads; leaves each warp's aggregates in shared memory.
+    // Sum the packed counts of all threads of the block, and return the sum. The aggregates of each warp are summed and
+    // stored in shared memory.
     __device__ __forceinline__ u32 publish(u32 counts) {
         if (threadIdx.x == 0 && polls_and_stops()) counts |= STOP;
         counts = warp_sum(counts);
@@ -306,8 +318,8 @@ template <class P> struct SingleBlock {
         return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
     }
 
-    // Sum a warp's aggregates. Shuffles take most of the time, so if there are two aggregates of one kind (PAIRED),
-    // each half of the warp sums one.
+    // Sum the aggregates of a warp's lanes and store the total in `place`. Shuffles take most of the time. So if there
+    // are two aggregates of the same type (PAIRED), each half of the warp sums one of them.
     __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
         if constexpr (P::PAIRED) {
             typedef typename P::Sum Sum;
@@ -340,7 +352,7 @@ template <class P> struct SingleBlock {
         }
     }
 
-    // Write the final state for the host and for the next launch.
+    // Write the final state to memory, for the host and for a launch that continues this run.
     __device__ __forceinline__ void end() {
         if constexpr (P::KEEPS_ACTIVE)
             if (size || !P::ENDS_WHEN_STILL)
