@@ -1,34 +1,39 @@
-// Supersteps over several GPUs: after each iteration a GPU stores what has changed into the memory of its peers, waits
-// for them, and reads what they have stored here. No host takes part.
+// Runs one program on several GPUs. After each iteration, every GPU stores what has changed into the memory of its
+// peers (the other GPUs), waits for them, and reads what they have stored in its own memory. The hosts take no part in
+// this.
 //
-// Each GPU runs this loop on its own part of the graph: its own vertices, with all edges over which they gather, and
-// mirrors of the neighbors that other GPUs own. Buffers and notices have two halves, used in turn: a GPU that is a
-// superstep ahead writes to the other half, so one meeting per superstep suffices.
+// Each GPU runs this loop on its part of the graph: the vertices that it owns, with all edges over which they gather,
+// and mirrors (copies) of neighbors that other GPUs own. Buffers and notices have two halves, which are used in turn. A
+// GPU that is one iteration ahead writes to the other half, so one wait per iteration is enough.
 //
-// Where every vertex reduces its row and applies (`SENDS_AT_ONCE`), values are stored there as they are computed, while
-// other rows are still read. Otherwise `send` stores them afterwards.
+// In programs where every vertex reduces its row and applies (`SENDS_AT_ONCE`), values are stored at peers as they are
+// computed, while other rows are still read. In other programs `send` stores them afterwards.
 #pragma once
 #include "loop.cuh"
 #include "peer.cuh"
 
 namespace gasla {
 
-// What a GPU reports to each peer once per superstep. `round` is written last. If few vertices are active, their places
-// among those that the peer mirrors are in a list of `listed` entries, some of which are ALL, and their values have the
-// order of the list; else `listed` is NOT_LISTED, and a bitmap says which are active.
+// What a GPU reports to each peer once per iteration. `round` is written last, and tells the peer that the rest is
+// valid. If few vertices are active, a list of `listed` entries gives the positions of active vertices among the
+// vertices that the peer mirrors (some entries are ALL, which means none), and their values are in the order of this
+// list. Otherwise `listed` is NOT_LISTED, and a bitmap says which mirrored vertices are active.
 constexpr u64 NOT_LISTED = ~(u64)0;
-constexpr u64 ALONE = 2;  // in the counter STOPPED: a notice has not come, so what that GPU has stored here is not whole
-constexpr u64 UNKNOWN = ~(u64)0;  // number of active vertices: the run has failed (peers.py)
+// value of the counter STOPPED if some GPU's notice has not come, so that its values here may be incomplete
+constexpr u64 ALONE = 2;
+// as a number of active vertices, this tells the host that the run has failed (peers.py)
+constexpr u64 UNKNOWN = ~(u64)0;
 template <class P> struct Notice {
     u64 round, active, stops, listed;
     typename P::Sums sums;
 };
 
-// Exchange values after an iteration; at the begin of a launch only the numbers of active vertices and aggregates.
+// Exchange values with all other GPUs after an iteration. At the beginning of a launch, only the numbers of active
+// vertices and the aggregates are exchanged.
 template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins) {
     if constexpr (P::PEERS) {
         by_one_thread([&] { ++now.round; });
-        if (begins || !P::SENDS_AT_ONCE) {  // else values were stored before blocks last met
+        if (begins || !P::SENDS_AT_ONCE) {  // otherwise values were stored at peers before the last barrier
             if constexpr (!P::SENDS_AT_ONCE)
                 if (!begins) send();
             barrier.wait();
@@ -39,7 +44,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins
             hear();
             if constexpr (P::SENDS_AT_ONCE) c.u.half = (now.round + 1) & 1;
             if constexpr (P::HAS_STOP)
-                if (!begins) {  // evaluated as at the end of the iteration
+                if (!begins) {  // `stop` is evaluated with the number of the iteration that has just ended
                     --c.u.self_iteration;
                     now.done = P::stop(c);
                     ++c.u.self_iteration;
@@ -49,7 +54,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins
     }
 }
 
-// An iteration of a GPU that has no active vertex, while others have.
+// Make an iteration on a GPU that has no active vertex while other GPUs have some: only counters advance.
 template <class P> __device__ __forceinline__ void Loop<P>::pass() {
     if constexpr (P::PEERS) {
         by_one_thread([&] {
@@ -65,20 +70,21 @@ template <class P> __device__ __forceinline__ void Loop<P>::pass() {
     }
 }
 
-// Whether a peer is told the active vertices in a list.
+// Return whether this GPU tells a peer its active vertices in a list. Otherwise it sends a bitmap.
 template <class P> __device__ __forceinline__ bool Loop<P>::lists_for(const Peer& peer) const {
     return now.form == LIST && (peer.sent == 0 || now.size <= list_room(peer.sent));
 }
 
-// Whether all are, so that the active vertices need not be in a bitmap.
+// Return whether all peers get the active vertices in a list. Then no bitmap of them is needed.
 template <class P> __device__ __forceinline__ bool Loop<P>::lists_for_all() const {
     bool all = true;
     for (u32 rank = 0; rank < c.a.ranks; ++rank) all = all && (rank == c.a.rank || lists_for(c.a.peers[rank]));
     return all;
 }
 
-// Store the values of active vertices, and which are active, at the peers that mirror them; if every vertex takes part,
-// all values. Each GPU begins with the one after itself, so that they do not all store into the same at once.
+// Store at each peer the values of the active vertices that the peer mirrors, and which vertices are active. If every
+// vertex takes part in iterations, store all values. Each GPU begins with the peer after itself, so that not all GPUs
+// write to the same peer at once.
 template <class P> __device__ __forceinline__ void Loop<P>::send() {
     constexpr int AT_ONCE = 8;  // vertices per lane whose loads overlap
     if constexpr (P::KEEPS_ACTIVE)
@@ -128,12 +134,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::send() {
     }
 }
 
-// Tell all peers that this GPU has ended the superstep, and wait until they have. The first warp does so, a lane for
-// each peer, after all blocks have met. If a peer fails, its notice never comes: then the host, which learns of the
-// failure, asks this kernel to stop. If a peer's kernel cannot start, this one gives up after WAIT.
+// Tell all peers that this GPU has ended the iteration, and wait until they have ended it, too. The first warp does
+// this after all blocks have met at a barrier, with one lane for each peer. If a peer fails, its notice never comes.
+// The host then learns of the failure and asks this kernel to stop. If a peer's kernel cannot start, this kernel gives
+// up after WAIT nanoseconds.
 template <class P> __device__ __forceinline__ void Loop<P>::meet() {
-    constexpr u32 POLLS = 1 << 10;  // polls between looks at the host's page
-    constexpr u64 WAIT = 60000000000;  // nanoseconds, as in peers.py
+    constexpr u32 POLLS = 1 << 10;  // polls of a notice between two reads of the host's page
+    constexpr u64 WAIT = 60000000000;  // 60 s in nanoseconds, the same as in peers.py
     const u32 half = now.round & 1;
     if (thread_of_grid() == 0) *counter(ROUSED) = (u64)now.edges << c.a.shift | now.size;
     if (blockIdx.x == 0 && threadIdx.x < c.a.ranks) {
@@ -156,14 +163,15 @@ template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     barrier.wait();
 }
 
-// Update the mirrors, and make those that are active part of the active set.
+// Update the mirrors with the values that peers have stored here, and add the mirrors that are active to the active
+// set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     const u32 half = now.round & 1;
     if constexpr (P::KEEPS_ACTIVE) {
-        bool lists = now.form == LIST;  // of all GPUs: then the active set stays a list
+        bool lists = now.form == LIST;  // whether all GPUs have sent lists, so that the active set stays a list
         for (u32 rank = 0; rank < c.a.ranks; ++rank) lists = lists && (rank == c.a.rank || listed_by(rank) != NOT_LISTED);
         if (lists) return append_mirrors();
-        if (now.form == LIST && lists_for_all()) to_bits();  // else `send` has done so
+        if (now.form == LIST && lists_for_all()) to_bits();  // if any peer got a bitmap, `send` has built it already
     }
     u64 taken = 0;
     for (u32 rank = 0; rank < c.a.ranks; ++rank) {
@@ -205,7 +213,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     barrier.wait();
     if constexpr (P::KEEPS_ACTIVE) {
         count_roused(BITS);
-        if constexpr (P::PRIORITISED && !P::ONLY_PULLS) {  // with priorities the active set is always a list
+        if constexpr (P::PRIORITISED && !P::ONLY_PULLS) {  // with priorities, the active set is always a list
             to_list(c.active(), parity());
             by_one_thread([&] {
                 now.form = LIST;
@@ -215,12 +223,12 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     }
 }
 
-// Entries of the list of active vertices that a GPU has stored here.
+// Return the length of the list of active vertices that the GPU `rank` has stored here, or NOT_LISTED.
 template <class P> __device__ __forceinline__ u64 Loop<P>::listed_by(u32 rank) const {
     return fresh(&((const Notice<P>*)c.a.peers[rank].notice_here[now.round & 1])->listed);
 }
 
-// Update the active mirrors, and append them to the list of active vertices.
+// Update the mirrors that are active, and append them to the list of active vertices.
 template <class P> __device__ __forceinline__ void Loop<P>::append_mirrors() {
     if constexpr (P::KEEPS_ACTIVE) {
         const u32 half = now.round & 1;
@@ -243,7 +251,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::append_mirrors() {
     }
 }
 
-// Take over the numbers of active vertices and of their edges, mirrors among them.
+// Set the size of the active set and the number of its edges from the counter, mirrors included.
 template <class P> __device__ __forceinline__ void Loop<P>::count_roused(u32 form) {
     by_one_thread([&] {
         const u64 all = count_now(ROUSED);
@@ -253,7 +261,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::count_roused(u32 for
     });
 }
 
-// Sum the counts of all GPUs. One thread of each block calls this, so that all blocks take the same decisions.
+// Sum the numbers of active vertices and the aggregates that all GPUs have reported. One thread of each block calls
+// this, and all blocks get the same sums, so they make the same decisions.
 template <class P> __device__ __forceinline__ void Loop<P>::hear() {
     typename P::Sums sums = P::no_sums();
     bool stops = count_now(STOPPED);

@@ -1,11 +1,13 @@
-// Pull where one active in-neighbor is enough: the bottom-up step of a direction-optimizing breadth-first search.
+// Pull iterations where one active in-neighbor is enough to activate a vertex: the bottom-up step of a
+// direction-optimizing breadth-first search.
 //
-// A warp takes 32 words of the bitmap of closed vertices, skips the closed ones, and tests one neighbor of each open
-// vertex in parallel, or the few that one 16-byte load returns. A vertex without a hit waits in a list in shared
-// memory, from which all lanes take work: some vertices need many tests.
+// A warp takes 32 words of the bitmap of closed vertices (those that need no more values) and skips the closed ones. It
+// tests one neighbor of each open vertex in parallel, or the few neighbors that one 16-byte load returns. A vertex
+// without an active neighbor among these is put into a list in shared memory, from which all lanes take work. This
+// balances the load, as some vertices need many tests.
 //
-// Where degrees differ much (HUB_FIRST), the first test is of the neighbor of highest degree (hub_first.cuh). These
-// neighbors are stored contiguously, whereas rows are far apart, and most of them are active.
+// Where degrees differ much (HUB_FIRST), the neighbor of highest degree is tested first (hub_first.cuh). These
+// neighbors are stored contiguously, whereas rows are far apart in memory, and most of them are active.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -13,11 +15,11 @@
 
 namespace gasla {
 
-constexpr u32 PENDING = 192;  // capacity of a warp's list of vertices
-constexpr u32 LOADS = 12;     // loads per row after which the whole warp continues it
+constexpr u32 PENDING = 192;  // vertices that the list of a warp can hold
+constexpr u32 LOADS = 12;  // after this many loads for a row, the whole warp continues the row
 
 template <class P> struct Search {
-    static constexpr u32 QUAD = 16 / sizeof(vertex_t);          // neighbors per load
+    static constexpr u32 QUAD = 16 / sizeof(vertex_t);  // neighbors that one 16-byte load returns
     static constexpr u32 SIDE_BY_SIDE = P::HUB_FIRST ? 2 : 1;  // words of 32 vertices whose loads overlap
     static constexpr u32 PLACES = WARP * WARP;
 
@@ -25,8 +27,9 @@ template <class P> struct Search {
         vertex_t u[QUAD];
     };
     struct Lists {  // per warp, in shared memory
-        u32 pending[PENDING];  // position in the sweep + PLACES * number of loads so far
-        u32 found[WARP];       // bits of vertices that became active after their word was processed
+        // position of the vertex within the sweep, plus PLACES times the number of its loads so far
+        u32 pending[PENDING];
+        u32 found[WARP];  // bits of vertices that became active after their word of the bitmap had been processed
         u32 shut[WARP];
     };
     static_assert(sizeof(Lists) * MOST_WARPS <= sizeof(Buffers), "lists don't fit in the buffers");
@@ -34,8 +37,8 @@ template <class P> struct Search {
     typename P::Context c;
     Lists& s;
     const u32* active;
-    const Quad* quads;  // the neighbors in aligned groups; the first group may begin before the array
-    const u32 shift;    // by this many neighbors; packed ids have groups of their own
+    const Quad* quads;  // the neighbor array as aligned groups of 16 bytes; the first group may begin before the array
+    const u32 shift;  // number of ids by which it begins before the array; compressed ids have groups of their own
     u64 next = 0;
     u32 touched = 0, held = 0;
 
@@ -57,19 +60,20 @@ template <class P> struct Search {
         for (u64 w = this_warp_of_grid(); w < c.a.words; w += WARP * warps_of_grid()) sweep(w);
     }
 
-    // The words of a sweep are strided, so that each warp works on all parts of the graph.
+    // Return the number of the k-th word of a sweep. The words are strided, so that each warp works on all parts of the
+    // graph.
     __device__ __forceinline__ u64 word(u64 base, u32 k) const { return base + k * warps_of_grid(); }
     __device__ __forceinline__ vertex_t vertex(u64 base, u32 place) const {
         return (vertex_t)(word(base, place / WARP) * WARP + place % WARP);
     }
 
-    // The neighbors of a vertex that one load returns.
+    // The neighbors of one vertex that one load returns, and the test of these neighbors.
     struct Look {
         offset_t first, last;  // of the row
-        offset_t e;            // position of the first loaded neighbor, possibly before the row
+        offset_t e;  // position of the first loaded neighbor; may lie before the row
         Quad its;
-        vertex_t u;  // the active neighbor found
-        u32 at;      // its index in the load
+        vertex_t u;  // the active neighbor, if the test has found one
+        u32 at;  // index of the active neighbor in the load
 
         __device__ __forceinline__ void load(const Search& search, u32 k) {
             const prefix_t place = ((prefix_t)first + search.shift) / QUAD + k;
@@ -77,7 +81,8 @@ template <class P> struct Search {
             e = (offset_t)(place * QUAD - search.shift);
         }
         __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }
-        // Whether any of them is active. Two are tested at a time: a second wait costs less than tests beyond a hit.
+        // Return whether any of the loaded neighbors is active. They are tested two at a time: waiting for a second
+        // pair costs less than testing all neighbors where the first pair has an active one.
         __device__ __forceinline__ bool test(const u32* active) {
             bool hit = false;
 #pragma unroll
@@ -104,7 +109,8 @@ template <class P> struct Search {
         }
     };
 
-    // Apply the value that edge `e` from `u` brings to `v`.
+    // Gather the value that edge `e` brings from `u` to `v`, and apply it. Returns the outcome: whether v is active,
+    // and whether it stays open.
     __device__ __forceinline__ u32 receive(vertex_t v, vertex_t u, offset_t e, offset_t first, offset_t last) {
         const auto gathered = P::gather(c, P::load_source(c, u), P::load_target(c, v), P::load_edge_in(c, e));
         const u32 outcome = P::finish(c, v, gathered);
@@ -115,7 +121,7 @@ template <class P> struct Search {
         return outcome;
     }
 
-    // Process up to 32 words of vertices.
+    // Process up to 32 words of the bitmap of closed vertices, 32 vertices each.
     __device__ __forceinline__ void sweep(u64 base) {
         constexpr int G = SIDE_BY_SIDE;
         const u64 own = word(base, lane());
@@ -188,7 +194,7 @@ template <class P> struct Search {
         held += __popc(ballot);
     }
 
-    // Test the next neighbors of up to 32 vertices of the list.
+    // Take up to 32 vertices from the list in shared memory, and test the next neighbors of each.
     __device__ __forceinline__ void go_on(u64 base) {
         __syncwarp();
         const bool is = lane() < held;
@@ -237,7 +243,7 @@ template <class P> struct Search {
     }
 };
 
-// Not inlined, so that its registers are not taken from the loop.
+// What `search` returns. That function is not inlined, so that its registers are not taken from the rest of the loop.
 template <class P> struct SearchResult {
     u64 next, touched;
     typename P::Sums sums;

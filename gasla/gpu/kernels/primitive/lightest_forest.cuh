@@ -102,7 +102,7 @@ struct Forest {
             if (threadIdx.x == 0) shared->limit = NO_EDGE;
             return;
         }
-        // products are of 64 bits, since positions may be too large for ids
+        // not `sample`, as its result is an id, which may be too small for a position
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key(i * GOLDEN % m);
         __syncthreads();
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) {

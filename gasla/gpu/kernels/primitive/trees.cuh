@@ -1,17 +1,20 @@
-// Spanning trees without searches: union-find records the edges that unite trees, an Euler tour of these edges roots and
-// numbers the trees, and tables find the extremes in each subtree. No step depends on the depth of the trees.
+// Roots and numbers the trees of a spanning forest without a search. Union-find records the edges that unite trees, an
+// Euler tour of these edges roots and numbers the trees, and tables give the extremes of values in each subtree. No
+// step takes longer if trees are deep.
 //
-// A vertex that is attached to another tree has the edge that did it; the others, one of each tree, have an edge from
-// the root of the tree to a root above all trees, whose id is n. So the edges are one tree, and that of vertex s is the
-// arcs 2s and 2s + 1. After an arc, the tour takes the arc at its end that follows its reverse in the list of the arcs
-// that begin there. The tour is ranked by sampled arcs (splitters): each is followed to the next one, and pointers
-// jump over them.
+// Each vertex has one edge. If the vertex was attached to another tree by union-find, that is the edge that united the
+// two trees. Otherwise it is an edge from the root of its tree to a common root above all trees, whose id is n. So the
+// edges form one tree, and the edge of vertex s consists of the arcs 2s and 2s + 1, one in each direction. After an
+// arc, the tour takes an arc that begins where it ends: the one that follows the reverse of the arc in the list of arcs
+// from there. Ranks in the tour are found from sampled arcs (splitters): the tour is followed from each splitter to the
+// next, and pointers then jump over splitters.
 //
 // R. E. Tarjan, U. Vishkin: An efficient parallel biconnectivity algorithm. SIAM J. Computing 14 (1985).
 // M. Reid-Miller: List ranking and list scan on the Cray C90. SPAA 1994.
-// A. Polak, A. Siwiec, M. Stobierski: Euler Meets GPU: Practical Graph Algorithms with Theoretical Guarantees. IPDPS 2021.
+// A. Polak, A. Siwiec, M. Stobierski: Euler Meets GPU: Practical Graph Algorithms with Theoretical Guarantees. IPDPS
+// 2021.
 //
-// Lower bound for n vertices: union-find, and 8 random accesses for each of 2n arcs.
+// Lower bound of the time for n vertices: that of union-find, and 8 random accesses for each of 2n arcs.
 #pragma once
 
 #include "grid_sums.cuh"
@@ -19,7 +22,7 @@
 
 namespace gasla {
 
-constexpr u32 STRIDE = 32;  // arcs for each splitter
+constexpr u32 STRIDE = 32;  // one splitter is sampled from each stretch of this many arcs
 
 struct Ends {
     rank_t from, to;
@@ -34,17 +37,19 @@ struct RecordedEdges : AllEdges {
     }
 };
 
-// An arc of the tour: the next one; later its splitter, and how far behind that it is.
+// An arc of the tour. At first `next` is the next arc of the tour. After `walk`, `next` is the splitter before this
+// arc, and `place` the number of arcs from the splitter to it.
 struct Arc {
     rank_t next, place;
 };
 
-// A splitter: the next one, and how far that is. Pointers jump from one array to another.
+// A splitter, a sampled arc of the tour: the next splitter, and its distance in arcs. Each step of pointer jumping
+// reads one array of splitters and writes another.
 struct Splitter {
     rank_t next, distance;
 };
 
-// The lanes whose sources are equal.
+// Return the mask of lanes of the warp whose `source` is equal to this lane's.
 __device__ __forceinline__ u32 alike(rank_t source) {
     u32 lanes = __match_any_sync(ALL, (u32)source);
     if constexpr (sizeof(rank_t) == 8) lanes &= __match_any_sync(ALL, (u32)((u64)source >> 32));
@@ -53,12 +58,12 @@ __device__ __forceinline__ u32 alike(rank_t source) {
 
 struct Tour {
     u64 n;
-    Ends* ends;           // n
-    Arc* arcs;            // 2 n
-    rank_t* lists;        // n + 1: the last arc that was put into the list of each vertex
-    Splitter* splitters;  // 2 * stretches()
-    u32* marks;           // words(): the arcs that lead down, a bit each, by rank
-    rank_t* before;       // words(): how many lead down before each word
+    Ends* ends;  // length n
+    Arc* arcs;  // length 2 n
+    rank_t* lists;  // length n + 1: for each vertex, the arc that was put into its list last
+    Splitter* splitters;  // length 2 * stretches()
+    u32* marks;  // words() words: a bit for each arc, by rank in the tour, set if the arc leads down to a child
+    rank_t* before;  // length words(): how many arcs lead down before each word of `marks`
 
     static constexpr rank_t NONE = -1;
 
@@ -74,7 +79,8 @@ struct Tour {
         for (u64 i = thread_of_grid(); i < words(); i += threads_of_grid()) marks[i] = 0;
     }
 
-    // Put the arcs of a warp's vertices before others of their sources; one lane does it for those of equal sources.
+    // Put one arc of each vertex of a warp at the head of the list of arcs from the same source. Lanes with equal
+    // sources link their arcs, and only one of them makes an atomic exchange.
     __device__ __forceinline__ void insert(rank_t source, u64 start, u32 side, u32 present) const {
         const u32 equal = alike(source) & present, lower = equal & lanes_below();
         if (!(present >> lane() & 1)) return;
@@ -97,7 +103,7 @@ struct Tour {
         }
     }
 
-    // From lists to the tour: the arc after one is that behind its reverse.
+    // Turn the lists of arcs into the tour: the arc after an arc is the one that follows its reverse in the list.
     __device__ void connect() const {
         for (u64 s = thread_of_grid(); s < n; s += threads_of_grid()) {
             const Ends edge = ends[s];
@@ -107,7 +113,8 @@ struct Tour {
         }
     }
 
-    // Follow the tour from each splitter to the next one.
+    // Follow the tour from each splitter to the next splitter, and store for each arc the splitter before it and its
+    // distance.
     __device__ void walk() const {
         for (u64 i = thread_of_grid(); i < stretches(); i += threads_of_grid()) {
             const u64 start = splitter(i);
@@ -121,7 +128,7 @@ struct Tour {
         }
     }
 
-    // Sum the distances up to splitter 0; returns where they are then.
+    // Sum the distances of each splitter to splitter 0 by pointer jumping. Returns the array that has the result.
     __device__ const Splitter* jump(Barrier& barrier) const {
         Splitter* now = splitters;
         Splitter* after = splitters + stretches();
@@ -142,12 +149,13 @@ struct Tour {
         return now;
     }
 
-    // The rank of an arc in the tour, from splitter 0 on.
+    // Return the rank of an arc in the tour, which begins at splitter 0.
     __device__ __forceinline__ rank_t rank(const Splitter* distances, Arc arc) const {
         return arc.next == 0 ? arc.place : (rank_t)count() - distances[arc.next].distance + arc.place;
     }
 
-    // The arc that comes first leads down to the child. Numbers are ranks of these arcs for now.
+    // Find the parent and the subtree size of each vertex. Of the two arcs of an edge, the one that comes first in the
+    // tour leads down to the child. A vertex's number is, for now, the rank of the arc that leads to it.
     __device__ void unroll(const Splitter* distances, vertex_t* parents, vertex_t* numbers, vertex_t* sizes) const {
         const rank_t origin = rank(distances, arcs[lists[n]]), all = (rank_t)count();
         const auto from_origin = [&](rank_t rank) { return rank >= origin ? rank - origin : rank + (all - origin); };
@@ -174,7 +182,7 @@ struct Tour {
     }
 };
 
-// Of several values at once.
+// The minimum and maximum of several values.
 struct Extremes {
     vertex_t low, high;
 
@@ -183,7 +191,8 @@ struct Extremes {
     }
 };
 
-// Extremes of blocks of values, and of 2, 4, 8, ... blocks in a row, from each block on.
+// A sparse table for range minima and maxima: the extremes of each block of 32 values, and of 2, 4, 8, ... consecutive
+// blocks that begin at each block.
 struct ExtremesTable {
     u64 n;
     const Extremes* values;
@@ -208,10 +217,10 @@ struct ExtremesTable {
         }
     }
 
-    // Of the values at first to last, which is at least first.
+    // Return the extremes of the values at positions `first` to `last` inclusive.
     __device__ Extremes of(u64 first, u64 last) const {
         Extremes all = values[first];
-        const u64 begin = first / WARP + 1, end = last / WARP;  // the blocks that are inside
+        const u64 begin = first / WARP + 1, end = last / WARP;  // the blocks that lie entirely in the range
         if (begin >= end) {
             for (u64 i = first + 1; i <= last; ++i) all = all.with(values[i]);
             return all;
@@ -227,7 +236,8 @@ struct ExtremesTable {
 
 }  // namespace gasla
 
-// Root the trees of a spanning forest of an undirected graph, and number them: each subtree is a range of numbers.
+// Root the trees of a spanning forest of an undirected graph, and number the vertices such that the numbers of each
+// subtree are a contiguous range.
 KERNEL number_trees(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, vertex_t* parents,
                     vertex_t* numbers, vertex_t* sizes, Ends* ends, Arc* arcs, rank_t* lists, Splitter* splitters,
                     u32* marks, rank_t* before, Slice* slices, Control* control) {
@@ -252,7 +262,8 @@ KERNEL number_trees(const offset_t* offsets, const vertex_t* neighbors, u64 n, u
     barrier.leave();
 }
 
-// Replace the extremes at each vertex by those of its subtree, a range of numbers.
+// Replace low[v] and high[v] of each vertex by the minimum of `low` and the maximum of `high` over the subtree of v.
+// The numbers of a subtree are a contiguous range.
 KERNEL extremes_of_subtrees(const vertex_t* numbers, const vertex_t* sizes, u64 n, vertex_t* low, vertex_t* high,
                             Extremes* values, Extremes* table, Control* control) {
     Barrier barrier(control->barrier);

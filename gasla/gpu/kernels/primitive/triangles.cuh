@@ -1,19 +1,23 @@
-// Triangles: common neighbors over all edges of a simple undirected graph.
+// Triangle counting: common neighbors of the two ends of every edge, in a simple undirected graph.
 //
-// Before this file: the typedefs vertex_t and offset_t, and the bools per_vertex and per_edge: whether triangles are
-// also counted at each of their vertices, or edges. An edge has two 32-bit counters: one at its position in a forward
-// list, and, if forward lists are copies, one at its position in its vertex's list. A thread adds to the counter whose
-// position it knows; `spread_support` combines them.
+// The code that includes this file first defines the types vertex_t and offset_t, and the booleans per_vertex and
+// per_edge, which say whether triangles are also counted at each vertex and at each edge. An edge has 32-bit counters
+// at its positions: one in a forward list and, if forward lists are copies, more in the adjacency lists. A thread adds
+// to the counter whose position it knows, and `spread_support` adds them up.
 //
-// Vertices are ordered, so that each triangle is found once, at the edge of its first two vertices: the third is in the
-// forward lists of both (the neighbors later in the order). There are two methods:
+// Vertices are ordered, so that each triangle is counted once, at the edge of its first two vertices. The third vertex
+// is in the forward lists of both, where a forward list holds the neighbors that come later in the order. There are two
+// methods:
 //
-//   merging      If all lists are short, the order is that of ids: a forward list is the start of a sorted list. A few
-//                threads per vertex merge the lists in place (count_merging); nothing else is read or written.
+//   merging      If all adjacency lists are short, the order is that of ids, and a forward list is the start of a
+//   sorted
+//                list. A few threads per vertex merge the lists in place (count_merging). Nothing else is read or
+//                written.
 //   look-up      Otherwise the order is that of degrees, so no forward list is longer than the square root of twice the
-//                edges. Forward lists are copied (copy_forward_*). That of x goes into a hash table in shared memory,
-//                in which the shorter ones of all its neighbors are looked up, so that an edge costs the shorter of its
-//                two lists: by a warp (count_by_warps), or by blocks if lists are long or many (count_by_blocks).
+//                number of edges. Forward lists are copied (copy_forward_*). The list of a vertex x goes into a hash
+//                table in shared memory. The forward lists of all its neighbors that are shorter are looked up in the
+//                table, so the cost of an edge is the shorter of its two lists. A warp does so (count_by_warps), or a
+//                block if lists are long or many (count_by_blocks).
 #pragma once
 
 #include "hash_table.cuh"
@@ -22,18 +26,18 @@
 namespace gasla {
 
 constexpr u32 WARP_THREADS = 256;   // threads per block of count_by_warps and count_merging
-constexpr u32 WARP_SLOTS = 256;     // slots of a warp's table
-constexpr u32 LONG = 96;            // longest forward list that a warp processes,
-constexpr u32 BUSY = 512;           // most neighbors of a vertex that a warp processes;
-constexpr u32 PIECE = 2048;         // blocks process pieces of so many neighbors
+constexpr u32 WARP_SLOTS = 256;  // slots of a warp's hash table
+constexpr u32 LONG = 96;  // length of the longest forward list that a warp processes
+constexpr u32 BUSY = 512;  // the most neighbors of a vertex that a warp processes
+constexpr u32 PIECE = 2048;  // blocks process a vertex in pieces of this many neighbors
 constexpr u32 BLOCK_THREADS = 512;  // threads per block of count_by_blocks; four blocks fill a multiprocessor
 constexpr bool has_tallies = per_vertex || per_edge;
 constexpr u32 BLOCK_SLOTS = (has_tallies ? 16384 : 32768) / sizeof(vertex_t);
 
-// --- orders ----------------------------------------------------------------------------------------------------------
+// --- forward lists in the order of degrees ---------------------------------------------------------------------------
 
-// Neighbor lists, and forward lists: that of v has `lengths[v]` entries from forward[indptr[v]] on. The counters of
-// edges are parallel to the forward lists and to the neighbor lists.
+// The graph's adjacency lists and forward lists. The forward list of v has lengths[v] entries from forward[indptr[v]]
+// on. Edge counters are parallel to the forward lists (at_forward) and to the adjacency lists (at_stored).
 struct Oriented {
     u64 n;
     const offset_t* indptr;
@@ -43,8 +47,8 @@ struct Oriented {
     u32 *at_forward, *at_stored;
 };
 
-// Copy those of v's neighbors at [first, last) that come after v in the order of degree, then id; by a warp. `reserve`
-// returns the position for a number of entries.
+// Copy the neighbors of v at positions [first, last) that come after v in the order of degree, then id. A whole warp
+// calls this. `reserve(count)` returns the position in `forward` for `count` entries.
 template <class Reserve>
 __device__ __forceinline__ void copy_forward(
     const u32* degrees, const vertex_t* indices, vertex_t* forward, vertex_t v, offset_t first, offset_t last,
@@ -63,7 +67,8 @@ __device__ __forceinline__ void copy_forward(
     }
 }
 
-// A share of the work: every `all`-th warp of vertices. GPUs that have the same lists divide the work among them.
+// The part of the vertices that one GPU processes: every `all`-th group of 32 vertices. GPUs that have the same graph
+// divide the work in this way.
 struct Share {
     u32 mine, all;
 
@@ -71,7 +76,8 @@ struct Share {
     __device__ __forceinline__ bool has(u64 v) const { return v / WARP % all == mine; }
 };
 
-// Lower bound: a read and half a write of the ids, and a gather of a degree per edge: 1.1 ms for 128 M edges.
+// Copy the forward lists of vertices with at most BUSY neighbors, by a warp each. Lower bound of the time: the ids are
+// read once and half of them written, and there is a random read of a degree per edge; this is 1.1 ms for 128 M edges.
 extern "C" __global__ void __launch_bounds__(256) copy_forward_of_short(
     u64 n, const offset_t* indptr, const u32* degrees, const vertex_t* indices, vertex_t* forward, u32* lengths,
     u64* tickets
@@ -110,7 +116,8 @@ extern "C" __global__ void __launch_bounds__(256) copy_forward_of_pieces(
 
 __device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > BUSY; }
 
-// List the pieces of hubs: with `lengths` those for counting by blocks, without those for copying forward lists.
+// Cut the adjacency lists of vertices of high degree into pieces, and append these to an array. Given `lengths`, the
+// pieces are those that blocks count, otherwise those whose forward lists are copied.
 extern "C" __global__ void list_pieces(
     u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces,
     Share share
@@ -127,16 +134,16 @@ extern "C" __global__ void list_pieces(
     }
 }
 
-// --- counting --------------------------------------------------------------------------------------------------------
+// --- counting by merging sorted lists --------------------------------------------------------------------------------
 
 __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
     found = warp_sum(found);
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
-// Sum the counts of all blocks; called by all threads of a block. One word holds the sum and the number of blocks that
-// have finished, at most 2^20, which leaves 43 bits for triangles of vertices with up to 128 neighbors. The last block
-// writes the result and resets the word.
+// Sum the counts of all blocks. All threads of a block call this. One 64-bit word holds the sum and, in 21 bits, the
+// number of blocks that have finished, which is at most 2^20. This leaves 43 bits for triangles, enough for vertices
+// with up to 128 neighbors. The last block writes the result and resets the word.
 __device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
     constexpr u32 LEFT_BITS = 21;
     __shared__ u64 sums[WARP_THREADS / WARP];
@@ -152,10 +159,11 @@ __device__ __forceinline__ void write_total(u64* word, u64* result, u64 found) {
     *word = 0;
 }
 
-// For each v, each smaller neighbor u, and each neighbor w of v smaller than u: is w in u's list? The list of u
-// contains v, which is larger than any w, so the scan never runs past its end. `lanes` threads share a vertex, a power
-// of two up to 32. On a grid, rows are read about once: 0.1 ms for 16 M vertices. If neighbors are scattered, each of
-// half the edges reads two or three sectors of 32 bytes: 2.5 ms for 134 M random edges.
+// Count triangles by merging. For each vertex v, each smaller neighbor u, and each neighbor w of v that is smaller than
+// u, test whether w is in the list of u. The list of u contains v, which is larger than any w, so the scan never runs
+// past its end. `lanes` threads, a power of two up to 32, process a vertex. On a grid graph, rows are read about once,
+// which takes 0.1 ms for 16 M vertices. If neighbors are scattered, half of the edges need two or three sectors of 32
+// bytes each, which takes 2.5 ms for 134 M random edges.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     u64 n, const offset_t* indptr, const vertex_t* indices, u32 lanes, u64* word, u64* result, u64* counts,
     u32* at_forward, Share share
@@ -191,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_merging(
     write_total(word, result, found);
 }
 
-template <bool is_used> struct Place {  // takes no memory unless it is used
+template <bool is_used> struct Place {  // a position in a list, which takes no memory unless it is used
     __device__ void put(offset_t) {}
     __device__ offset_t place() const { return 0; }
 };
@@ -201,14 +209,16 @@ template <> struct Place<true> {
     __device__ offset_t place() const { return held; }
 };
 
-// A neighbor whose forward list is looked up, and its position in the list in which it is a neighbor.
+// A neighbor whose forward list is looked up. Its position in the adjacency list is kept if triangles are counted per
+// edge.
 struct Neighbor : Place<per_edge> {
     offset_t start;
     vertex_t vertex;
     u32 length;
 };
 
-// Look up one list by a group of lanes, `ahead` entries of each lane at a time, so that their reads overlap.
+// Return how many entries of one forward list are in the hash table. A group of `group` lanes looks them up. Each lane
+// reads `ahead` entries at a time, so that its reads overlap.
 template <u32 group, u32 ahead>
 __device__ __forceinline__ u32 look_up(
     const vertex_t* list, u32 length, const Table& table, u32* tallies, u32* at_list
@@ -233,8 +243,8 @@ __device__ __forceinline__ u32 look_up(
     return found;
 }
 
-// Process up to 32 neighbors of x at [first, last) by one warp: look up those forward lists that are shorter than x's.
-// `wanted` has room for 32.
+// Process up to 32 neighbors of x at positions [first, last) by one warp: look up those of their forward lists that are
+// shorter than the list of x, which is in the hash table. `wanted` is memory for 32 neighbors.
 template <u32 group, u32 ahead>
 __device__ __forceinline__ u32 look_up_neighbors(
     const Oriented& graph, vertex_t x, u32 length, offset_t first, offset_t last, const Table& table, u32* tallies,
@@ -267,7 +277,8 @@ __device__ __forceinline__ u32 look_up_neighbors(
     return found;
 }
 
-// Add the tallies of slots to the counters of the edges whose targets are in them; these edges begin at `first`.
+// Add the counts of the table's slots to the counters of the edges whose other ends are in these slots. The counters
+// begin at `first`.
 __device__ __forceinline__ void add_tallies_to_edges(
     const Oriented& graph, offset_t first, u32 entries, const Table& table, const u32* tallies, u32 thread, u32 threads
 ) {
@@ -277,7 +288,8 @@ __device__ __forceinline__ void add_tallies_to_edges(
     }
 }
 
-// Add the tallies of slots to the vertices in them, and free the slots; by `threads` threads.
+// Add the counts of the table's slots to the counters of the vertices in these slots, and empty the slots, by `threads`
+// threads.
 __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
     for (u32 slot = thread; slot <= table.mask; slot += threads) {
         if constexpr (per_vertex)
@@ -331,8 +343,9 @@ extern "C" __global__ void __launch_bounds__(WARP_THREADS) count_by_warps(
     add_to_total(total, found);
 }
 
-// A list longer than half the slots is processed in parts. Lower bound: reads from the L2 cache at about 5 TB/s, and
-// look-ups in shared memory at about 1 T/s: 20 ms for the 13 G look-ups of R-MAT of scale 22.
+// Count the triangles of vertices that have many neighbors or long forward lists. A forward list longer than half the
+// slots of the hash table is processed in parts. Lower bound of the time: reads from the L2 cache at about 5 TB/s and
+// look-ups in shared memory at about 1 T/s, which is 20 ms for the 13 G look-ups of an R-MAT graph of scale 22.
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS) count_by_blocks(
     Oriented graph, const vertex_t* piece_vertices, const offset_t* piece_starts, const u64* pieces, u64* tickets,
     u64* total, u64* counts
@@ -387,7 +400,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
     add_to_total(total, found);
 }
 
-// --- edges -----------------------------------------------------------------------------------------------------------
+// --- triangles of each edge ------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t first, offset_t last, vertex_t w) {
     while (last - first > 1) {
@@ -400,10 +413,11 @@ __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t f
     return first;
 }
 
-// Write the sum of each edge's counters to both of its stored positions. An edge has a counter at its position in a
-// forward list, and one at each stored position. Lists ascend. Without `lengths`, a forward list is the smaller
-// neighbors, at the start of a sorted list. `lanes` threads share a vertex, a power of two up to 32. Lower bound: two
-// searches per edge, of which the caches serve all but the last reads, and writing the results.
+// Write the number of triangles of each edge, the sum of its counters, to both positions of the edge in the adjacency
+// lists, which are sorted. An edge has a counter at its position in a forward list, and one at each position in an
+// adjacency list. Without `lengths`, a forward list consists of the smaller neighbors, at the start of an adjacency
+// list. `lanes` threads, a power of two up to 32, process a vertex. Lower bound of the time: two binary searches per
+// edge, of which caches serve all but the last reads, and writing the results.
 extern "C" __global__ void __launch_bounds__(WARP_THREADS) spread_support(
     Oriented graph, u32 lanes, long long* found
 ) {

@@ -1,40 +1,41 @@
-// Reduction over all compressed rows of a matrix, balanced by their lengths.
+// Reduction of every row of a compressed sparse matrix, with work balanced over threads although rows differ in length.
 //
-// `lanes` threads (1 to 32, a power of two) take a row; or, with PACKED, a warp takes 32 rows and packs their entries
+// `lanes` threads (1 to 32, a power of two) reduce a row. With PACKED, a warp takes 32 rows and packs their entries
 // side by side, so that rows of any length keep all lanes busy. A row longer than `limit` entries is cut into pieces,
-// each for a whole warp. The host chooses once per graph (rows.py). All threads of all blocks call
+// each of which a whole warp reduces. The host chooses the method once per graph (rows.py). All threads of all blocks
+// call
 //
 //     reduce_rows<lanes>(rows, body);
 //     ... a barrier of the grid, or the end of the kernel ...
-//     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: the rows of several pieces
+//     reduce_cut_rows(rows, body);        // only if rows.cut is not 0: combines the pieces of rows
 //
-// Nothing here waits for another block: an ordinary grid may have as many blocks as find work, a cooperative one its
-// few. Which thread takes which row depends on the size of the grid alone. (Handing out rows dynamically was slower: an
-// atomic per item costs more than the imbalance.)
+// No block waits for another block here. So an ordinary grid may have as many blocks as there is work for, and a
+// cooperative grid the few that fit the device. Which thread reduces which row depends only on the size of the grid.
+// (Handing out rows dynamically was slower: an atomic per item costs more than the imbalance.)
 //
-// A body has
+// The parameter `body` is an object with these members:
 //
 //     typedef ... value_t;                          any trivial struct
 //     static constexpr bool ordered;                combine only adjacent values, in stored order
-//     static constexpr bool first_only;             any entry will do: the first is taken
-//     static constexpr bool has_terminal;           is_terminal is worth testing
-//     static constexpr bool brings_near;            a warp calls, before it reads the next few terms of each lane,
-//     void bring_near(position_t position);         each lane for a position; the first and the last lane for the first
-//                                                   and the last of all these terms
+//     static constexpr bool first_only;             any entry will do, and the first is taken
+//     static constexpr bool has_terminal;           whether is_terminal is worth calling
+//     static constexpr bool brings_near;            if true, a warp calls bring_near before it reads the next few terms
+//     void bring_near(position_t position);         of each lane: the first lane with the position of the first of all
+//                                                   these terms, the last lane with that of the last
 //     value_t identity();                           the value of a row without entries
 //     value_t combine(value_t x, value_t y);
 //     bool is_terminal(value_t x);                  no further entry can change x
-//     bool wanted(row_t row);                       otherwise the row is skipped
+//     bool wanted(row_t row);                       the row is skipped if this is false
 //     value_t term(row_t row, position_t position); no side effects: may be called twice for an entry
 //     typedef ... had_t;                            what `finish` reads of the row
 //     had_t load(row_t row);                        called before the entries of the row are read
 //     void finish(row_t row, value_t value, had_t had);    once per wanted row, by one thread
 //
-// Each thread has a body of its own, so `finish` may accumulate in it. `finish` must not read what it overwrites: a
-// store to a cache line whose load is in flight costs several times as much as everything else (a PageRank iteration on
-// a grid took 1.6 ms instead of 0.25).
+// Each thread has its own `body`, so `finish` may accumulate values in it. `finish` must not read what it overwrites: a
+// store to a cache line whose load is in flight costs several times as much as everything else (an iteration of
+// PageRank on a grid graph took 1.6 ms instead of 0.25 ms).
 //
-// The order of the terms is fixed by the graph, so results are bit-identical in every run.
+// The order in which terms are combined is fixed by the graph, so results are bit-identical in every run.
 #pragma once
 
 #include "runtime.cuh"
@@ -43,26 +44,28 @@ namespace gasla {
 
 constexpr u32 PACKED = 0;
 
-// The rows and their division among threads, for offsets of type int or long long; filled in by the host (rows.py).
+// The rows of a matrix, and how they are divided among threads. The host fills this in (rows.py). Offsets are int or
+// long long.
 template <class offset_t> struct Rows {
     const offset_t* offsets;
-    const long long* cut_rows;   // rows of several pieces,
-    const u32* cut_pieces;       // and their first pieces;
-    const long long* long_rows;  // the row of each piece,
-    const u32* numbers;          // and the index of the piece in its row
-    void* partials;              // one value per piece
+    const long long* cut_rows;  // rows that are cut into several pieces
+    const u32* cut_pieces;  // for each of these rows, the number of its first piece
+    const long long* long_rows;  // for each piece, its row
+    const u32* numbers;  // for each piece, its number within the row
+    void* partials;  // results of pieces, one value each
     u64 count;                   // number of rows
     u32 pieces;
     u32 cut;
-    u32 limit;  // entries of the longest row that is not cut
-    u32 piece;  // entries of a piece
+    u32 limit;  // the most entries that a row may have without being cut
+    u32 piece;  // entries in a piece of a row
 };
 
 template <class offset_t> struct Position {
     typedef typename Choose<sizeof(offset_t) == 8, u64, u32>::type type;
 };
 
-// A read that only this warp needs, once: its line is the first to leave the L1 cache, which keeps room for others.
+// Load a value that only this warp needs, and only once. Its cache line is the first to be evicted from the L1 cache,
+// which keeps other data there longer.
 template <class T> __device__ __forceinline__ T read_once(const T* address) {
 #ifdef GASLA_EMULATED
     return *address;
@@ -97,8 +100,9 @@ struct Nothing {
     template <class position_t> __device__ __forceinline__ void operator()(position_t, position_t, u32) const {}
 };
 
-// Combine the terms at first, first + step, ... below last, in this order. Several loads overlap: past the end the last
-// term is loaded again and dropped, so that loads need not wait for a branch. `ahead` is called before each few of them.
+// Combine the terms at positions first, first + step, ... below last, in this order. Several loads overlap. Beyond the
+// end, the last term is loaded again and dropped, so that loads need not wait for a branch. `ahead` is called before
+// each group of loads.
 template <class Body, class position_t, class Term, class Ahead = Nothing>
 __device__ __forceinline__ auto reduce_run(
     Body& body, position_t first, position_t last, u32 step, Term term, Ahead ahead = Nothing()) {
@@ -120,8 +124,8 @@ __device__ __forceinline__ auto reduce_run(
     return total;
 }
 
-// Combine all terms from `first` up to `last`, by a group of `lanes` threads; valid in its first thread. All threads of
-// the warp call this together.
+// Combine all terms from position `first` up to `last` by a group of `lanes` threads. Only the first thread of the
+// group has the result. All threads of the warp call this together.
 template <u32 lanes, class Body, class position_t, class Term, class Ahead = Nothing>
 __device__ __forceinline__ auto reduce_by_lanes(
     Body& body, position_t first, position_t last, Term term, Ahead ahead = Nothing()) {
@@ -129,7 +133,7 @@ __device__ __forceinline__ auto reduce_by_lanes(
     const position_t length = last - first;
     if constexpr (lanes == 1) return reduce_run(body, first, last, 1, term);
     const u32 me = threadIdx.x & (lanes - 1);
-    u32 used;  // threads that have a term
+    u32 used;  // number of threads that have a term
     value_t total;
     if constexpr (Body::ordered) {
         const position_t share = (length + lanes - 1) / lanes, start = least<position_t>(me * share, length);
@@ -147,7 +151,7 @@ __device__ __forceinline__ auto reduce_by_lanes(
     return total;
 }
 
-// Reduce one piece of a long row; a row with a single piece is finished at once.
+// Reduce one piece of a long row by a warp. If it is the only piece of the row, the row is finished at once.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& body, u32 piece) {
     typedef typename Position<offset_t>::type position_t;
@@ -161,7 +165,8 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
     const auto ahead = [&](position_t at, position_t last, u32 terms) {
         if constexpr (Body::brings_near && !Body::has_terminal) {
             const position_t first = at - lane(), upto = least<position_t>(first + WARP * terms, last) - 1;
-            if (last - first >= WARP) body.bring_near(lane() == WARP - 1 ? upto : first);  // else some lanes are done
+            // in the last group of loads some lanes have no term, and do not take part
+            if (last - first >= WARP) body.bring_near(lane() == WARP - 1 ? upto : first);
         }
     };
     const auto total = reduce_by_lanes<WARP>(body, first, last, term, ahead);
@@ -172,7 +177,8 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
         reinterpret_cast<typename Body::value_t*>(rows.partials)[piece] = total;
 }
 
-// A thread's row in a group of rows (one row per `lanes` threads of a warp), and where its entries are.
+// The row of a thread in a group of rows (one row for each `lanes` threads of a warp), and where the row's entries
+// begin and end.
 template <class offset_t> struct Extent {
     typedef typename Position<offset_t>::type position_t;
     u64 row;
@@ -185,7 +191,7 @@ template <class offset_t> struct Extent {
     }
 };
 
-// Reduce a group of rows.
+// Reduce the rows of one warp, each by `lanes` threads.
 template <u32 lanes, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
     typedef typename Position<offset_t>::type position_t;
@@ -206,7 +212,7 @@ __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& b
     }
 }
 
-// The position of the nth set bit.
+// Return the position of the nth set bit of `bits`, counted from 0.
 __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
     u32 place = 0;
 #pragma unroll
@@ -215,28 +221,29 @@ __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
     return place;
 }
 
-// Reduce up to 32 rows with their entries packed side by side. Each lane holds a row (any row if `listed`, else
-// consecutive ones) of `length` entries from `begin` on; the terms are combined into its `total`. 32 consecutive
-// entries form a chunk; a bit of `row_starts` marks an entry at which a row starts, and a segmented scan combines the
-// terms of each row. The first chunk is shifted such that chunks of adjacent rows coincide with cache lines. (Testing a
-// few entries of all rows first made reductions that stop early twice as fast, and all others slower by a fifth.)
+// Reduce up to 32 rows with their entries packed side by side. Each lane has one row of `length` entries from position
+// `begin` on, and gets the combination of its terms in `total`. The rows of a warp may be any rows if `listed`, and are
+// consecutive otherwise. The packed entries are processed in chunks of 32. In `row_starts` the bits of entries are set
+// at which a row starts, and a segmented scan combines the terms of each row. The first chunk is shifted so that chunks
+// of adjacent rows coincide with cache lines. (Testing a few entries of all rows first made reductions that stop early
+// twice as fast, and all other reductions slower by a fifth.)
 template <bool listed, class row_t, class position_t, class Body, class value_t>
 __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
     constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
-    const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // the lane of the nth nonempty row
+    const u32 holder = lane_of_bit(__ballot_sync(ALL, length != 0), lane());  // the lane that has the nth nonempty row
     const u32 gap = (u32)shuffle(begin, __shfl_sync(ALL, holder, 0)) & (WARP - 1);
     const u32 upto = gap + scan_inclusive(length), before = upto - length, all = __shfl_sync(ALL, upto, WARP - 1);
     const position_t shift = shuffle<position_t>(begin - before, holder);
     const u32 lanes_to_here = 2 * lanes_below() + 1;
-    u32 begins;  // where the terms of the nth nonempty row begin among all
+    u32 begins;  // position of the nth nonempty row's first term among all packed terms
     if constexpr (Body::brings_near) {
         begins = __shfl_sync(ALL, before, holder);
         if (lane() >= __popc(__ballot_sync(ALL, length != 0))) begins = ALL;
     }
-    u32 started = 0;  // nonempty rows that have started
+    u32 started = 0;  // number of nonempty rows that have started so far
     for (u32 base = 0; all > gap && base < all; base += WARP * AT_ONCE) {
         value_t terms[AT_ONCE];
-        u32 row_starts[AT_ONCE], over = 0;  // lanes whose rows need no further term
+        u32 row_starts[AT_ONCE], over = 0;  // over: the lanes whose rows need no further term
         if constexpr (Body::has_terminal) over = __ballot_sync(ALL, body.is_terminal(total));
         if constexpr (Body::brings_near) {
             const u32 place = least(lane() == WARP - 1 ? base + WARP * AT_ONCE - 1 : most(base, gap), all - 1);
@@ -268,14 +275,15 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
                 const value_t below = shuffle(terms[k], lane() - step);
                 if (lane() >= head + step) terms[k] = body.combine(below, terms[k]);
             }
-            const u32 last = least(upto, start + WARP) - 1;  // the last entry of this lane's row in the chunk, if any
+            // the last entry of this lane's row in the chunk, if there is one
+            const u32 last = least(upto, start + WARP) - 1;
             const value_t found = shuffle(terms[k], last - start);
             if (most(before, start) <= last && last >= start && length) total = body.combine(total, found);
         }
     }
 }
 
-// Reduce 32 consecutive rows, packed.
+// Reduce 32 consecutive rows by a warp, with their entries packed side by side.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_packed(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
     const row_t row = (row_t)extent.row;
@@ -299,7 +307,7 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     auto coming = Extent<offset_t>::template find<width>(rows, group);
     for (; group < groups; group += warps_of_grid()) {
         const auto extent = coming;
-        // loaded while the current group is processed
+        // loaded early, while the current group of rows is processed
         coming = Extent<offset_t>::template find<width>(rows, group + warps_of_grid());
         if constexpr (lanes == PACKED && !Body::first_only)
             reduce_packed<row_t>(rows, body, extent);
@@ -308,7 +316,8 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     }
 }
 
-// Combine the pieces of rows that were cut, in order, a warp per row. A barrier must separate this from `reduce_rows`.
+// Combine the results of the pieces of each row that was cut, in the order of pieces. A warp processes a row. There
+// must be a barrier between `reduce_rows` and this.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_cut_rows(const Rows<offset_t>& rows, Body& body) {
     typedef typename Body::value_t value_t;

@@ -1,26 +1,27 @@
-// Lists that the whole grid appends to: queues of active vertices, with the number of edges before each, and plain
-// lists.
+// Lists that all blocks append to: queues of active vertices, in which each entry has the number of edges of all
+// entries before it, and plain lists of vertices.
 //
-// One 64-bit atomic reserves both the place in the queue and the place among its edges (edges << shift | count), so
-// that the next pass can cut the queue into slices with equally many edges. Warps buffer vertices in shared memory
-// first: one atomic per vertex would be the bottleneck.
+// One 64-bit atomic reserves both places in the queue and a range of edge numbers (edges << shift | count), so that the
+// next pass can cut the queue into slices with equally many edges. Warps first collect vertices in a buffer in shared
+// memory, because one atomic per vertex would be the bottleneck.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
 struct Entry {
-    prefix_t prefix;  // edges of all entries before this one
+    prefix_t prefix;  // number of edges of all entries before this one
     vertex_t vertex;
 };
 
-enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };  // result of apply: active next; still admitted by the mask
+// what apply returns for a vertex: whether it is active next, and whether the mask still admits it
+enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };
 
-constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp can buffer
+constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp's buffer can hold
 constexpr u32 EACH = CAPACITY / WARP;
 constexpr u32 MOST_WARPS = THREADS / WARP;
 
-struct NoBuffers {  // shared memory of programs without lists
+struct NoBuffers {  // shared memory of programs that append to no list
     u64 sums[MOST_WARPS];
 };
 struct Buffers {  // shared memory of all other programs
@@ -29,14 +30,14 @@ struct Buffers {  // shared memory of all other programs
     u64 sums[MOST_WARPS + 1];
 };
 
-// Appends queue entries, which hold the number of edges before them.
+// Writes queue entries, which have the number of edges before them.
 struct QueueSink {
     Entry* entries;
     u64* counter;
-    const offset_t* offsets;  // row offsets of the out-edges; null if they are not walked
+    const offset_t* offsets;  // row offsets of the outgoing edges; null if the edges are not walked
     u32 shift;
 
-    struct Share {  // a lane's part of a flush
+    struct Share {  // the vertices that one lane writes when a buffer is flushed
         vertex_t v[EACH];
         prefix_t degree[EACH];
         u32 count = 0;
@@ -55,7 +56,8 @@ struct QueueSink {
         }
         return ((u64)share.edges << shift) | share.count;
     }
-    // `before`: packed edges and count of all entries before the lane's.
+    // Write a lane's vertices to the queue. `before` has the number of edges and the number of all entries before them,
+    // packed in one word.
     __device__ __forceinline__ void write(const Share& share, u64 before) const {
         u64 place = before & (((u64)1 << shift) - 1);
         prefix_t prefix = (prefix_t)(before >> shift);
@@ -68,7 +70,7 @@ struct QueueSink {
     }
 };
 
-// Appends to a plain list.
+// Writes vertices to a plain list.
 struct ListSink {
     vertex_t* list;
     u64* counter;
@@ -94,7 +96,8 @@ struct ListSink {
     }
 };
 
-// Flush a warp's buffer; with `sums`, those of all warps of the block, with one atomic.
+// Append the vertices in a warp's buffer to a list. Given `sums`, shared memory for the warps' counts, all warps of the
+// block do so together, with a single atomic.
 template <class Sink>
 __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, const Sink& sink, u64* sums) {
     __syncwarp();
@@ -121,8 +124,8 @@ __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, c
     __syncwarp();
 }
 
-// Flush to one of a loop's lists. Not inlined: in every loop that may call it, it would cost registers and compile
-// time.
+// Append the buffered vertices to one of the lists of a loop. This function is not inlined: a copy in every loop that
+// may call it would take registers and compilation time.
 template <class Loop, class List>
 __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32 held, bool of_block) {
     if (of_block && !__syncthreads_or(held > 0)) return;
@@ -131,8 +134,8 @@ __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32
     if (of_block) __syncthreads();
 }
 
-// Appends to a list through a warp's buffer. All lanes call every method together. `which` computes the list on demand,
-// as holding it would take registers.
+// Appends vertices to a list through a warp's buffer in shared memory. All lanes call every method together. The list
+// is computed by `which` only when the buffer is flushed, because keeping it would take registers.
 template <class Loop, class List, class Which> struct Appender {
     typename Loop::Shared& s;
     Which which;
@@ -164,15 +167,16 @@ template <class Loop, class List, class Which> struct Appender {
             held += __popc(ballot[j]);
         }
     }
-    // Flush the buffers of all warps of the block with one atomic. All threads of the block call it.
+    // Append the buffered vertices of all warps of the block to the list, with one atomic. All threads of the block
+    // call this.
     __device__ __forceinline__ void flush_block() {
         flush_list<Loop, List>(s, which(), held, true);
         held = 0;
     }
 };
 
-// Appends to a list, or sets bits instead if the loop builds a bitmap; `count` is the number of bits that this thread
-// has set.
+// Appends vertices to a list, or sets their bits in a bitmap if the loop builds the next frontier as a bitmap. `count`
+// is the number of bits that this thread has set.
 template <class Loop, class List> struct OrBits : List {
     const Loop& loop;
     u32 count = 0;
@@ -189,13 +193,13 @@ template <class Loop, class List> struct OrBits : List {
     }
 };
 
-// Walk the edges of a queue from `begin` on, up to `end`, by a warp. `visit.batch(places, sources, valid)` gets several
-// edges of each lane, so that their loads overlap.
+// Walk the edges of the vertices in a queue, from edge number `begin` up to `end`, by a warp. `visit.batch(places,
+// sources, valid)` gets several edges of each lane at once, so that their loads overlap.
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
 __device__ __forceinline__ void walk_slice(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit, prefix_t begin,
     prefix_t end) {
-    u64 k = 0;  // 32-ary search for the last entry that starts at or before `begin`
+    u64 k = 0;  // a search with 32 comparisons per step finds the last entry whose edges start at or before `begin`
     for (u64 high = size; high - k > 1;) {
         const u64 step = (high - k + WARP - 1) / WARP, i = k + lane() * step;
         const bool before = i < high && queue[i].prefix <= begin;
@@ -239,8 +243,9 @@ __device__ __forceinline__ void walk_slice(
     }
 }
 
-// Walk the edges of a queue; each warp takes equally many, whatever the degrees: one slice, or BY_TURNS many short ones,
-// so that all warps read nearby lists if the queue is in ascending order.
+// Walk the edges of all vertices in a queue. Each warp takes the same number of edges, whatever the degrees: one slice
+// or, with BY_TURNS, many short slices in turn. If the queue is in ascending order, all warps then read adjacency lists
+// that are near each other.
 template <int AT_ONCE, bool EMPTY, bool BY_TURNS, class Source, class Load, class Visit>
 __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {
