@@ -164,6 +164,7 @@ def test_nothing_is_written_but_the_cache(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
 def test_nothing_is_written_by_compiled_code_or_libraries(tmp_path: Path) -> None:
     """As the system sees it, of all threads."""

@@ -49,7 +49,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_later_process_compiles_nothing(tmp_path: Path, threads: int) -> None:
     """It was warmed on one core, as an image may be, or on two."""
     (tmp_path / "service.py").write_text(SERVICE)
