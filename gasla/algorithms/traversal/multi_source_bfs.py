@@ -133,7 +133,7 @@ class Rows(VertexProgram):
 PROGRAMS = {4: BinaryLevels(), 8: BinaryLevels(digits=8), 16: BinaryLevels(digits=8, is_high=True)}
 
 
-@on_one_device("sources")
+@on_one_device()
 def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: int | None = None) -> np.ndarray:
     """Find the distances from many sources to every vertex, in edges.
 
@@ -183,10 +183,10 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
-    if chosen and graph.sharers(len(chosen)):
+    if chosen and not graph.is_whole:  # one GPU brings rows from others in more time than it takes to compute them
         with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
             shared: Any = graph.map_shares(partial(_rows, limit), chosen)
-            found: np.ndarray = shared if graph.is_whole else shared.compute()
+            found: np.ndarray = shared.compute()
             return found
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
