@@ -18,7 +18,12 @@ from tests.helpers import ROOT
 
 pytestmark = pytest.mark.gpu
 SOON = 2.0  # seconds from a failure to its error
-BEGIN = """
+LIMIT = 40  # seconds, after which a script says where it hangs
+BEGIN = f"""
+import faulthandler
+faulthandler.dump_traceback_later({LIMIT}, exit=True)
+"""
+BEGIN += """
 import time
 import cupy
 import numpy as np
@@ -101,13 +106,13 @@ launched = []
 def wrong(run, *given):
     launched.append(run)
     if len(launched) == 2:
-        for name in ("gp", "gi"):
+        for name in ("v_count", "gp", "gi"):
             setattr(run._arguments, name, 64)  # no address of the card's memory
     launch(run, *given)
 
 
 peers.PeerRun.launch = wrong
-error = failing(lambda: run(count=10**9))
+error = failing(lambda: run(count=200_000))
 assert isinstance(error, RuntimeError), error
 peers.PeerRun.launch = launch
 print("again:", flush=True)
@@ -118,7 +123,7 @@ failing(run)
 def test_a_kernel_that_faults_ends_those_of_all(tmp_path: Path) -> None:
     """CUDA lets the process use the card no more, which the error says; a new process can."""
     done = ended(FAULTS, tmp_path)
-    check_soon(done.stdout, "on rank 1 of 2", "start a new process")
+    check_soon(done.stdout, "on rank ", "start a new process")
     assert "again:" in done.stdout, done
     assert ended("print('ready')", tmp_path).stdout == "ready\n"
 
