@@ -298,13 +298,7 @@ class Primitives(Protocol):
         """
 
     def walk(
-        self,
-        walking: WalkBinding,
-        starts: Any,
-        steps: int,
-        key: int,
-        weights: tuple[Any, Any] | None,
-        first: int = 0,
+        self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None, first: int = 0
     ) -> Any:
         """Return random walks of a program, one row per walker.
 

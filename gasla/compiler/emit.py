@@ -683,10 +683,7 @@ class Emitter:
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
             if (a.type == BOOL) != (b.type == BOOL):
-                self.fail(
-                    nodes[1],
-                    "one of two is a bool and the other a number; expected two bools or two numbers",
-                )
+                self.fail(nodes[1], "one of two is a bool and the other a number; expected two bools or two numbers")
         for known, typed in ((a, b), (b, a)):
             if isinstance(known, Known):
                 assert isinstance(typed, Value)
@@ -820,8 +817,7 @@ class Emitter:
         if self.frame.function.is_template:
             return Known(plain)
         self.fail(
-            node,
-            f"{ast.unparse(node)}, {value!r}, is not in the language; expected a number, a type or a function",
+            node, f"{ast.unparse(node)}, {value!r}, is not in the language; expected a number, a type or a function"
         )
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
@@ -1200,8 +1196,7 @@ class Emitter:
                 return owner
             if _is_record(owner.value):
                 kind = _declared(owner.value).get(node.attr) or self.fail(
-                    node,
-                    f"{ast.unparse(node)}: the record does not declare this; expected a declaration there",
+                    node, f"{ast.unparse(node)}: the record does not declare this; expected a declaration there"
                 )
                 is_each = kind in ("Each", Each)
                 prefix = Prefix("" if node.attr == "local" else node.attr.rstrip("_"))
@@ -1353,10 +1348,7 @@ class Emitter:
         keyword_values = {name: each.value for name, each in keywords.items() if isinstance(each, Known)}
         is_known = len(values) == len(arguments) and len(keyword_values) == len(keywords)
         if not (self.frame.function.is_template and callable(called) and is_known):
-            self.fail(
-                node,
-                f"{ast.unparse(node.func)} is not a function; expected a compiled function or a type",
-            )
+            self.fail(node, f"{ast.unparse(node.func)} is not a function; expected a compiled function or a type")
         return self.meaning(node, self._evaluate(node, called, *values, **keyword_values))
 
     def _inline(
@@ -1753,8 +1745,7 @@ class Emitter:
             arguments = [self.settled(at, x) for at, x in zip(call.args, arguments)]
         if node.orelse:
             self.fail(
-                node,
-                f"a loop over {callee.name}(...) has an else, which is not in the language; expected no else",
+                node, f"a loop over {callee.name}(...) has an else, which is not in the language; expected no else"
             )
 
         def give(value: Operand, yielded: Any) -> None:
@@ -1774,10 +1765,7 @@ class Emitter:
 
     def _e_Yield(self, node: Any) -> Operand:
         if self.frame.give is None or node.value is None:
-            self.fail(
-                node,
-                f"{ast.unparse(node)} gives nothing to a loop; expected `yield x` in a function for a loop",
-            )
+            self.fail(node, f"{ast.unparse(node)} gives nothing to a loop; expected `yield x` in a function for a loop")
         value = self.expr(node.value)
         self.frame.give(value, self.shown.of(node.value))
         return Known(None)

@@ -29,17 +29,7 @@ import numpy as np
 
 from gasla import cache
 from gasla.compiler.emit import NAMES, Function, Known, function_of
-from gasla.compiler.kernel_types import (
-    BOOL,
-    F64,
-    I64,
-    NONE,
-    NUMBERS,
-    Type,
-    array_of,
-    scalar_type,
-    tuple_of,
-)
+from gasla.compiler.kernel_types import BOOL, F64, I64, NONE, NUMBERS, Type, array_of, scalar_type, tuple_of
 from gasla.compiler.objects import Loaded, common, compile_ir, host, llvm_version
 from gasla.compiler.unit import Unit
 from gasla.log import LOG, say, speaking_later
@@ -111,11 +101,7 @@ class Compiled:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        marks: frozenset[str] = frozenset(),
-        packs: bool = False,
-        plan: Any = None,
+        self, function: Callable[..., Any], marks: frozenset[str] = frozenset(), packs: bool = False, plan: Any = None
     ) -> None:
         functools.update_wrapper(self, function)
         self.__name__ = function.__name__

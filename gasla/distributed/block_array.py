@@ -169,10 +169,7 @@ class _Blocks(Mapping[str, Any]):
 
 
 def divide(
-    members: Sequence[Member],
-    handle: Handle,
-    arrays: Mapping[str, tuple[Any, np.ndarray]],
-    wait: Callable[[], None],
+    members: Sequence[Member], handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]], wait: Callable[[], None]
 ) -> dict[str, BlockArray]:
     """Divide whole arrays on a GPU of this process into blocks, which stay there.
 

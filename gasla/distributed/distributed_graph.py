@@ -167,13 +167,7 @@ class Graph(OneGraph):
 
     @classmethod
     def from_edges(  # type: ignore[override]
-        cls,
-        src: Any,
-        dst: Any = None,
-        weights: Any = None,
-        n: int | None = None,
-        *,
-        ranks: Ranks | None = None,
+        cls, src: Any, dst: Any = None, weights: Any = None, n: int | None = None, *, ranks: Ranks | None = None
     ) -> "Graph":
         """Return the graph with the edges ``src[e] -> dst[e]``, numbered in that order, from arrays or chunks of edges.
 

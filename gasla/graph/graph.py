@@ -953,8 +953,7 @@ class Graph(Whole):
 
     out: Adjacency = _property_of_lists("out", "Out-edges: the rows of the matrix.")
     in_: Adjacency = _property_of_lists(
-        "in_",
-        "In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal.",
+        "in_", "In-edges: the columns of the matrix. Shares the arrays of `out` if these are equal."
     )
     both: Adjacency = _property_of_lists(
         "both",

@@ -156,13 +156,7 @@ def louvain_levels(
 
 
 def balanced_parts(
-    graph: Any,
-    k: int,
-    *,
-    objective: str = "cut",
-    node_weights: Any = None,
-    tolerance: float = 0.03,
-    seed: int = 0,
+    graph: Any, k: int, *, objective: str = "cut", node_weights: Any = None, tolerance: float = 0.03, seed: int = 0
 ) -> tuple[np.ndarray, float, int]:
     """Divide the vertices into k parts of about equal weight with little between them, on one thread.
 

@@ -302,8 +302,7 @@ class _Shared:
         programs = [type(bound.program)(**self._values(bound, 0)) for bound in bound_phases]
         limits, goes_on = [bound.limit for bound in bound_phases], unstable is not None
         outcome = together.run(
-            *(programs, limits, self.graph, self.state, active),
-            *(course.limit, goes_on, course.delta, course.progress),
+            *(programs, limits, self.graph, self.state, active), *(course.limit, goes_on, course.delta, course.progress)
         )
         if outcome is None:
             return None

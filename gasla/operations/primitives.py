@@ -37,14 +37,7 @@ from gasla.graph.arguments import check_flags, in_host_memory
 from gasla.graph.graph import Graph, as_graph, require_unchanged_files, whole_graph
 from gasla.operations.common_neighbors import common, count_cliques, has_edges, intersect, peel_edges
 from gasla.operations.enumerations import count_paths, list_paths, maximal_cliques
-from gasla.operations.in_order import (
-    decide_in_order,
-    fits_one_card,
-    integers,
-    label_sides,
-    narrowed,
-    undirected_lists,
-)
+from gasla.operations.in_order import decide_in_order, fits_one_card, integers, label_sides, narrowed, undirected_lists
 from gasla.operations.lightest_forest import fits_lightest_forest, lightest_forest
 from gasla.operations.one_thread import (
     acyclic_order,

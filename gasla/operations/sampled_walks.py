@@ -146,13 +146,7 @@ def _window_length(graph: Graph, time: str, window: Any) -> Array | None:
 
 
 def metapath_walks(
-    graph: TypedGraph,
-    starts: Any,
-    metapath: Sequence[Relation],
-    length: int,
-    *,
-    weighted: bool = False,
-    seed: int = 0,
+    graph: TypedGraph, starts: Any, metapath: Sequence[Relation], length: int, *, weighted: bool = False, seed: int = 0
 ) -> Array:
     """Walk at random along a path of relations of a typed graph, from many vertices at once.
 

@@ -10,12 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gasla.once import once
-from gasla.program.fields import (
-    Declared,
-    Order,
-    as_instance,
-    check_spelling,
-)
+from gasla.program.fields import Declared, Order, as_instance, check_spelling
 from gasla.program.hooks import HOOKS
 from gasla.program.options import Option
 from gasla.program.records import Record

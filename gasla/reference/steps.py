@@ -192,11 +192,7 @@ class Steps(Functions):
         owners = self.vertices(receivers[pairs.owners])
         scores = self.call("choose", owners, as_values(pairs.keys), as_values(totals))
         scores = scores if isinstance(scores, tuple) else (scores,)
-        sums = (
-            pairs.keys,
-            totals,
-            *(spread(x, k, len(pairs.keys)) for x, k in zip(scores, keyed.scores, strict=True)),
-        )
+        sums = (pairs.keys, totals, *(spread(x, k, len(pairs.keys)) for x, k in zip(scores, keyed.scores, strict=True)))
         chosen = greatest(pairs, sums[2:])
         parts = []
         for nothing, part in zip(keyed.nothing, sums, strict=True):

@@ -54,12 +54,7 @@ from gasla.verify.spot_checks import (
 )
 from gasla.verify.undirected.chains_and_bases import chain_decomposition, cycle_basis
 from gasla.verify.undirected.clique_lists import maximal_cliques
-from gasla.verify.undirected.cycles import (
-    articulation_points,
-    biconnected_components,
-    bipartite,
-    bridges,
-)
+from gasla.verify.undirected.cycles import articulation_points, biconnected_components, bipartite, bridges
 from gasla.verify.undirected.independence import (
     assignment,
     greedy_color,

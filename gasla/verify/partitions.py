@@ -510,10 +510,7 @@ def partition(
         each = vertex_numbers(as_graph(graph), "node_weights", node_weights, least=0)
     loads, mean = np.bincount(label, each, k), each.sum() / k
     most = max((1 + tolerance) * mean, mean + (1 - 1 / k) * each.max(initial=0))
-    require(
-        loads <= most * (1 + 1e-12),
-        lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {most:.9g}",
-    )
+    require(loads <= most * (1 + 1e-12), lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {most:.9g}")
     between = label[edges.src] != label[edges.dst]
     src, dst = edges.src[between].astype(np.int64), edges.dst[between].astype(np.int64)
     sent = np.unique(np.r_[src, dst] * k + label[np.r_[dst, src]]).size

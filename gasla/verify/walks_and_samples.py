@@ -344,8 +344,7 @@ def _require_neighbors(stored: Array, i: int, v: int, row: Iterable[int], replac
 
 def _require_vertices(n: int, rows: Array) -> None:
     require(
-        ((rows >= -1) & (rows < n)).ravel(),
-        lambda i: f"{rows.flat[i]} is not a vertex; expected 0 to {n - 1}, or -1",
+        ((rows >= -1) & (rows < n)).ravel(), lambda i: f"{rows.flat[i]} is not a vertex; expected 0 to {n - 1}, or -1"
     )
 
 

@@ -12,14 +12,7 @@ from typing import NamedTuple
 
 from semirings.expr import Expr, Symbol, constant, node, rebuilt
 from semirings.printers import cuda
-from semirings.printers.statement_order import (
-    Body,
-    Each,
-    Fold,
-    Line,
-    check_parameters,
-    wide_results,
-)
+from semirings.printers.statement_order import Body, Each, Fold, Line, check_parameters, wide_results
 from semirings.types import TupleType, Type, VectorType, has_wide
 
 WARP = 32

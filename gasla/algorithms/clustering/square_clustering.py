@@ -135,8 +135,7 @@ def _row_sums(lists: Adjacency, values: Any) -> Any:
 ROW = Row(
     square_clustering,
     scores(
-        *("square-clustering", {"scores": "square_clustering"}),
-        lambda _: "highest square clustering coefficients:",
+        *("square-clustering", {"scores": "square_clustering"}), lambda _: "highest square clustering coefficients:"
     ),
     Task(agree="near"),
     method="paths of two edges from the end of lower degree (Chiba, Nishizeki, SIAM J. Computing 14, 1985)",

@@ -78,13 +78,7 @@ class Tree(NamedTuple):
 
 
 def alternative_paths(
-    graph: Any,
-    source: Hashable,
-    target: Hashable,
-    k: int = 3,
-    *,
-    max_overlap: float = 0.5,
-    stretch: float = 1.5,
+    graph: Any, source: Hashable, target: Hashable, k: int = 3, *, max_overlap: float = 0.5, stretch: float = 1.5
 ) -> list[PathResult]:
     """Find a shortest path and alternatives to it that differ, such as routes for a driver to choose from.
 

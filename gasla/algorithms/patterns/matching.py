@@ -43,12 +43,7 @@ class Matching:
     """
 
     def __init__(
-        self,
-        simple: Graph,
-        pattern: Pattern,
-        induced: bool,
-        labels: Array | None = None,
-        related: Sequence[Graph] = (),
+        self, simple: Graph, pattern: Pattern, induced: bool, labels: Array | None = None, related: Sequence[Graph] = ()
     ) -> None:
         self.simple, self.pattern, self.induced, self.labels, self.related = simple, pattern, induced, labels, related
         is_large = pattern.size > 4 or simple.m > FEW

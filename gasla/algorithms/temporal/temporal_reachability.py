@@ -15,12 +15,7 @@ from gasla.rows import Row, per_source
 
 @on_one_device()
 def temporal_reachability(
-    graph: Any,
-    sources: Iterable[Hashable],
-    *,
-    time: str = "time",
-    duration: Duration = 0,
-    window: Window | None = None,
+    graph: Any, sources: Iterable[Hashable], *, time: str = "time", duration: Duration = 0, window: Window | None = None
 ) -> Any:
     """Find the vertices that a time-respecting path reaches from each source.
 

@@ -51,10 +51,7 @@ def _shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
 
 
 @register(
-    by_name("weight"),
-    when("alpha is outside 0 to 1", lambda given: not 0 <= given["alpha"] <= 1),
-    LIMITS,
-    least=20_000,
+    by_name("weight"), when("alpha is outside 0 to 1", lambda given: not 0 <= given["alpha"] <= 1), LIMITS, least=20_000
 )
 def pagerank(
     G: Converted,
@@ -84,9 +81,7 @@ def pagerank(
 
 
 @register(
-    when("scores of either sign, as ARPACK leaves them", lambda given: not given["normalized"]),
-    LIMITS,
-    least=20_000,
+    when("scores of either sign, as ARPACK leaves them", lambda given: not given["normalized"]), LIMITS, least=20_000
 )
 def hits(
     G: Converted,

@@ -23,14 +23,7 @@ from gasla.cpu.kernels.queues import (
     take,
 )
 from gasla.cpu.kernels.record import Pass, plan
-from gasla.cpu.runtime.intrinsics import (
-    ONE,
-    ZERO,
-    count_trailing_zeros,
-    fetch_add_relaxed,
-    is_used,
-    prefetch,
-)
+from gasla.cpu.runtime.intrinsics import ONE, ZERO, count_trailing_zeros, fetch_add_relaxed, is_used, prefetch
 from gasla.cpu.runtime.threads import is_stopped
 
 FEW = 4  # number of neighbors of a vertex whose fields are prefetched

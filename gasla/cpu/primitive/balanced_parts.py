@@ -271,15 +271,7 @@ def _visiting_order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]
 
 
 def _halve(
-    level: Level,
-    weights: Array,
-    vertices: Array,
-    part: Array,
-    first: int,
-    k: int,
-    most: float,
-    seed: int,
-    peels: int,
+    level: Level, weights: Array, vertices: Array, part: Array, first: int, k: int, most: float, seed: int, peels: int
 ) -> None:
     """Divide the vertices of a subgraph into the k parts from number `first` on, by recursive halving.
 

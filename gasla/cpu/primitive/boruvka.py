@@ -47,11 +47,7 @@ from gasla.compiler.function import compiled
 from gasla.cpu.kernels.searches import owner_of
 from gasla.cpu.primitive.forest import find
 from gasla.cpu.runtime.blocks import go_on, inlined, run, threads_for
-from gasla.cpu.runtime.intrinsics import (
-    compare_and_swap_release,
-    load_acquire,
-    store_unordered,
-)
+from gasla.cpu.runtime.intrinsics import compare_and_swap_release, load_acquire, store_unordered
 from gasla.cpu.runtime.threads import barrier
 from gasla.graph.adjacency import Adjacency
 

@@ -64,12 +64,7 @@ def hook(graph: Graph) -> Array:
 
 
 def link(
-    graph: Graph,
-    parents: Array,
-    first: int,
-    last: int | None,
-    known: int | None,
-    across: tuple[Array, Array] | None,
+    graph: Graph, parents: Array, first: int, last: int | None, known: int | None, across: tuple[Array, Array] | None
 ) -> None:
     """Unite the trees at both ends of every edge, in place.
 

@@ -25,17 +25,7 @@ from gasla.distributed.links import connect
 from gasla.distributed.peer_groups import OneProcess, Processes
 from gasla.distributed.replicas import release
 from gasla.graph.arguments import NO_LIMIT
-from gasla.program.binding import (
-    FEW,
-    PULL,
-    PUSH,
-    Binding,
-    Layout,
-    Outcome,
-    Synchronous,
-    layout,
-    require_attribute,
-)
+from gasla.program.binding import FEW, PULL, PUSH, Binding, Layout, Outcome, Synchronous, layout, require_attribute
 from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram

@@ -282,13 +282,7 @@ class PeerRun(Run):
     asks = True
 
     def __init__(
-        self,
-        program: VertexProgram,
-        graph: Graph,
-        fields: Mapping[str, Any],
-        way: int,
-        deterministic: bool,
-        share: int,
+        self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any], way: int, deterministic: bool, share: int
     ) -> None:
         self._cached = _find_cached(program, graph, deterministic)
         self.plan, self._way = self._cached.plan, way
@@ -436,12 +430,7 @@ class Meeting:
     """
 
     def __init__(
-        self,
-        number: int,
-        runs: Sequence[Any],
-        mirrors: Sequence[Mirrors],
-        on: Sequence[Card],
-        group: Group,
+        self, number: int, runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group
     ) -> None:
         self.number, self.rounds = number, 0
         self._buffers: list[Buffers] = []
@@ -600,12 +589,7 @@ def _numbering(program: Any, graph: Graph) -> Any:
 _counter = itertools.count(1)
 
 
-def meet(
-    runs: Sequence[Any],
-    mirrors: Sequence[Mirrors],
-    on: Sequence[Card],
-    group: Group,
-) -> Meeting:
+def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group) -> Meeting:
     """Let the runs of this process use a `Meeting`: one that an earlier run has left in all processes, or a new one."""
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)

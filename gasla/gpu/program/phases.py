@@ -19,14 +19,7 @@ from gasla.gpu.program import generate, tables
 from gasla.gpu.program.inputs import default_delta
 from gasla.gpu.program.plan import Variant, as_ctypes
 from gasla.gpu.program.variants import variant_for
-from gasla.gpu.program.workspace import (
-    Control,
-    Workspace,
-    blocks_for,
-    frontier_of,
-    is_small,
-    keep_workspaces_of,
-)
+from gasla.gpu.program.workspace import Control, Workspace, blocks_for, frontier_of, is_small, keep_workspaces_of
 from gasla.gpu.runtime import compile
 from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph

@@ -130,11 +130,7 @@ def kinds_of(schema: Any) -> Kinds:
 
 
 def choose(
-    titles: Sequence[str],
-    src: Column | None,
-    dst: Column | None,
-    weight: Column | None,
-    kinds: Kinds = _UNKNOWN,
+    titles: Sequence[str], src: Column | None, dst: Column | None, weight: Column | None, kinds: Kinds = _UNKNOWN
 ) -> tuple[int, int, int | None]:
     """Return the positions of the columns of sources, targets and weights, chosen by name, position or usual title.
 

@@ -12,13 +12,7 @@ from gasla.gpu.runtime import reductions
 from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.origin import Derived, ExplicitIdMap, IdMap, LazyIdMap, Origin, derived, run_numbers
-from gasla.graph.transform.segmented_reduce import (
-    identities,
-    reduce_by,
-    reduce_runs,
-    require_closed,
-    uses_product,
-)
+from gasla.graph.transform.segmented_reduce import identities, reduce_by, reduce_runs, require_closed, uses_product
 from semirings import Monoid, plus
 from semirings import any as any_of
 

@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gasla.graph.graph import Graph, as_graph
-from gasla.verify._common import (
-    SAMPLES,
-    VerificationError,
-    edges_by_id,
-    edges_of,
-    reachable,
-    require,
-    sample,
-    verifier,
-)
+from gasla.verify._common import SAMPLES, VerificationError, edges_by_id, edges_of, reachable, require, sample, verifier
 
 
 @verifier()

@@ -119,8 +119,7 @@ def _require_stored_order(edges: Edges, up: Array, before: Array) -> None:
     in_order = rank == np.maximum.accumulate(rank) if len(rank) else rank == 0
     first = is_tree & (np.bincount(dst[is_tree], minlength=n)[dst] == 1)
     require(
-        in_order | ~first,
-        lambda e: f"{edge_name(edges, e)} was followed before an earlier edge of vertex {src[e]}",
+        in_order | ~first, lambda e: f"{edge_name(edges, e)} was followed before an earlier edge of vertex {src[e]}"
     )
 
 

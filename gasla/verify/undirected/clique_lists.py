@@ -11,12 +11,7 @@ from gasla.verify.searches.paths_and_cycles import neighbors_of, rows_of
 
 @verifier()
 def maximal_cliques(
-    graph: Any,
-    cliques: Iterable[ArrayLike],
-    *,
-    min_size: int = 1,
-    limit: int | None = None,
-    samples: int = SAMPLES,
+    graph: Any, cliques: Iterable[ArrayLike], *, min_size: int = 1, limit: int | None = None, samples: int = SAMPLES
 ) -> None:
     """Verify `cliques` of `gasla.maximal_cliques`: each of them, and that none is missing.
 

@@ -168,8 +168,7 @@ def _divide_by_pairs(total: Any, source_ids: list[int], normalized: bool, twice:
 ROW = Row(
     betweenness_centrality,
     scores(
-        *("betweenness", {"scores": "betweenness"}),
-        lambda f: f.from_sources("highest betweenness, by shortest paths"),
+        *("betweenness", {"scores": "betweenness"}), lambda f: f.from_sources("highest betweenness, by shortest paths")
     ),
     Task("betweenness", {"normalized": False}, form="up_to_a_factor", agree="near", may_overflow=True),
     method="Brandes's dependencies (2001) by sparse products: TurboBC (Artiles, Saeed, ICPP Workshops 2021)",
