@@ -50,9 +50,9 @@ def link(
 ) -> None:
     """Unite the trees at both ends of edges in the forest `parents`, in place.
 
-    Only the edges at positions `first` to `last` of each vertex's adjacency list are read, and no list of a vertex in
-    the tree with the root `known`. If `across` has numbers and sizes of subtrees, only edges count whose ends are in
-    subtrees of which neither contains the other.
+    Only the edges at positions `first` to `last` of each vertex's adjacency list are read. The adjacency
+    lists of vertices in the tree with the root `known` are skipped. If `across` has numbers and sizes of subtrees,
+    edges are also skipped if the subtree of one of their ends contains the other end.
     """
     import cupy
 

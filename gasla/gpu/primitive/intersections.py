@@ -16,7 +16,7 @@ NULL = np.uint64(0)
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """Count the common out-neighbors of sources[i] and targets[i], or sum their weights."""
+    """Return how many common out-neighbors each sources[i] and targets[i] have, or the sum of their `weights`."""
     import cupy
 
     lists, count = graph.sorted_out, len(sources)
@@ -33,5 +33,5 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 
 def source(vertex_size: int, offset_size: int, weighted: bool) -> str:
-    """Return the CUDA source of the kernel, for ids of `vertex_size` bytes and offsets of `offset_size`."""
+    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
     return gpu.source_of("intersections.cuh", vertex_size, offset_size, weighted=weighted)

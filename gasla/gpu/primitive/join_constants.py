@@ -97,7 +97,7 @@ def slots(plan: JoinPlan) -> int:
 
 
 def first_slot(plan: JoinPlan) -> int:
-    """Return the number of that adjacency list of the first matched vertex in which the second one is."""
+    """Return the number of the adjacency list of the first matched vertex in which the second matched vertex is."""
     return _slot(plan, plan.joins[1].within[0])
 
 

@@ -65,6 +65,6 @@ def edge_keys(graph: Graph) -> Array:
 def _is_key_at(keys: Array, at: Array, wanted: Array) -> Array:
     """Return for each position whether keys[at] == wanted.
 
-    A position may be that after the last key, which counts as unequal. There is at least one key.
+    A position after the last key counts as unequal. `keys` must not be empty.
     """
     return (at < len(keys)) & (keys[at.clip(max=len(keys) - 1)] == wanted)

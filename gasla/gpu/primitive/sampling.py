@@ -111,7 +111,7 @@ def arguments(
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append to `vertices` those of `ids` that it doesn't have, in the order in which they first appear.
+    """Append to `vertices` the vertices of `ids` that it doesn't have, in the order in which they first appear.
 
     Return the longer array, and the position of each of `ids` in it. `vertices` must be distinct.
     """

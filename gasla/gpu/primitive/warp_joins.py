@@ -52,9 +52,9 @@ class Joined:
         return int(low + (high << 64))
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the numbers of matches that begin in each of some blocks of edges, by default in all blocks.
+        """Return how many matches begin in each of `number` blocks of edges, from block `first` on.
 
-        A block's number may be wrong, but not too small, once it reaches `most`.
+        By default, these are all blocks. A count of `most` or more need not be exact.
         """
         number = self.blocks - first if number is None else number
         counts = self._visit("count", first, number, self.grain, NO_LIMIT if most is None else np.uint64(most))
@@ -144,7 +144,8 @@ class Joined:
     def _threads(self, way: str, has_tables: bool) -> int:
         """Return the number of threads per block.
 
-        If the kernel uses tables of common neighbors and there are hubs, more threads share the work at a first vertex.
+        A kernel with tables of common neighbors has more threads if the graph has hubs, so that many share a hub's
+        work.
         """
         if way != "count" or not (has_tables and self.plan.tabled):
             return 256

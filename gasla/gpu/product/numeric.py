@@ -110,7 +110,7 @@ class MatrixProduct:
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure
-        if not len(indices):  # the pointer of an empty array is null
+        if not len(indices):  # nothing to compute, and kernels don't accept the null pointers of empty arrays
             return
         columns = indices if indices.dtype == np.int32 else structure.xp.empty(len(indices), np.int32)
         offsets = indptr.astype(np.int64, copy=False)

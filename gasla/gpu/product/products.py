@@ -178,7 +178,7 @@ def _term_statements(terms: Terms, variant: Variant) -> list[str]:
     return [*lines, f"return product_({', '.join(texts[s.name] for s in terms.symbols)});"]
 
 
-# CuPy's sparse matrices: their arrays, cached between products, and conversions of their format.
+# The arrays of CuPy's sparse matrices are cached between products, and converted if another format is needed.
 
 
 _cached_lists: dict[int, tuple[Any, Lists]] = {}
@@ -213,7 +213,7 @@ def _find_cached_lists(A: Any, form: Format) -> Lists | None:
 
 
 class Compressed(NamedTuple):
-    """A matrix in CSR or CSC format."""
+    """A matrix in CSR or CSC format, with the attributes that SciPy's sparse matrices have."""
 
     indptr: Array
     indices: Array

@@ -35,7 +35,10 @@ def functions(terms: Terms) -> str:
 
 
 def monoid(terms: Terms) -> str:
-    """Return the C++ members by which a kernel reduces values: the monoid's identity, combination and final value."""
+    """Return the C++ members by which a kernel reduces values.
+
+    They are the monoid's identity, the combination of two values, and a test whether a total can still change.
+    """
     return MONOID.format(
         has_terminal=flag(terms.final is not None),
         identity=printer.literal(terms.monoid.identity(terms.type), terms.type),

@@ -103,7 +103,7 @@ class SharedLimits(NamedTuple):
     """The sizes of hash tables and of windows that fit in the shared memory of a warp."""
 
     bits: int  # log2 of the number of slots in the largest table of a warp
-    large_bits: int  # the same for a warp that has the shared memory of a whole block
+    large_bits: int  # log2 of the number of slots, if a warp has the shared memory of a whole block
     width: int  # number of columns of a window
 
     @classmethod
@@ -127,8 +127,8 @@ class RowOrder(NamedTuple):
 class CSR(NamedTuple):
     """A sparse matrix in CSR format whose indices have been checked, in the types that kernels take."""
 
-    offsets: Array  # int64
-    indices: Array  # int32
+    offsets: Array  # row offsets, of type int64
+    indices: Array  # column numbers, of type int32
     values: Array | None
     width: int
     known: dict[str, Any]  # results for this matrix that are computed once, by name
@@ -443,5 +443,5 @@ def source() -> str:
 
 @functools.cache
 def kernel(function: str, device: int) -> Kernel:
-    """Return one of the compiled `FUNCTIONS`: a method's kernel, or one that inspects the matrices."""
+    """Return a kernel, one of `FUNCTIONS`: that of a method for rows, or one that inspects a matrix."""
     return Kernel(source(), function, threads_of(function))

@@ -202,7 +202,7 @@ class Run(Binding):
         return True
 
     def _wrap_memory(self) -> None:
-        """Make arrays of the memory that the kernel fills, and sort them by when they have the current fields.
+        """Make arrays of the memory that the kernel fills, and note which of them have the current fields when.
 
         A field with two copies is in one array after an even number of iterations, and in the other after an odd
         number.
@@ -433,8 +433,8 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
     """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
-    small = is_small(graph) and not pushes  # a single block always pulls
-    # these are cached by the class of the program, because equal parameters may differ in type, as 1 and True do
+    small = is_small(graph) and not pushes  # a single block can't push
+    # The key has the program's class, not the program, because equal parameters may differ in type, as 1 and True do.
     key = "gpu", kind, deterministic, scheduled, small, current_device()
     cached: Cached | None = graph.known(key)
     return cached or _make_cached(key, program, graph)

@@ -57,7 +57,7 @@ PEER = np.dtype(  # the struct `gasla::Peer`, which tells a kernel of another GP
     [(name, np.uint64) for name in ("sends", "mirrored", "receives", "plain", "first", "sent", "received")]
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
-ALIGNMENT = 256  # bytes
+ALIGNMENT = 256  # bytes at whose multiples each part of a GPU's exchange memory begins
 # A buffer of values has room for a multiple of this many vertices, so that a list of active vertices fits into the
 # memory of a bitmap.
 ENTRIES = 64
@@ -68,7 +68,7 @@ ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 
 
 def can_exchange(plan: Plan) -> bool:
-    """Return whether kernels can exchange by themselves what a program's vertices read of each other.
+    """Return whether the kernels of several GPUs can exchange what a program needs without the host.
 
     They send the fields of all vertices if every vertex takes part, and else those of active vertices. So without
     `everyone`, no field that neighbors read may change while its vertex stays inactive.
@@ -295,10 +295,7 @@ class PeerRun(Run):
 
     @property
     def row_count(self) -> int:
-        """The number of vertices before the mirrors that have no rows.
-
-        In a renumbered part, some mirrors are among the vertices before them.
-        """
+        """The number of rows of this part. All vertices after them are mirrors, whose rows are empty."""
         return int(self.program.values[OWN]) if self.numbering is None else self.numbering.rows
 
     @property
@@ -313,7 +310,7 @@ class PeerRun(Run):
     def join(self, place: "Place", rounds: int) -> None:
         """Tell the kernel about the other GPUs, given its `place` among them.
 
-        `rounds` is how often the kernels of all GPUs have met before, in earlier runs.
+        `rounds` is how often the kernels of all GPUs have exchanged values before, in earlier runs.
         """
         self._place = place  # keeps the arrays to which the kernel's arguments point
         if self._workspace.place is not place:
@@ -324,7 +321,7 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often this run's kernel and those of earlier runs have met the kernels of other GPUs."""
+        """How often the kernels of this run and of earlier runs have exchanged values with those of other GPUs."""
         return int(self._workspace.control.round)
 
     def launch(self, until: int, trace: bool = False) -> None:
@@ -590,7 +587,7 @@ _counter = itertools.count(1)
 
 
 def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group) -> Meeting:
-    """Let the runs of this process use a `Meeting`: one that an earlier run has left in all processes, or a new one."""
+    """Let the runs of this process exchange values by a `Meeting`. It is made unless all processes have cached one."""
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
     all_numbers = group.told(next(_counter), *own_numbers)
@@ -634,6 +631,7 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
 def peers_variant(variant: Variant) -> Variant:
     """Return the variant of a kernel that exchanges values with other GPUs.
 
-    It leaves out forms of active vertices that can't be exchanged, so that these are always in a list or a bitmap.
+    It leaves out forms of active vertices that can't be exchanged, so that the active vertices are always in a list or
+    a bitmap.
     """
     return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

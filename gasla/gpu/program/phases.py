@@ -69,9 +69,9 @@ class Part(Binding):
 def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
     """Return the types, by name, of the numbers that change during a launch of phases, such as the number of turns.
 
-    The others are parameters of one phase that are aggregates of another. Return None if an aggregate has a type other
-    than the parameter's, as only the host could convert it, or if such a parameter is an aggregate with a value per
-    vertex.
+    Most of them are parameters of one phase that are aggregates of another. Return None if an aggregate has a type
+    other than the parameter's, as only the host could convert it, or if such a parameter is an aggregate with a value
+    per vertex.
     """
     counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
     parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}

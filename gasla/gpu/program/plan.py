@@ -193,7 +193,7 @@ class GpuPlan(Plan):
     def shares_keys(self) -> bool:
         """Whether all warps of a block may group the values of one long row by key together.
 
-        Such warps add up values in no fixed order, so it is allowed only where the order doesn't matter.
+        The warps add up values in no fixed order, so this is allowed only where the order doesn't matter.
         """
         return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
 
@@ -266,7 +266,7 @@ class GpuPlan(Plan):
     @property
     def cuts_rows(self) -> bool:
         """Whether long rows of a schedule are cut into pieces, which several warps reduce."""
-        # whether sums must be added in a fixed order, which pieces don't have
+        # aggregates that a deterministic run adds up in the order of rows, which would be lost if rows were cut
         sums = self.variant.deterministic and self.traced.aggregates
         return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or sums)
 

@@ -123,7 +123,7 @@ class RowPartition:
     pieces: int
     cut: int
     arrays: tuple[Any, ...]  # arrays to which `rows` points, which must not be freed
-    rows: Any  # the struct `gasla::Rows`, without `partials`
+    rows: Any  # the struct `gasla::Rows`, in which the address `partials` is still null
     # results for the same matrix that other modules cache here, by name
     known: dict[str, Any] = field(default_factory=dict)
 
@@ -225,7 +225,7 @@ def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
 
 
 def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
-    """Return what `find_properties` returns, for arrays in host memory, without a GPU."""
+    """Inspect the offsets and column indices of a matrix in host memory, as `find_properties` does on a GPU."""
     rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
     if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
         return RowProperties(rows, stored, False, 0, -1, 0, 0.0)

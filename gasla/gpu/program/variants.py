@@ -22,7 +22,7 @@ class Shape(NamedTuple):
 
     is_small: bool = False  # whether one block runs the whole program
     lanes: int = rows.PACKED  # threads per row in a reduction over all rows
-    is_relabelled: bool = False  # whether such a reduction is faster with renumbered vertices
+    is_relabelled: bool = False  # whether a reduction over all rows is faster with renumbered vertices
     has_bounded_degree: bool = False  # whether the highest degree is not far above the mean degree
     is_local: bool = False  # whether neighbors have nearby ids, as in road networks
     longest_row: int = tables.SHORT + 1

@@ -64,9 +64,8 @@ BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024
 
 # every `Cached` in use, of all graphs, so that memory can be freed
 _cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()
-_free_pages: deque["PageMemory"] = (
-    deque()
-)  # pinned pages whose workspace no longer exists; a new workspace may take one
+# pinned pages whose workspace no longer exists; a new workspace may take one
+_free_pages: deque["PageMemory"] = deque()
 
 
 class Cached:
@@ -181,7 +180,7 @@ class Workspace:
         self._bytes = memoryview(self.arguments).cast("B")
         self._at_start = bytearray(self._bytes)
         self.program: Any = None  # the program whose parameters the default arguments contain, if any
-        self.place: Any = None  # where the arguments are among those of all GPUs, in a run over several GPUs (peers.py)
+        self.place: Any = None  # what the kernel knows of other GPUs, in a run over several GPUs (`Place` in peers.py)
 
     @property
     def launched(self) -> int:
@@ -224,9 +223,8 @@ class Workspace:
             if numbering is None
             else relabel.partition_renumbered(*lists)
         )
-        self.arrays["partials"] = self._rows.partials(
-            (gathered_bytes(plan) if plan.gathers else 1) + plan.wide
-        )  # One byte more per piece of a long row tells whether the row's vertex receives.
+        # Wide vectors take one byte more per piece of a long row, which tells whether the row's vertex receives.
+        self.arrays["partials"] = self._rows.partials((gathered_bytes(plan) if plan.gathers else 1) + plan.wide)
         argument = self._rows.argument(self.arrays["partials"]).copy()
         argument["count"] = count
         self.arguments.rows[:] = argument.reshape(1).view(np.uint64).tolist()
@@ -326,7 +324,7 @@ def keep_workspaces_of(cached: Any) -> None:
 
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
-    """Return the active vertices of a run, given the state `now` at which its kernel has stopped."""
+    """Return the active vertices of a run whose kernel has stopped in the state `now`."""
     count, side = now.size, now.iteration & 1
     if not plan.keeps_active:
         return Frontier.none(n) if plan.is_over(count, n) else Frontier.all(n)
@@ -346,7 +344,7 @@ def free_workspaces() -> None:
 
 
 def is_small(graph: Graph) -> bool:
-    """Return whether a single block runs programs on the graph. Its data then fits in that block's cache."""
+    """Return whether a graph is so small that a single block runs programs, with all data in the block's cache."""
     return graph.n + graph.m <= SMALL
 
 

@@ -65,7 +65,8 @@ class Summary(NamedTuple):
 class _Place:
     """What a thread needs for launches on a stream: a page, words in device memory, the number of the last launch.
 
-    Launches on a stream run one after the other. So all of it can be used again even if a wait was interrupted.
+    Launches on a stream run one after the other. So the same memory serves all of them, even if the wait for one was
+    interrupted.
     """
 
     def __init__(self) -> None:

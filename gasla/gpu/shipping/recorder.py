@@ -110,7 +110,7 @@ class Recorder:
     def _ready_wide(self, lists: Any, terms: Any, masked: bool) -> None:
         size = next((s.type for s in terms.symbols if s.name == "x"), INT).itemsize
         width = 1 if masked else min(dense.WIDTHS[0], dense.LOAD // size)
-        for lanes in (2, 4, 8, 16, 32):  # lanes for 8 columns and more
+        for lanes in (2, 4, 8, 16, 32):  # threads per row for dense matrices of 8 and more columns
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:

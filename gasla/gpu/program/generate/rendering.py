@@ -45,14 +45,14 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """Return C++ for the value at a place in memory. For a wide vector, each lane gets the items that it holds."""
+    """Return the C++ expression for a value in memory. Of a wide vector, each thread of a warp gets some items."""
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
     """Return C++ statements that write a value to memory.
 
-    In a program with wide vectors, all lanes of the warp wait until each has read, and one lane writes a scalar.
+    In a program with wide vectors, a warp waits until all of its threads have read. Then one thread writes a number.
     """
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
