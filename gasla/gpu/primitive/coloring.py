@@ -23,9 +23,7 @@ def source(vertex_size: int, offset_size: int) -> str:
 
 
 def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
-    """Give each vertex without a color (-1) the smallest color that none of its neighbors earlier in `order` has, in
-    place.
-    """
+    """Give each vertex without a color (-1) the smallest color that no neighbor earlier in `order` has, in place."""
     import cupy
 
     n = len(order)

@@ -26,15 +26,14 @@ _BITS = 32  # bits of a word of a bitmap
 
 
 def source(vertex_size: int, offset_size: int, file: str) -> str:
-    """Return the CUDA source of a kernel file such as "forest" or "sides", for ids and offsets of the given sizes in
-    bytes.
-    """
+    """Return the CUDA source of a kernel file such as "forest", for ids and offsets of the given sizes in bytes."""
     return compile.source_of(f"{file}.cuh", vertex_size, offset_size)
 
 
 def hook(graph: Graph) -> Array:
-    """Make a first forest: a vertex's parent is its first out-neighbor if that has a smaller id, else the vertex is a
-    root.
+    """Make a first forest, in which a vertex's parent is its first out-neighbor if that has a smaller id.
+
+    All other vertices are roots.
     """
     import cupy
 
@@ -174,8 +173,7 @@ def offsets_of_both(offsets: Array, m: int) -> Array:
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return a rooted spanning forest of a symmetric graph: the parent, the number and the size of the subtree of each
-    vertex.
+    """Return a rooted spanning forest of a symmetric graph: each vertex's parent, number and size of its subtree.
 
     One launch does this. With int32 ids it takes 42 bytes of memory per vertex besides the result, and some for long
     adjacency lists.

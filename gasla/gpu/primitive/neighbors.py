@@ -162,9 +162,7 @@ def by_merging(
 
 
 def _lanes(mean_degree: float) -> int:
-    """Return how many threads merge the lists of one vertex: one per four neighbors on average, a power of two up to
-    32.
-    """
+    """Return how many threads merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
@@ -213,8 +211,7 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """Split the vertices with most work into pieces, which blocks process. Return each piece's vertex and first
-    position.
+    """Split the vertices with most work into pieces for blocks. Return the vertex and the first position of each piece.
 
     The number of pieces is written to `count`, and `capacity` is an upper bound of it.
     """

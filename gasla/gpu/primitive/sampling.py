@@ -42,9 +42,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex in `ids`. Return one row per vertex, padded with -1 if it has fewer
-    neighbors.
-    """
+    """Sample `k` neighbors of each vertex in `ids`. Return a row per vertex, padded with -1 if there are fewer."""
     import cupy
 
     neighbors = cupy.empty((len(ids), k), lists.indices.dtype)
@@ -97,9 +95,7 @@ def arguments(
     draws: Draws,
     drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """Return the arguments of the kernel `sample`, in order. `drawn` has its output arrays, for neighbors, edges and
-    rows.
-    """
+    """Return the arguments of the kernel `sample`. `drawn` has its output arrays, for neighbors, edges and rows."""
     null, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
     by_weight = draws.weights or (null, null)

@@ -67,8 +67,7 @@ class Joined:
         return counts
 
     def write(self, first: int, wanted: Any, rows: Array) -> list[int]:
-        """Write matches that begin in some blocks of edges to `rows`. Return how many matches were written for each
-        block.
+        """Write matches that begin in some blocks of edges to `rows`. Return how many were written for each block.
 
         `wanted` tells for each block how many matches to skip, how many to write at most, and to which row the first
         goes.
@@ -91,9 +90,7 @@ class Joined:
     def _visit(
         self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
     ) -> Array:
-        """Visit all matches that begin in some blocks of edges. Return each block's number of matches, as two 64-bit
-        words.
-        """
+        """Visit all matches that begin in some blocks of edges. Return how many each block has, as two 64-bit words."""
         counts = self.xp.zeros((number, 2), np.uint64)
         if number == 0 or self.edges == 0:
             return counts

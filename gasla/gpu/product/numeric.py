@@ -182,9 +182,7 @@ def has_small(terms: Terms) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, method: str, device: int) -> Kernel:
-    """Return a product's kernel for one of `symbolic.METHODS`, compiled for a device. The latest 1,024 results are
-    cached.
-    """
+    """Return a product's kernel for one of `symbolic.METHODS`, compiled for a device. The results are cached."""
     return Kernel(source(terms, (method,)), method, symbolic.threads_of(method))
 
 

@@ -164,9 +164,7 @@ def source(terms: Terms, variant: Variant) -> str:
 
 
 def _term_statements(terms: Terms, variant: Variant) -> list[str]:
-    """Return C++ statements that return the product of one entry of the matrix, at position `at`, with its entry of
-    `x`.
-    """
+    """Return C++ statements that return the product of the matrix's entry at position `at` with its entry of `x`."""
     # Where several threads process a row, neighboring threads read the same cache line, which should then stay in the
     # cache.
     once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
@@ -199,9 +197,7 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _find_cached_lists(A: Any, form: Format) -> Lists | None:
-    """Return the cached `Lists` of `A`. Return None if `A` has another format, or other arrays than when they were
-    cached.
-    """
+    """Return the cached `Lists` of `A`. Return None if `A` has another format, or other arrays than before."""
     entry = _cached_lists.get(id(A))
     if entry is None or entry[0]() is not A or A.format != form:
         return None

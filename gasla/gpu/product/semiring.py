@@ -47,9 +47,7 @@ def monoid(terms: Terms) -> str:
 
 
 def values(terms: Terms) -> dict[str, str]:
-    """Return the names and C++ types of the arrays of values that a product reads: "values" of the matrix, "x", or
-    both.
-    """
+    """Return the names and C++ types of the arrays that a product reads: the matrix's "values", "x", or both."""
     kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     names = {"values": "value", "x": "x"}
     return {array: kinds[name] for array, name in names.items() if name in kinds}

@@ -295,8 +295,7 @@ def _to_host(array: Array) -> np.ndarray[Any, Any]:
 
 
 class Structure:
-    """The positions of a product's entries, found in two steps: `count` finds how many each row has, `fill` their
-    columns.
+    """The positions of a product's entries, found in two steps: first their number in each row, then their columns.
 
     Entries at the positions of `left_out`, a mask, are not part of the product.
     """
@@ -337,9 +336,7 @@ class Structure:
         return sizes
 
     def fill(self, offsets: Array, columns: Array) -> None:
-        """Write the columns of all entries, ascending in each row, to an int32 array. `offsets` are the rows' first
-        positions.
-        """
+        """Write the columns of all entries to an int32 array, ascending in each row. Rows begin at `offsets`."""
         entries_before = self.in_windows
         if len(entries_before):
             entries_before = self.xp.cumsum(entries_before, axis=1).astype(np.uint32) - entries_before

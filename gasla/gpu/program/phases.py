@@ -41,8 +41,9 @@ class Handed(ctypes.Structure):
 
 
 class Done(ctypes.Structure):
-    """The counts that a kernel reports about its run of phases (`gasla::Done` in CUDA). A *stay* is one run of one
-    phase.
+    """The counts that a kernel reports about its run of phases (`gasla::Done` in CUDA).
+
+    A *stay* is one run of one phase.
     """
 
     _fields_ = [(name, ctypes.c_int64) for name in ("turns", "edges", "stays", "is_over")]
@@ -228,9 +229,7 @@ class PhasesRun:
                     self.state[given(name)] = xp.ascontiguousarray(array)
 
     def _set(self, i: int, part: Part, arguments: Any, stay: int, way: int, delta: float | None) -> None:
-        """Set the kernel's arguments for phase number `i`: its parameters, its fields, and the limits of its
-        iterations.
-        """
+        """Set the kernel's arguments for phase number `i`: parameters, fields, and the largest number of iterations."""
         plan, xp = part.plan, part.xp
         shared_values, shared = self.workspaces.arguments.values, self.phases.values
         for name, argument, kind in plan.parameters:

@@ -152,8 +152,9 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def wide(self) -> bool:
-        """Whether some values are wide vectors, with more than eight numbers. A whole warp then processes one vertex
-        (kernels/wide).
+        """Whether some values are wide vectors, with more than eight numbers.
+
+        A whole warp then processes one vertex (kernels/wide).
         """
         return has_wide_values(self.traced)
 
@@ -213,9 +214,7 @@ class GpuPlan(Plan):
 
     @property
     def partitions_rows(self) -> bool:
-        """Whether the rows are divided among warps once per graph, before the first run. Long rows are then cut into
-        pieces.
-        """
+        """Whether rows are divided among warps, and long rows cut into pieces, once per graph before its first run."""
         return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
     @functools.cached_property
@@ -224,8 +223,7 @@ class GpuPlan(Plan):
         return self.variant.small or self.variant.deterministic
 
     def ways(self, asked: int) -> dict[int, str]:
-        """Return sentences that explain when the program pushes and when it pulls, by the numbers of the enum in
-        choose.cuh.
+        """Return sentences that explain when the program pushes and when it pulls, by the numbers in choose.cuh.
 
         `asked` is the number of the way that the user asked for, or AUTO.
         """
@@ -277,8 +275,7 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def hub_fields(self) -> list[str]:
-        """The gathered fields of hubs (vertices of the highest degrees) that a block copies to shared memory, the
-        widest first.
+        """The gathered fields of hubs (vertices of highest degree) that a block copies to shared memory, widest first.
 
         Fields that change during an iteration are left out.
         """
@@ -322,8 +319,7 @@ class GpuPlan(Plan):
 
     @property
     def claims(self) -> bool:
-        """Whether pushes claim receivers by a bitmap, so that only the first thread that reaches a vertex adds it to
-        the queue.
+        """Whether pushes claim receivers by a bitmap, so that only one thread adds a vertex to the queue.
 
         A program that closes vertices (`closes`) uses the bitmap of closed vertices instead.
         """
@@ -331,16 +327,12 @@ class GpuPlan(Plan):
 
     @property
     def waits(self) -> bool:
-        """Whether the kernel records, for each vertex postponed by priority, the smallest priority that it still has to
-        send.
-        """
+        """Whether the kernel records the smallest priority that each postponed vertex still has to send."""
         return self.prioritised and not self.is_single
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce into an array of their own, which holds the identity of the reduction between
-        iterations.
-        """
+        """Whether pushes reduce into an array of their own, which holds identities between iterations."""
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
 
     @property
@@ -403,9 +395,7 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def changed(self) -> np.dtype:
-        """The NumPy struct of the parameters to which the program's `idle` gives new values during a run, laid out as
-        in C.
-        """
+        """The NumPy struct of the parameters that the program's `idle` changes during a run, laid out as in C."""
         return np.dtype([(name, self.traced.parameter_types[name]) for name in self.changes], align=True)
 
     @functools.cached_property
@@ -424,9 +414,7 @@ class GpuPlan(Plan):
 
 
 def has_wide_values(traced: Traced) -> bool:
-    """Return whether some field of a program or its gathered value is, or contains, a wide vector (more than eight
-    numbers).
-    """
+    """Return whether a field of a program or its gathered value has a wide vector, of more than eight numbers."""
     kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
     return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 

@@ -103,8 +103,7 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
-    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), made at the first call and then
-    cached.
+    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), made and cached at the first call.
 
     Vertices are numbered by descending degree, unless `number_part` has numbered them before.
     """
@@ -156,9 +155,7 @@ def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Return whether reductions over all rows are faster with renumbered vertices, and enough memory is free to
-    renumber.
-    """
+    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for it."""
     if graph.known(("numbering", side)):
         return True
     mean = properties.entries / max(1, properties.rows)

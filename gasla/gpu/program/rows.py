@@ -155,9 +155,7 @@ class RowPartition:
         return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
 
     def argument(self, partials: Any = None) -> Any:
-        """Return the struct `gasla::Rows` for a launch, with the address of the array `partials` for the results of
-        pieces.
-        """
+        """Return the struct `gasla::Rows` for a launch, with the address of `partials`, the results of pieces."""
         if partials is None:
             return self.rows
         rows = self.rows.copy()

@@ -107,8 +107,7 @@ class Cached:
 
 
 class Workspace:
-    """The kernel, its arguments and its arrays, which one run at a time uses. `stream` identifies the stream of the
-    last launch.
+    """The kernel, its arguments and its arrays, which one run at a time uses. `stream` is that of the last launch.
 
     A caller passes a `kernel` and its number of blocks if the kernel also runs other programs, as it does for phases.
     """
@@ -184,9 +183,7 @@ class Workspace:
 
     @property
     def launched(self) -> int:
-        """The number of the last launch that writes to this workspace's page. The page shows the same number once it
-        has ended.
-        """
+        """The number of the last launch that uses this workspace's page. The page shows it once the launch is over."""
         return self._memory.launched
 
     def keep(self, name: str, value: Any) -> None:
@@ -212,8 +209,7 @@ class Workspace:
         self._bytes[:] = self._at_start
 
     def _partition_rows(self, plan: GpuPlan, numbering: Any, count: int) -> None:
-        """Divide the first `count` rows of the adjacency lists among warps, and set the argument that describes the
-        division.
+        """Divide the first `count` rows of the adjacency lists among warps, and tell the kernel about the division.
 
         All rows after these are empty, because they belong to mirrors (copies of vertices that another GPU owns).
         """
@@ -250,8 +246,7 @@ class Workspace:
         return self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Let the kernel write the aggregates to device memory instead of the page, so that nobody has to wait for
-        them.
+        """Let the kernel write the aggregates to device memory instead of the page, so that nobody waits for them.
 
         Return the aggregates as 0-d arrays by name. Their values are there once the kernel has ended.
         """
