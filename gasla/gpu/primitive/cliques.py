@@ -77,5 +77,5 @@ def source(vertex_size: int, offset_size: int) -> str:
 
 
 def _kernel(function: str, lists: ByDegree) -> gpu.Kernel:
-    text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
-    return gpu.kernel(text, function, THREADS, BLOCKS)
+    cuda_source = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
+    return gpu.kernel(cuda_source, function, THREADS, BLOCKS)

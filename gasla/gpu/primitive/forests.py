@@ -45,8 +45,8 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
     edge_positions = cupy.empty(n, np.int64)
     if not n:
         return edge_positions
-    text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, kind)
-    kernel = compile.kernel(text, "lightest_forest", _THREADS, _BLOCKS)
+    cuda_source = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize, kind)
+    kernel = compile.kernel(cuda_source, "lightest_forest", _THREADS, _BLOCKS)
     lanes = min(1 << max(1, m // (4 * n)).bit_length() - 1, _MOST_LANES)
     scratch = [cupy.empty(n, t) for t in (np.int32, np.int32, np.uint64, lists.indptr.dtype, np.uint8)]
     kernel.cooperative(

@@ -24,8 +24,8 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     sources, targets = (cupy.ascontiguousarray(ids, indices.dtype) for ids in (sources, targets))
     totals = cupy.empty(count, np.int64 if weights is None else np.float64)
     if count:
-        text = source(indices.dtype.itemsize, indptr.dtype.itemsize, weights is not None)
-        kernel = gpu.kernel(text, "intersect_pairs", THREADS, blocks_per_multiprocessor=32)
+        cuda_source = source(indices.dtype.itemsize, indptr.dtype.itemsize, weights is not None)
+        kernel = gpu.kernel(cuda_source, "intersect_pairs", THREADS, blocks_per_multiprocessor=32)
         blocks = min(kernel.blocks, -(-count // THREADS))
         pairs = np.uint64(count), indptr, indices, sources, targets
         kernel.plain(blocks, *pairs, NULL if weights is None else weights, cupy.zeros(1, np.uint64), totals)

@@ -258,5 +258,5 @@ def _kernel(
     function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
 ) -> gpu.Kernel:
     """Return a triangle kernel for the types of these adjacency lists."""
-    text = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
-    return gpu.kernel(text, function, threads, blocks_per_multiprocessor=32)
+    cuda_source = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
+    return gpu.kernel(cuda_source, function, threads, blocks_per_multiprocessor=32)

@@ -152,8 +152,8 @@ def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> Non
 
 
 def _kernel(function: str, lists: Adjacency) -> gpu.Kernel:
-    text = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
-    return gpu.kernel(text, function, THREADS, BLOCKS)
+    cuda_source = source(lists.indices.dtype.itemsize, lists.indptr.dtype.itemsize)
+    return gpu.kernel(cuda_source, function, THREADS, BLOCKS)
 
 
 def source(vertex_size: int, offset_size: int) -> str:

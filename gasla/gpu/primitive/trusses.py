@@ -16,13 +16,13 @@ def peel_edges(graph: Graph, first: int, last: int) -> Any:
     `last`. Edges that remain at level `last` get `last` + 1. Each round removes at least one edge, so this ends.
     """
     xp: Any = array_module(graph.out.indices)
-    levels, edges, level = xp.full(graph.m, last + 1, np.int64), xp.arange(graph.m), first
-    while len(edges):
+    levels, remaining_edges, level = xp.full(graph.m, last + 1, np.int64), xp.arange(graph.m), first
+    while len(remaining_edges):
         _, counts = count_at_edges(graph, orient(graph))
         level = max(level, int(counts.min()))
         if level > last:
             break
         is_removed = counts <= level
-        levels[edges[is_removed]] = level
-        edges, graph = edges[~is_removed], graph.select(~is_removed)
+        levels[remaining_edges[is_removed]] = level
+        remaining_edges, graph = remaining_edges[~is_removed], graph.select(~is_removed)
     return levels

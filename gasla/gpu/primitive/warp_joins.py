@@ -39,10 +39,12 @@ class Joined:
         self.xp: Any = array_module(lists.indices)
         self.n = len(kinds)
         offsets = lists.indptr[self.n * first_slot(plan) :][: self.n + 1]
-        low, high = (moved(ends, "cpu").tolist() for ends in (offsets[:2], offsets[-2:]))
-        self.first, self.edges = low[0], high[-1] - low[0]
+        first_vertex_ends, last_vertex_ends = (moved(ends, "cpu").tolist() for ends in (offsets[:2], offsets[-2:]))
+        self.first, self.edges = first_vertex_ends[0], last_vertex_ends[-1] - first_vertex_ends[0]
         # vertices are sorted, so that hubs come first or last
-        self.has_hubs = max(low[-1] - low[0], high[-1] - high[0]) > _HUB
+        self.has_hubs = (
+            max(first_vertex_ends[-1] - first_vertex_ends[0], last_vertex_ends[-1] - last_vertex_ends[0]) > _HUB
+        )
         self.grain = max(1, -(-self.edges // _MOST_BLOCKS))
         self.blocks = -(-self.edges // self.grain)
 
@@ -96,11 +98,11 @@ class Joined:
             return counts
         start, end = self._edges(first, number, grain)
         kernel, most_blocks, words = self._kernel_and_words(way)
-        span, has_tables = int(end - start), len(self.plan.tabled) > 0
-        is_whole = has_tables and self.plan.size == 3 and span == self.edges
+        edge_count, has_tables = int(end - start), len(self.plan.tabled) > 0
+        is_whole = has_tables and self.plan.size == 3 and edge_count == self.edges
         least, pieces = (_FILLED, 4) if has_tables and not is_whole else (1, 64)
-        piece = max(least, min(_PIECE, span // (pieces * most_blocks)))
-        pieces = -(-span // piece)
+        piece = max(least, min(_PIECE, edge_count // (pieces * most_blocks)))
+        pieces = -(-edge_count // piece)
         memory = self.xp.zeros((min(most_blocks, pieces), words), np.uint32)
         page = work_page()
         kernel.plain(
@@ -135,8 +137,8 @@ class Joined:
     def _kernel(self, function: str, way: str, has_tables: bool = True) -> gpu.Kernel:
         sizes = self.lists.indices.dtype.itemsize, self.lists.indptr.dtype.itemsize
         threads = self._threads(way, has_tables)
-        text = source(self.plan, way, *sizes, has_tables, threads)
-        return gpu.kernel(text, function, threads, 2048 // threads)
+        cuda_source = source(self.plan, way, *sizes, has_tables, threads)
+        return gpu.kernel(cuda_source, function, threads, 2048 // threads)
 
     def _threads(self, way: str, has_tables: bool) -> int:
         """Return the number of threads per block.

@@ -174,9 +174,11 @@ def blocks(items: int, lanes: int) -> int:
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
-    text = source(terms, variant)
-    whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns"))
-    return Kernels(whole, cut, list(semiring.inputs(terms, variant.masked)))
+    cuda_source = source(terms, variant)
+    whole_rows, cut_rows = (
+        Kernel(cuda_source, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns")
+    )
+    return Kernels(whole_rows, cut_rows, list(semiring.inputs(terms, variant.masked)))
 
 
 def source(terms: Terms, variant: Variant) -> str:

@@ -105,8 +105,8 @@ class MatrixProduct:
         if a is None or b is None or (mask is not None and left_out is None):
             return None
         self.structure = Structure(a, b, left_out)
-        least = self.structure.bound(most)
-        return self.structure.count() if least is None else least
+        lower_bounds = self.structure.bound(most)
+        return self.structure.count() if lower_bounds is None else lower_bounds
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure

@@ -131,10 +131,12 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
     """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
-    text = source(terms, variant)
-    whole, cut = (Kernel(text, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows"))
+    cuda_source = source(terms, variant)
+    whole_rows, cut_rows = (
+        Kernel(cuda_source, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows")
+    )
     inputs = list(semiring.inputs(terms, variant.masked))
-    return Kernels(whole, cut, inputs, semiring.size_of(terms.type), terms.reads("x") or terms.reads("other"))
+    return Kernels(whole_rows, cut_rows, inputs, semiring.size_of(terms.type), terms.reads("x") or terms.reads("other"))
 
 
 def source(terms: Terms, variant: Variant) -> str:

@@ -22,16 +22,16 @@ def functions(terms: Terms) -> str:
     result with the previous value.
     """
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
-    texts = [
+    cuda_functions = [
         printer.function("product_", terms.symbols, terms.product),
         printer.function("combine_", [a, b], terms.combination),
     ]
     if terms.final is not None:
-        texts.append(printer.function("is_terminal_", [a], terms.final))
+        cuda_functions.append(printer.function("is_terminal_", [a], terms.final))
     if terms.merged is not None:
         old, new = Symbol("old", terms.out_type), Symbol("new", terms.type)
-        texts.append(printer.function("merge_", [old, new], terms.merged))
-    return "\n".join(texts)
+        cuda_functions.append(printer.function("merge_", [old, new], terms.merged))
+    return "\n".join(cuda_functions)
 
 
 def monoid(terms: Terms) -> str:

@@ -285,8 +285,8 @@ def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array,
     while first < len(sizes):
         sums = sizes[first:].cumsum()
         count = max(1, int(np.searchsorted(sums, BATCH // slot, side="right")))
-        places = (sums[:count] - sizes[first : first + count]).astype(np.uint64)
-        yield listed[first : first + count], array_module(listed).asarray(places), int(sums[count - 1])
+        table_starts = (sums[:count] - sizes[first : first + count]).astype(np.uint64)
+        yield listed[first : first + count], array_module(listed).asarray(table_starts), int(sums[count - 1])
         first += count
 
 
@@ -324,8 +324,10 @@ class Structure:
         """
         if len(self.a.indices) * len(self.b.indices) <= most or not self.b.order.is_apart:
             return None
-        least = counts_below(self.pairs, self.a.offsets, None if self.left_out is None else self.left_out.offsets)
-        return least if int(least.sum()) > most else None
+        lower_bounds = counts_below(
+            self.pairs, self.a.offsets, None if self.left_out is None else self.left_out.offsets
+        )
+        return lower_bounds if int(lower_bounds.sum()) > most else None
 
     def count(self) -> Array:
         """Return the number of entries of each row of the product."""
@@ -383,9 +385,14 @@ def launch(
         elif method == "memory":
             assert row_set.listed is not None
             xp = array_module(row_set.listed)
-            for listed, places, slots in batches(most, row_set.listed, slot):
-                tables = [xp.empty(slots, np.uint32), *([xp.empty(slots * (slot - 4), np.uint8)] if slot > 4 else [])]
-                method_kernel.plain(blocks(len(listed)), *arguments(RowSet(len(listed), listed)), *tables, places)
+            for row_numbers, table_starts, slot_count in batches(most, row_set.listed, slot):
+                tables = [
+                    xp.empty(slot_count, np.uint32),
+                    *([xp.empty(slot_count * (slot - 4), np.uint8)] if slot > 4 else []),
+                ]
+                method_kernel.plain(
+                    blocks(len(row_numbers)), *arguments(RowSet(len(row_numbers), row_numbers)), *tables, table_starts
+                )
         else:
             # rows that a warp processes at a time
             rows_per_warp = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)

@@ -346,9 +346,9 @@ class Run(Binding):
 
     def _read_control(self) -> None:
         """Read from the kernel's page how far the run has come, and whether it has ended."""
-        self._fresh, now = False, self._workspace.control
-        self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
-        self.ended = self.stopped or self.plan.is_over(now.size + now.far, self.graph.n)
+        self._fresh, control = False, self._workspace.control
+        self.iteration, self.edges, self.stopped = control.iteration, control.total, bool(control.done)
+        self.ended = self.stopped or self.plan.is_over(control.size + control.far, self.graph.n)
 
     def log(self, rows: int) -> np.ndarray:
         return np.asarray(self._arrays["log"][:rows].get())
@@ -363,9 +363,11 @@ class Run(Binding):
 
     def state(self) -> Mapping[str, Any]:
         """Return the current fields, by their names in the program."""
-        now = self._fields[self.iteration & 1]
+        current_fields = self._fields[self.iteration & 1]
         return self.by_given_name(
-            now if self.numbering is None else Fields(now, self.numbering, self.plan.edge_states, self._caller_arrays)
+            current_fields
+            if self.numbering is None
+            else Fields(current_fields, self.numbering, self.plan.edge_states, self._caller_arrays)
         )
 
     def aggregates(self) -> Mapping[str, Any]:

@@ -58,8 +58,8 @@ def _sort_by_counting(levels: Array, first: int, depth: int, ids: np.dtype) -> t
     n = len(levels)
     if depth == 0:
         return cupy.empty(0, ids), cupy.zeros(1, np.int64)
-    text = source(ids.itemsize)
-    count, place = (kernel(text, name, _THREADS) for name in ("count_levels", "place_by_level"))
+    cuda_source = source(ids.itemsize)
+    count, place = (kernel(cuda_source, name, _THREADS) for name in ("count_levels", "place_by_level"))
     blocks = min(count.blocks, -(-n // _THREADS))
     counts, totals = cupy.empty(blocks * depth * _WARPS, np.uint32), cupy.empty(depth * blocks, np.uint32)
     order, starts = cupy.empty(n, ids), cupy.empty(depth + 1, np.int64)

@@ -240,14 +240,14 @@ class Buffers:
         `there[r]` are the addresses in the memory of rank r to which this rank stores.
         """
         table = np.zeros(len(self.offsets), PEER)
-        here = self.offsets + np.uint64(address(self.memory))
+        own_addresses = self.offsets + np.uint64(address(self.memory))
         table["received"] = np.diff(cuts)
-        for struct, out, into in zip(table, sent, receives, strict=True):
-            struct["sent"], struct["sends"] = len(out.ids), _address(out.ids)
-            struct["mirrored"], struct["receives"] = _address(out.mirrored), _address(into.ids)
-            struct["plain"], struct["first"] = into.plain, into.first % (1 << 64)
+        for struct, sent_to, received_from in zip(table, sent, receives, strict=True):
+            struct["sent"], struct["sends"] = len(sent_to.ids), _address(sent_to.ids)
+            struct["mirrored"], struct["receives"] = _address(sent_to.mirrored), _address(received_from.ids)
+            struct["plain"], struct["first"] = received_from.plain, received_from.first % (1 << 64)
         for i, kind in enumerate(KINDS):
-            table[f"{kind}_here"], table[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (here, there))
+            table[f"{kind}_here"], table[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (own_addresses, there))
         return table
 
 
@@ -346,10 +346,10 @@ class PeerRun(Run):
         # Kernels of all GPUs end together, so this one has probably ended if another one has.
         if workspace.page.ended != self._arguments.launch:
             self._wait(progress)
-        self._fresh, now = False, workspace.control
-        self.iteration, self.edges, self.stopped = now.iteration, now.total, bool(now.done)
-        self.ended = self.stopped or self.plan.is_over(now.everywhere, 1)
-        if now.everywhere == UNKNOWN or (not self.ended and self.iteration < self._arguments.limit):
+        self._fresh, control = False, workspace.control
+        self.iteration, self.edges, self.stopped = control.iteration, control.total, bool(control.done)
+        self.ended = self.stopped or self.plan.is_over(control.everywhere, 1)
+        if control.everywhere == UNKNOWN or (not self.ended and self.iteration < self._arguments.limit):
             raise TimeoutError(
                 f"the kernel waited {WAIT} s for that of another GPU, in superstep {self.iteration + 1}; expected all "
                 "GPUs to be free for this run: other work on one of them may have to end first"

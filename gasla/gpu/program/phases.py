@@ -288,15 +288,15 @@ class PhasesRun:
         return Handed(size=len(ids), ids=address(ids))
 
     def _outcome(self) -> Outcome:
-        done, ends = self.workspaces.done, self.workspaces.ends
+        done, end_states = self.workspaces.done, self.workspaces.ends
         aggregates: dict[str, Any] = {}
         for part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
             numbers = {name: number[()] for name, number in workspace.shown.items()}
             aggregates.update(part.by_given_name(numbers))
             aggregates.update({given(n): self.last[given(n)] for n in part.traced.deposit_types})
-        last = (done.stays - 1) % len(self.parts)
-        part, workspace, end = self.parts[last], self.workspaces.each[last], ends[last]
-        active = frontier_of(part.plan, workspace, end, self.graph.n)
+        last_phase = (done.stays - 1) % len(self.parts)
+        part, workspace, end_state = self.parts[last_phase], self.workspaces.each[last_phase], end_states[last_phase]
+        active = frontier_of(part.plan, workspace, end_state, self.graph.n)
         return self.state, done.turns, bool(done.is_over), done.edges, active, aggregates
 
 

@@ -115,14 +115,16 @@ class Start:
         self.is_wide = has_wide(kind)  # a wide vector's numbers are filled with the same number each, or from an array
         self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType) and kind != HALF
-        self._alike = ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
+        self._number_types = (
+            ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
+        )
         self.number = self.number_of(init)
         parts = ("v", "from", "fills", "start", "at", "seed")
         self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
 
     def number_of(self, value: Any) -> Any:
         """Convert an initial value to the field's type. Return None if it is an array or a function, not a number."""
-        if type(value) in self._alike:  # ctypes converts numbers of these Python types itself
+        if type(value) in self._number_types:  # ctypes converts numbers of these Python types itself
             return value
         return as_held(value, self.kind) if isinstance(value, _NUMBER_TYPES) else None
 
@@ -201,8 +203,8 @@ class GpuPlan(Plan):
     @property
     def rows(self) -> bool:
         """Whether each iteration is a plain reduction over all rows of the matrix, without a set of active vertices."""
-        plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
-        return plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
+        is_plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
+        return is_plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
     @property
     def sends_at_once(self) -> bool:
@@ -243,16 +245,16 @@ class GpuPlan(Plan):
     @property
     def single_block(self) -> bool:
         """Whether the simpler loop for small graphs (single_block.cuh), which takes one block, can run the program."""
-        plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
+        is_plain = not (self.scheduled or self.two_phases or self.wide or self.behind or self.keyed)
         if self.in_turns or not self.variant.small:
             return False
-        return plain and not (self.resumes or self.functions.keys() & at("scatter", "revise"))
+        return is_plain and not (self.resumes or self.functions.keys() & at("scatter", "revise"))
 
     @property
     def lists_rows(self) -> bool:
         """Whether each iteration of a schedule reduces the rows of the vertices that receive in it."""
-        plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
-        return self.scheduled and not self.staged and self.gathers and plain
+        is_plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
+        return self.scheduled and not self.staged and self.gathers and is_plain
 
     @property
     def lane_groups(self) -> bool:
@@ -265,8 +267,8 @@ class GpuPlan(Plan):
     def cuts_rows(self) -> bool:
         """Whether long rows of a schedule are cut into pieces, which several warps reduce."""
         # aggregates that a deterministic run adds up in the order of rows, which would be lost if rows were cut
-        sums = self.variant.deterministic and self.traced.aggregates
-        return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or sums)
+        ordered_sums = self.variant.deterministic and self.traced.aggregates
+        return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or ordered_sums)
 
     @functools.cached_property
     def relabelled(self) -> bool:
@@ -281,9 +283,10 @@ class GpuPlan(Plan):
         """
         if not self.relabelled or self.in_place:
             return []
-        gathered, kinds = read(self, "src", ALONG), self.traced.vertex_types
+        gathered, field_types = read(self, "src", ALONG), self.traced.vertex_types
         return sorted(
-            (f for f in gathered if isinstance(kinds.get(f), np.dtype)), key=lambda f: (-kinds[f].itemsize, f)
+            (f for f in gathered if isinstance(field_types.get(f), np.dtype)),
+            key=lambda f: (-field_types[f].itemsize, f),
         )
 
     @property
@@ -298,8 +301,8 @@ class GpuPlan(Plan):
         It searches for all vertices that the mask doesn't yet refuse for good. Where pulls are rare, as on road
         networks, this is not used, because the code takes registers from the rest of the loop.
         """
-        plain = self.closes and "edge_mask" not in self.functions
-        return plain and not self.variant.small and not self.variant.local
+        is_plain = self.closes and "edge_mask" not in self.functions
+        return is_plain and not self.variant.small and not self.variant.local
 
     @functools.cached_property
     def sums_look_up(self) -> bool:
@@ -360,8 +363,8 @@ class GpuPlan(Plan):
         pointers += [("leaving", "const bool")] if self.needs_leaving else []
         pointers += [(f"{d[:-6]}p", "const offset_t") for d in sorted(self.degrees)]
         if self.keyed is not None:
-            kinds = {"Key": ctype(self.keyed.key), "Value": ctype(self.keyed.total)}
-            pointers += [(name, kinds.get(kind, kind)) for name, kind in _KEYED_POINTERS]
+            keyed_types = {"Key": ctype(self.keyed.key), "Value": ctype(self.keyed.total)}
+            pointers += [(name, keyed_types.get(kind, kind)) for name, kind in _KEYED_POINTERS]
         pointers += [("originals", "const vertex_t")] if self.relabelled else []
         pointers += [(f"from_{n}", f"const {ctype(traced.vertex_types[n])}") for n in self.starts]
         pointers += [("hub_neighbors", "vertex_t")] if self.hub_first else []
@@ -415,8 +418,8 @@ class GpuPlan(Plan):
 
 def has_wide_values(traced: Traced) -> bool:
     """Return whether a field of a program or its gathered value has a wide vector, of more than eight numbers."""
-    kinds = [*traced.vertex_types.values(), *traced.edge_types.values()]
-    return any(map(has_wide, [*kinds, *([traced.gathered_type] if "gather" in traced.functions else [])]))
+    types = [*traced.vertex_types.values(), *traced.edge_types.values()]
+    return any(map(has_wide, [*types, *([traced.gathered_type] if "gather" in traced.functions else [])]))
 
 
 def bytes_of(kind: Any) -> int:

@@ -153,7 +153,7 @@ class Workspace:
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
         # the aggregates that the kernel writes to the page, by name
         self.shown = {name: shown[name] for name in plan.traced.aggregates}
-        self._deposits = plan.traced.deposit_types
+        self._vertex_aggregate_types = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.partitions_rows:
             self._partition_rows(plan, numbering, binding.row_count)
@@ -263,7 +263,7 @@ class Workspace:
         are copied from the arrays of the workspace, of which three take turns over the iterations.
         """
         totals = {name: number[()] for name, number in (shown or self.shown).items()}
-        kinds, row = self._deposits, (iterations + 2) % 3
+        kinds, row = self._vertex_aggregate_types, (iterations + 2) % 3
         return totals | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
 
     def stop(self) -> None:
@@ -320,13 +320,13 @@ def keep_workspaces_of(cached: Any) -> None:
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
     """Return the active vertices of a run whose kernel has stopped in the state `now`."""
-    count, side = now.size, now.iteration & 1
+    active_count, side = now.size, now.iteration & 1
     if not plan.keeps_active:
-        return Frontier.none(n) if plan.is_over(count, n) else Frontier.all(n)
-    if count == 0:
+        return Frontier.none(n) if plan.is_over(active_count, n) else Frontier.all(n)
+    if active_count == 0:
         return Frontier.none(n)
     if now.form == 0:
-        return Frontier.of(n, workspace.queued(side)[:count].copy())
+        return Frontier.of(n, workspace.queued(side)[:active_count].copy())
     bits = workspace.bitmap(side)
     return Frontier(n, mask=array_module(bits).unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 
@@ -350,8 +350,8 @@ def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
     """
     if plan.variant.small:
         return 1
-    share = SHARE // 32 if plan.wide else SHARE
-    return max(1, min(most, (graph.n + graph.m) // share + 1))
+    work_per_block = SHARE // 32 if plan.wide else SHARE
+    return max(1, min(most, (graph.n + graph.m) // work_per_block + 1))
 
 
 def _lanes_per_vertex(degree: float) -> int:

@@ -295,8 +295,8 @@ class Pointers:
     """
 
     def __init__(self, struct: ctypes.Structure) -> None:
-        self._kept = struct, (ctypes.c_void_p * 1)(ctypes.addressof(struct))
-        self.address = ctypes.addressof(self._kept[1])
+        self._struct_and_pointer = struct, (ctypes.c_void_p * 1)(ctypes.addressof(struct))
+        self.address = ctypes.addressof(self._struct_and_pointer[1])
 
 
 def blocks_for(items: int, threads: int) -> int:

@@ -110,23 +110,23 @@ def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr
-    place = _thread.places.get(key)
-    if place is None:
-        place = _thread.places[key] = _Place()
-    place.launch = (place.launch + 1) % 2**32
+    resources = _thread.places.get(key)
+    if resources is None:
+        resources = _thread.places[key] = _Place()
+    resources.launch = (resources.launch + 1) % 2**32
     count = len(values)
     blocks = max(1, min(-(-count // (_THREADS * _VALUES_PER_THREAD)), 8 * multiprocessors()))
     kernel(source, function, _THREADS).plain(
         blocks,
         cupy.ascontiguousarray(values),
         np.uint64(count),
-        place.words,
-        place.address,
-        np.uint32(place.launch),
+        resources.words,
+        resources.address,
+        np.uint32(resources.launch),
         *more,
     )
-    wait(place.page, place.launch)
-    return place.page
+    wait(resources.page, resources.launch)
+    return resources.page
 
 
 def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:

@@ -23,11 +23,11 @@ def compile_text(
     """
     from cupy.cuda import nvrtc
 
-    texts, names = ([text.encode() for text in each] for each in (headers.values(), headers))
-    program, began = nvrtc.createProgram(source, name, texts, names), time.perf_counter()
+    header_texts, header_names = ([text.encode() for text in each] for each in (headers.values(), headers))
+    program, start_time = nvrtc.createProgram(source, name, header_texts, header_names), time.perf_counter()
     try:
         nvrtc.compileProgram(program, [f"-arch={architecture}", *options])
-        LOG.debug("compiled %s for %s in %.3f s", name, architecture, time.perf_counter() - began)
+        LOG.debug("compiled %s for %s in %.3f s", name, architecture, time.perf_counter() - start_time)
         return bytes((nvrtc.getPTX if architecture.startswith("compute") else nvrtc.getCUBIN)(program))
     except nvrtc.NVRTCError:
         raise RuntimeError(f"NVRTC can't compile {name}:\n{nvrtc.getProgramLog(program)}") from None

@@ -123,8 +123,10 @@ def flags(plan: GpuPlan) -> str:
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
     # Where neighbors have nearby ids, large frontiers are rare and not worth the compile time of overlapping loads.
-    at_once = 1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
-    lines.append(f"static constexpr int AT_ONCE = {at_once};  // edges per lane whose loads overlap")
+    loads_at_once = (
+        1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
+    )
+    lines.append(f"static constexpr int AT_ONCE = {loads_at_once};  // edges per lane whose loads overlap")
     lines.append(f"static constexpr gasla::u32 TABLE_SLOTS = {plan.variant.table_slots};")
     return "\n".join([*lines, f"static constexpr gasla::u32 ROW_LANES = {plan.variant.row_lanes or 0};"])
 
