@@ -1,23 +1,24 @@
-// Reduction by key: hash tables that hold the total of each key of a row, from which the best key is chosen.
+// Hash tables for gathers by key. A table holds the total value of each key in a row, and the best key is then chosen.
 //
-// Lanes of a warp with the same key combine their values before the table is accessed. So the table sees each key once
-// per 32 entries, and a warp with a table of its own needs no atomics for totals.
+// Lanes of a warp that have the same key combine their values before the table is accessed. So each key is added only
+// once per 32 entries, and a warp that has its own table needs no atomics for totals.
 #pragma once
 #include "gather.cuh"
 
 namespace gasla {
 
-// Dynamic shared memory: the tables of the warps, or one table of the block.
+// Return the dynamic shared memory of the block, which holds a table for each warp, or one table for the block.
 template <class P> char* tables_of_block();
 
-// The mask of lanes with the same key.
+// Return the mask of lanes of the warp that have the same key as this lane.
 template <class Key> __device__ __forceinline__ u32 alike_of(Key key) {
     u32 alike = __match_any_sync(ALL, (u32)key);
     if constexpr (sizeof(Key) == 8) alike &= __match_any_sync(ALL, (u32)((u64)key >> 32));
     return alike;
 }
 
-// Combine the values of these lanes, on top of `start`; valid in the first of them. In the order of lanes, or pairwise.
+// Combine `start` with the values of the lanes in the mask `alike`. Only the first of these lanes has the result.
+// Values are combined in the order of lanes (KEYS_IN_ORDER) or pairwise.
 template <class P>
 __device__ __forceinline__ typename P::Value total_of(typename P::Value start, typename P::Value value, u32 alike) {
     typedef typename P::Value Value;
@@ -29,18 +30,19 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
         return start;
     } else {
         u32 rank = __popc(alike & lanes_below()), rest = alike;
-        while (__any_sync(ALL, rest & (rest - 1))) {  // repeat until every group has one value
+        while (__any_sync(ALL, rest & (rest - 1))) {  // until each group of lanes has a single value
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);
-            rest &= __ballot_sync(ALL, !(rank & 1));  // drop lanes of odd rank: the lane before has added their value
+            // drop the lanes of odd rank, whose value the lane before has added
+            rest &= __ballot_sync(ALL, !(rank & 1));
             rank >>= 1;
         }
         return P::combine_values(start, value);
     }
 }
 
-// Hash table with open addressing and linear probing; there are always free slots.
+// A hash table with open addressing and linear probing. It is never full, so probing always ends.
 template <class P> struct KeyTable {
     typedef typename P::Key Key;
     typedef typename P::Value Value;
@@ -59,8 +61,8 @@ template <class P> struct KeyTable {
             values[i] = P::no_value();
         }
     }
-    // The total of a key, inserted if it is new. A taken slot never becomes free, so only a slot read as free needs an
-    // atomic.
+    // Return the address of a key's total. A new key is inserted. A taken slot never becomes free, so only a slot that
+    // is read as free needs an atomic.
     __device__ __forceinline__ Value* at(Key key) const {
         for (u32 slot = home(key);; slot = slot + 1 == size ? 0 : slot + 1) {
             Key held = *const_cast<volatile Key*>(keys + slot);
@@ -71,7 +73,7 @@ template <class P> struct KeyTable {
             if (held == key) return values + slot;
         }
     }
-    // The best key in every `stride`-th slot.
+    // Return the best key among every `stride`-th slot of the table, from slot `first` on.
     __device__ __forceinline__ typename P::Gathered best(const typename P::Context& c, vertex_t v, u32 first, u32 stride) const {
         typename P::Gathered best = P::identity();
         const typename P::Chooser chooser = P::load_chooser(c, v);
@@ -81,19 +83,19 @@ template <class P> struct KeyTable {
     }
 };
 
-// Reduce the best keys of `lanes` adjacent lanes; valid in all of them.
+// Return the best key of `lanes` adjacent lanes. All of these lanes get the result.
 template <class P, u32 lanes> __device__ __forceinline__ typename P::Gathered best_of_lanes(typename P::Gathered best) {
 #pragma unroll
     for (u32 step = lanes / 2; step; step >>= 1) best = P::combine(best, shuffle_xor(best, step));
     return best;
 }
 
-// Keys and values of N entries per lane, loaded together. Positions at or beyond the length of a row do not count; rows
-// are not empty.
+// Keys and values of N row entries per lane, which are loaded together. Positions at or beyond the length of the row
+// are ignored. Rows must not be empty.
 template <class P, u32 N> struct Terms {
-    typename P::Key key[N];  // NO_KEY if the entry does not take part
+    typename P::Key key[N];  // the entry's key, or NO_KEY if the entry is ignored
     typename P::Value value[N];
-    bool found[N];  // whether the entry makes the target receive
+    bool found[N];  // whether the entry makes its target receive a value
 
     template <bool TEST>
     __device__ __forceinline__ void load(const typename P::Context& c, const vertex_t (&v)[N], const offset_t (&first)[N],
@@ -103,7 +105,8 @@ template <class P, u32 N> struct Terms {
         typename P::Source source[N];
         typename P::Edge edge[N];
 #pragma unroll
-        for (u32 k = 0; k < N; ++k) {  // past the end repeat the last, so that no load waits for a branch
+        // beyond the end, the last entry is loaded again, so that no load waits for a branch
+        for (u32 k = 0; k < N; ++k) {
             place[k] = first[k] + (offset_t)least<u64>(at[k], length[k] - 1);
             u[k] = c.a.gi[place[k]];
         }

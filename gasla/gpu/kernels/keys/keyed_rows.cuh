@@ -1,27 +1,32 @@
-// Rows reduced by key. Short rows lie side by side in the registers of a warp. Longer rows have a table in the warp's
-// shared memory, one after the other. Rows too long for that are postponed until a whole block takes them
-// (long_rows.cuh); if the order matters, or there is no loop, a warp uses a table in global memory instead.
+// Gathers by key: the values of a row (the in-edges of a vertex) are combined for each key separately, and the best key
+// is chosen. Short rows are processed side by side in the registers of a warp. For longer rows, one after another, a
+// warp uses a hash table in shared memory. Rows too long for such a table are postponed until a whole block processes
+// them (long_rows.cuh). If the order of values matters, or the kernel is not the program's loop, a warp uses a hash
+// table in global memory for these rows instead.
 #pragma once
 #include "key_table.cuh"
 
 namespace gasla {
 
-constexpr u32 SHORT_ROW = 32;  // entries of a row that needs no table
+constexpr u32 SHORT_ROW = 32;  // the most entries of a row that is reduced without a hash table
 
-// The longest row for which so many slots suffice: three quarters of them may be taken. As in tables.py.
+// Return the length of the longest row for which `slots` slots suffice: at most three quarters of the slots may be
+// taken. The same as in tables.py.
 __device__ __forceinline__ u64 most_for(u64 slots) { return slots - slots / 4; }
 
-// Counters of an iteration, alternating with those of the next: postponed rows, and slots taken in global memory.
+// Counters of this iteration: the number of postponed rows, and the number of slots reserved in global memory. There
+// are two sets of counters, which are used in alternate iterations.
 enum KeysUsed { PUT_OFF, SLOTS };
 template <class P> __device__ __forceinline__ u64* keys_used(const typename P::Context& c, u32 which) {
     return c.a.keys_used + 2 * (c.u.self_iteration & 1) + which;
 }
-// zero those of the next
+// Set the counters of the next iteration to zero.
 template <class P> __device__ __forceinline__ void forget_keys_used(const typename P::Context& c) {
     if (thread_of_grid() < 2) c.a.keys_used[2 * (1 - (c.u.self_iteration & 1)) + thread_of_grid()] = 0;
 }
 
-// Reserve a table in global memory for a row; called by one thread, which must tell the others.
+// Reserve a hash table in global memory for a row of `length` entries, and return its first slot. One thread calls
+// this, and passes the result to the others.
 template <class P> __device__ __forceinline__ u64 take_slots(const typename P::Context& c, u64 length) {
     return atomicAdd(keys_used<P>(c, SLOTS), 2 * length);
 }
@@ -30,14 +35,16 @@ __device__ __forceinline__ KeyTable<P> table_in_memory(const typename P::Context
     return KeyTable<P>{c.a.table_keys + place, c.a.table_totals + place, (u32)(2 * length)};
 }
 
-// A table in shared memory from slot `first` on, with twice as many slots as entries if there are so many.
+// Return a hash table in shared memory whose first slot is `first`, for a row of `length` entries. It has twice as many
+// slots as the row has entries, but at most `slots`.
 template <class P> __device__ __forceinline__ KeyTable<P> table_in_block(u32 first, u32 slots, u64 length) {
     typename P::Key* keys = (typename P::Key*)tables_of_block<P>();
     typename P::Value* totals = (typename P::Value*)(keys + P::TABLE_SLOTS * (THREADS / WARP));
     return KeyTable<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
 }
 
-// Reduce rows of up to `lanes` entries, for the lanes in `wanted`: as many rows side by side as fit in a warp.
+// Reduce rows of up to `lanes` entries, for the lanes whose bit is set in `wanted`. As many rows as fit in a warp are
+// processed side by side.
 template <class P, bool TEST, u32 lanes>
 __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wanted, vertex_t v, offset_t first, u32 length,
                                            Row<P>& row) {
@@ -77,7 +84,8 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
                 best = P::choice(c, P::load_chooser(c, w[k]), terms.key[k], total);
             best = best_of_lanes<P, lanes>(best);
             const u32 finders = __ballot_sync(ALL, terms.found[k]);
-            const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;  // the group that has the lane's own row
+            // the group of lanes that has reduced this lane's own row
+            const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;
             best = shuffle(best, place * lanes);
             if (taken[k] >> lane() & 1) {
                 row.gathered = best;
@@ -87,7 +95,8 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
     }
 }
 
-// Add the keys and values of a warp to a table. SHARED: other warps do the same at the same time.
+// Add the keys and values of a warp's lanes to a hash table. SHARED: other warps add to the same table at the same
+// time.
 template <class P, bool SHARED>
 __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::Key key, typename P::Value value) {
     typedef typename P::Value Value;
@@ -104,8 +113,8 @@ __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::K
     }
 }
 
-// Add 32 entries of every `stride` entries of a row to a table; returns whether an entry of this lane makes the row
-// receive.
+// Add entries of a row to a hash table: 32 of every `stride` entries, from entry `begin` on. Returns whether an entry
+// of this lane makes the row's vertex receive.
 template <class P, bool TEST, bool SHARED>
 __device__ __forceinline__ bool fill_table(const typename P::Context& c, const KeyTable<P>& table, vertex_t v, offset_t first,
                                            u64 begin, u64 stride, u64 length) {
@@ -129,7 +138,7 @@ __device__ __forceinline__ bool fill_table(const typename P::Context& c, const K
     return found;
 }
 
-// Reduce a row by one warp with a table of its own; valid in all lanes.
+// Reduce a row by one warp with its own hash table. All lanes get the result.
 template <class P, bool TEST>
 __device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, const KeyTable<P>& table, vertex_t v,
                                               offset_t first, u64 length) {
@@ -142,7 +151,7 @@ __device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, cons
     return Row<P>{best, __any_sync(ALL, found), false};
 }
 
-// Postpone rows until blocks take them.
+// Append vertices to the list of those whose rows are postponed until whole blocks reduce them.
 template <class P> __device__ __forceinline__ void put_off(const typename P::Context& c, bool is, vertex_t v) {
     const u32 all = __ballot_sync(ALL, is);
     if (!all) return;
@@ -152,7 +161,8 @@ template <class P> __device__ __forceinline__ void put_off(const typename P::Con
     if (is) c.a.put_off[start + __popc(all & lanes_below())] = v;
 }
 
-// Reduce the rows of up to 32 vertices, one per lane, as `gather_rows` does. Postponed rows do not receive here.
+// Reduce the rows of up to 32 vertices, one vertex per lane, by key. Used in place of `gather_rows`. Long rows are
+// postponed, and their vertices count as not receiving here.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first,
                                              offset_t last, u64& touched) {

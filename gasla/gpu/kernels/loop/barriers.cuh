@@ -1,10 +1,10 @@
-// Barriers between blocks, and what they exchange there: counters and aggregates.
+// Barriers between blocks, and what blocks exchange at barriers: counters and aggregates.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Barrier of all blocks. Then all threads see the current counters, and `then` has run in one thread per block.
+// Wait for all blocks. Then one thread of each block reads the counters into shared memory and calls `then`.
 template <class P> template <class Then> __device__ __forceinline__ void Loop<P>::wait_and_read(Then then) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -30,8 +30,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
     for (u32 i = 0; i < READS; ++i) read[i] = values[i];
 }
 
-// Barrier that runs `meanwhile` in all threads between arriving and waiting, then `then` in one thread per block. Reads
-// the counters if `due`.
+// Arrive at the barrier of all blocks, call `meanwhile` in all threads, wait for the other blocks, and call `then` in
+// one thread per block. If `due`, that thread reads the counters before `then`.
 template <class P> template <class Do, class Then>
 __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, Then then) {
     __syncthreads();
@@ -46,7 +46,7 @@ __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, 
     __syncthreads();
 }
 
-// Reduce two counters and all aggregates over the block. Adds the counters to the global ones; the first warp returns
+// Sum two counters and all aggregates over the block, and add the two sums to the global counters. The first warp gets
 // the block's aggregates.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::reduce_block(u64 next, u64 touched) {
     next = warp_sum(next);
@@ -73,8 +73,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::re
     return sums;
 }
 
-// End of a pass: `reduce_block`, then a barrier. All threads then see the counters; if the iteration ends here
-// (`ends`), also the aggregates, and its bookkeeping is done.
+// End a pass over vertices: `reduce_block`, then a barrier, after which all threads see the counters. If the iteration
+// ends here (`ends`), all threads also see the aggregates, and the iteration's bookkeeping is done.
 template <class P> template <bool ends, class Then>
 __device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then then) {
     const Sums sums = reduce_block(next, touched);
@@ -94,7 +94,7 @@ __device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then
     __syncthreads();
 }
 
-// Add a value of each thread to a global counter, with one atomic per block.
+// Add the sum of `mine` over all threads to a global counter, with one atomic per block.
 template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u64 mine) {
     mine = warp_sum(mine);
     if (lane() == 0) s.buffers.sums[warp_of_block()] = mine;
@@ -106,7 +106,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u6
     __syncthreads();
 }
 
-// Switch to the counters of the next iteration, and zero the row after that, which is no longer read.
+// Switch to the counters of the next iteration. The set of counters after that is no longer read, and is set to zero.
 template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
     const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
     const u32 slot = now.slot = after(now.slot);
@@ -115,7 +115,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
         for (u32 i = 0; i < COUNTED; ++i) zeroed[i] = 0;
 }
 
-// Store the block's partial sums of all aggregates; always combined in the same order.
+// Store the block's part of all aggregates. Parts are always combined in the same order, so results of floats repeat
+// exactly.
 template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 side) {
     if constexpr (P::AGGREGATES) {
         __syncthreads();
@@ -132,7 +133,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 sid
     }
 }
 
-// Sum the partial sums of all blocks; one warp of each block computes it for its block.
+// Return the sum of the aggregates of all blocks. One warp of each block computes it for its block.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::sum_of_parts(u32 side) const {
     Sums sums = P::no_sums();
     if constexpr (P::AGGREGATES)

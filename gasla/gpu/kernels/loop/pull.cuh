@@ -1,4 +1,5 @@
-// Pull: all admitted vertices, or listed receivers, gather over their in-edges; then they apply, or store the result.
+// Pull iterations: all vertices that the mask admits, or the vertices in a list, gather along their incoming edges.
+// Then they apply, or store the gathered value for a second phase.
 #pragma once
 #include "loop.cuh"
 
@@ -16,8 +17,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
     return found;
 }
 
-// An iteration of a search: a pull, or a push. A pull builds the next frontier as a bitmap, and so does a push before a
-// pull.
+// Make one iteration of a search, a pull or a push. A pull builds the next frontier as a bitmap, and so does a push if
+// the next iteration pulls.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     const bool is_small = s.is_small, builds_bitmap = s.builds_bitmap;
     u64 next, touched = 0;
@@ -36,8 +37,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     release_open();
 }
 
-// All vertices that the mask admits gather. They apply at once, or store the result for a second phase. A warp takes 32
-// vertices at a time; offsets and first neighbors of the next 32 are loaded ahead.
+// Let all vertices that the mask admits gather. They apply at once, or store the gathered value for a second phase. A
+// warp processes 32 vertices at a time. The row offsets and first neighbors of the next 32 are loaded ahead.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_all_narrow() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
@@ -103,7 +104,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_narrow() 
     });
 }
 
-// Fill an array in shared memory, with several loads in flight.
+// Fill an array in shared memory with `value(i)` for each index i. The loads of 8 values per thread are in flight
+// together.
 template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
     constexpr u32 AT_ONCE = 8;
     for (u32 base = threadIdx.x; base < count; base += AT_ONCE * blockDim.x) {
@@ -116,7 +118,7 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
     }
 }
 
-// Every vertex reduces its row and applies; for programs without any other stage.
+// Let every vertex reduce its row and apply. For programs that have no other stage.
 template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     if constexpr (P::ROWS) {
         typename P::Body body{c};
@@ -134,7 +136,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     }
 }
 
-// Each listed receiver gathers over its in-edges, and applies or stores the result.
+// Let each vertex in a list of receivers gather along its incoming edges, and apply, or store the gathered value for a
+// second phase.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_narrow(const vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -171,8 +174,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_narrow(c
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// Receivers apply what was stored for them, or what pushes have accumulated. The order of the list is arbitrary; where
-// the order of sums matters, threads visit receivers by the bitmap instead, in the order of ids.
+// Let each receiver apply the value that was stored for it, or that pushes have accumulated. The order of the list of
+// receivers is arbitrary. So if the order of sums matters (as for floats), threads visit the receivers by a bitmap
+// instead, in the order of ids.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_narrow(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](bool is, vertex_t v) {

@@ -1,4 +1,5 @@
-// Push: active vertices send along their out-edges. Also the stages after apply: scatter, revise.
+// Push iterations, in which active vertices send values along their outgoing edges, and the stages that follow apply:
+// scatter and revise.
 #pragma once
 #include "loop.cuh"
 
@@ -20,8 +21,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::sparse() {
     }
 }
 
-// An iteration of a program with a priority: push the near vertices; if none is left, split off the near part of the
-// far ones.
+// Make one iteration of a program with a priority. Push from the near vertices, those with a priority below the
+// threshold. If no near vertex is left, raise the threshold, which makes some of the waiting vertices near.
 template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     const bool is_small = s.is_small;
     const Range put_off = now.size == 0 ? far().split() : push(far().appender(0));
@@ -30,9 +31,9 @@ template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     end_push();
 }
 
-// Send along the out-edges of the active vertices. In a search before a pull, newly active vertices only set bits; then
-// the estimated numbers of these vertices and their edges are returned, packed. With priorities, returns the range of
-// priorities that this thread has postponed.
+// Send values along the outgoing edges of the active vertices. In a search that pulls next, newly active vertices are
+// only marked in a bitmap, and the estimated numbers of these vertices and their edges are returned in one word. In
+// programs with priorities, the range of priorities that this thread has postponed is returned.
 template <class P> template <class ToAside>
 __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
     constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
@@ -71,8 +72,8 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     return {};
 }
 
-// Barrier after a push, or after a pull of a search. If the iteration has no further stage, its bookkeeping is done as
-// well.
+// Wait for all blocks after a push, or after a pull of a search. If the iteration has no further stage, its bookkeeping
+// is done as well.
 template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     wait_and_read([&] {
         s.receivers = read[ASIDE];
@@ -82,13 +83,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     });
 }
 
-// Vertices that were claimed but are still admitted by the mask must not stay claimed.
+// Clear the claims of vertices that were claimed but that the mask still admits. If these vertices stayed claimed, no
+// value could reach them again.
 template <class P> __device__ __forceinline__ void Loop<P>::release_open() {
     if constexpr (!P::APPLIES_ONCE)
         if (s.receivers) out_of_line<&Loop::release>();
 }
 
-// Clear the claims of the vertices in the list `aside`.
+// Clear the claims of the vertices in the list `aside`, and wait for all blocks.
 template <class P> __device__ __forceinline__ void Loop<P>::release() {
     u32* taken = P::CLOSES ? c.a.closed : c.claimed();
     for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
@@ -125,14 +127,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::revise(const vertex_
     }
 }
 
-// Aggregates at vertices have three rows, which rotate: this iteration adds to one and reads another, and the third is
-// reset here for the next iteration.
+// Reset aggregates that are kept per vertex. They have three rows, which rotate: this iteration adds to one row and
+// reads another, and resets the third for the next iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::clear_deposits() {
     if constexpr (P::DEPOSITS)
         for (u64 v = thread_of_grid(); v < c.a.self_n; v += threads_of_grid()) P::clear_deposits(c, v);
 }
 
-// Update the copies of the receivers' fields that other vertices read.
+// Copy new field values of the vertices in a list to the copies that other vertices read.
 template <class P> __device__ __forceinline__ void Loop<P>::catch_up(const vertex_t* list) {
     if constexpr (P::FALLS_BEHIND) {
         for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())

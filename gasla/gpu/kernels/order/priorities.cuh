@@ -1,13 +1,14 @@
 // Near-far ordering (delta stepping), for programs with a priority. Active vertices whose priority is below a threshold
 // are near, and are processed. Other vertices are put into a list, where they wait until no near vertex is left. Then a
-// split raises the threshold: the waiting vertices that are near now become active, and the others are listed again.
+// split raises the threshold: the waiting vertices that are near now become active, and the others are put into a list
+// again.
 //
-// A bitmap (`far_bits`) ensures that a vertex is listed at most once. There are two lists: a split reads one and writes
-// the other. The length of a list and the range of its priorities are in one of four rows (`far`), which are used in
-// rotation, so that a row is reset before it is needed.
+// A bitmap (`far_bits`) ensures that a vertex is in a list at most once. There are two lists: a split reads one and
+// writes the other. The length of a list and the range of its priorities are in one of four rows (`far`), which are
+// used in rotation, so that a row is reset before it is needed.
 //
-// If a vertex receives values of several numbers (WAITS), it may have sent some of its numbers while others wait. Then
-// `waits` holds, for each vertex, the smallest priority of the numbers that it has not sent yet.
+// If a vertex receives values of several components (WAITS), it may have sent some of its components while others wait.
+// Then `waits` holds, for each vertex, the smallest priority of the components that it has not sent yet.
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
@@ -17,7 +18,7 @@ namespace gasla {
 
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
-    // the waiting range is split into this many buckets, if nothing better is known
+    // the range of waiting priorities is split into this many buckets if no width is given
     static constexpr double PARTS = 16;
     Loop& loop;
 
@@ -50,7 +51,7 @@ template <class Loop> struct Far {
         }
     }
 
-    // Record the range of priorities that the threads of a warp have postponed.
+    // Extend the global range of waiting priorities by the priorities that the threads of this warp have postponed.
     __device__ __forceinline__ void note(Range mine) const {
 #pragma unroll 1
         for (u32 step = WARP / 2; step; step >>= 1) {
@@ -63,23 +64,24 @@ template <class Loop> struct Far {
         }
     }
 
-    // Width of the next bucket: delta, or a fraction of the range of waiting priorities.
+    // Return the width of the next bucket: the given delta, or a fraction of the range of waiting priorities.
     __device__ __forceinline__ double width() const {
         if (P::ADDS_UP || loop.c.a.delta > 0) return loop.c.a.delta;
         const double low = from_ordered(loop.read[LOW]), high = from_ordered(loop.read[HIGH]);
         return -latest() < low && low < high ? (high - low) / PARTS : 0;
     }
 
-    // The upper end of the bucket that contains `low`; the next double after `low` where adding the width would be lost
-    // to rounding.
+    // Return the upper end of the bucket that contains the priority `low`. If adding the width would be lost to
+    // rounding, this is the next double after `low`.
     __device__ __forceinline__ static double beyond(double low, double delta) {
         double end = (floor(low / delta) + 1.0) * delta;
         if (!(end > low)) end = nextafter(low, infinity());
         return low < latest() ? least(end, latest()) : infinity();
     }
 
-    // Activate the waiting vertices that are near now, and relist the others. Vertices whose priority fell meanwhile
-    // have been processed already and are dropped. Returns the range of priorities that this thread relists.
+    // Raise the threshold. Waiting vertices whose priority is below the new threshold become active, and the others are
+    // put into a list again. A vertex whose priority fell below the old threshold meanwhile has been processed already,
+    // and is dropped. Returns the range of priorities that this thread has put into the list again.
     __device__ __forceinline__ Range split() const {
         Control& now = loop.now;
         loop.by_one_thread([&] {

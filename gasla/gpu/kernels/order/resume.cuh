@@ -1,12 +1,13 @@
-// When no vertex is active: the lowest nonempty bucket opens, or `wake` is evaluated for every vertex. The vertices
-// that continue become the active set of the next iteration, as if the last iteration had listed them.
+// How a run goes on when no vertex is active. In programs with buckets, the lowest nonempty bucket opens. In programs
+// with `wake`, this function is evaluated for every vertex. The vertices that continue become the active set of the
+// next iteration, as if the last iteration had activated them.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Evaluate a function for the vertex of each lane. With wide values all lanes evaluate it together, for one vertex
-// after the other.
+// Evaluate a function for the vertex of each lane, and return the lane's result. With wide vectors, all lanes evaluate
+// the function together, for one vertex after another.
 template <class P, class Ask> __device__ __forceinline__ auto of_each(bool is, vertex_t v, Ask ask) {
     decltype(ask(v)) mine = {};
     if constexpr (!P::WIDE) {
@@ -34,12 +35,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::resume() {
     }
 }
 
-// The initially active vertices wait until the lowest bucket opens.
+// Let the initially active vertices wait until the lowest bucket opens.
 template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     if constexpr (P::BUCKETS) {
         const Entry* entries = queue(parity());
         const u64 n = c.a.self_n;
-        if (now.size == n)  // an atomic per vertex would take longer than all that follows
+        // whole words are written, because an atomic per vertex would take longer than all that follows
+        if (now.size == n)
             for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid())
                 c.a.waiting[w] = n - w * WARP >= WARP ? ALL : bit_of((vertex_t)(n % WARP)) - 1;
         else
@@ -50,8 +52,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     }
 }
 
-// Visit the waiting vertices: each lane loads a word of the bitmap, then the warp visits the vertices of one word at a
-// time.
+// Call `visit(w, v, waits)` for the vertices of each word of the bitmap of waiting vertices that is not zero. Each lane
+// loads a word. The warp then visits the vertices of one word at a time.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_waiting(Visit visit) {
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
         const u64 own = base + lane() * warps_of_grid();
@@ -64,8 +66,8 @@ template <class P> template <class Visit> __device__ __forceinline__ void Loop<P
     }
 }
 
-// Open the lowest bucket; false if no vertex waits. The minimum is found as the maximum of complements, where 0 means
-// none.
+// Open the lowest bucket: its vertices become active. Returns false if no vertex waits. The lowest bucket is found as
+// the maximum of bitwise complements, so that 0 can mean that there is none.
 template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     const auto ask = [&](vertex_t v) { return P::bucket(c, v); };
     u64 found = 0;
@@ -98,7 +100,8 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     return true;
 }
 
-// Evaluate `wake` for all vertices. Those that wake are listed, or wait if there are buckets.
+// Evaluate the program's function `wake` for all vertices. Vertices that wake become active or, if the program has
+// buckets, wait for their bucket.
 template <class P> __device__ __forceinline__ void Loop<P>::wake() {
     by_one_thread([&] {
         P::idle(c);
@@ -121,7 +124,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wake() {
         next.flush_block();
 }
 
-// Make the listed vertices the active set.
+// Make the vertices that were appended to the queue the active set, after a barrier.
 template <class P> __device__ __forceinline__ void Loop<P>::take_listed() {
     barrier.wait();
     by_one_thread([&] {

@@ -1,12 +1,15 @@
-// Greedy coloring in a given order, without barriers: a vertex takes its color as soon as its earlier neighbors have theirs.
+// Greedy coloring in a given order, without barriers: a vertex gets its color as soon as all earlier neighbors have
+// theirs.
 //
-// Warps take vertices in their order, and wait for the earlier neighbors that have no color yet: by then a warp has taken
-// each of these, so somebody always goes on. A step along a path that descends in the order takes a store and a load of
-// another warp, where a loop over iterations takes two barriers and some ten dependent loads.
+// Warps take vertices in the given order, and wait for earlier neighbors that have no color yet. A warp has taken each
+// of these neighbors before, so some warp can always go on, and there is no deadlock. Each step along a path of
+// neighbors in this order takes one store and one load by another warp. A loop over iterations would take two barriers
+// and some ten dependent loads for the same step.
 //
 // M. T. Jones, P. E. Plassmann: A Parallel Graph Coloring Heuristic. SIAM Journal on Scientific Computing 14 (1993).
 //
-// Lower bound: the lists, a gather of 4 bytes for each of m edges, and 1 us for each vertex on the longest such path.
+// Lower bound of the time: the adjacency lists are read, with a random read of 4 bytes for each of m edges, and there
+// is 1 us for each vertex on the longest such path.
 #pragma once
 
 #include "runtime.cuh"
@@ -14,21 +17,22 @@
 namespace gasla {
 
 constexpr u32 THREADS = 512;
-constexpr u32 LANES = 4;             // of a vertex with a short list
-constexpr u32 LONG = LANES * WARP;   // entries of a list from which on a warp takes a single vertex
-constexpr u32 WORDS = 32;            // of 32 colors, in the window of a vertex with a long list
-constexpr u32 ROOM = 256;            // neighbors that such a vertex waits for at a time
+constexpr u32 LANES = 4;  // lanes that process a vertex with a short adjacency list
+constexpr u32 LONG = LANES * WARP;  // a whole warp processes a vertex whose adjacency list has more entries than this
+constexpr u32 WORDS = 32;  // words of 32 colors in the window that is searched for a free color
+constexpr u32 ROOM = 256;  // neighbors that a whole warp waits for at a time
 constexpr u32 AT_ONCE = 4;           // edges of a lane whose loads overlap
-constexpr u32 REST = 100;            // nanoseconds between looks at neighbors of which none has changed
+constexpr u32 REST = 100;  // nanoseconds to sleep if none of the awaited neighbors has got a color
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type Word;
 constexpr Word COLORED = Word(1) << (8 * sizeof(Word) - 1);
 
-// Memory shared by the blocks of a launch; zero before `place_vertices` and after `color_vertices`.
+// Global memory that all blocks of a launch share. It is zero before `place_vertices` and after `color_vertices`.
 struct Fitting {
     u64 tickets;
-    u64 alone;  // the number of vertices that warps take one by one: the first ones, up to the last with a long list
-    u64 left;   // blocks that are done
+    // vertices at the beginning of the order, up to the last with a long list, which whole warps take one by one
+    u64 alone;
+    u64 left;  // number of blocks that have finished
 };
 
 struct Fit {
@@ -36,7 +40,7 @@ struct Fit {
     const vertex_t* neighbors;
     u64 n;
     const vertex_t* order;
-    Word* states;  // of a vertex: its place in the order; later COLORED, and its color
+    Word* states;  // for each vertex, its position in the order and, once it is colored, COLORED plus its color
     int* colors;
 
     __device__ __forceinline__ void color(vertex_t v, u64 chosen) const {
@@ -44,7 +48,8 @@ struct Fit {
         colors[v] = (int)chosen;
     }
 
-    // Color some vertices with short lists, the first of which has this place: LANES lanes each.
+    // Color WARP / LANES consecutive vertices of the order by one warp, each by LANES lanes. `place` is the position of
+    // the first vertex. Their adjacency lists must be short.
     __device__ void color_together(u64 place) const {
         const u64 mine = place + lane() / LANES;
         const bool is = mine < n;
@@ -52,8 +57,9 @@ struct Fit {
         const Word own = is ? states[v] : COLORED;
         bool waits = !(own & COLORED);
         const u64 first = waits ? (u64)offsets[v] + lane() % LANES : 0, end = waits ? (u64)offsets[v + (u64)1] : 0;
-        u64 low = 0, high = 0;  // colors of earlier neighbors; no others matter, as a list has up to 128 entries
-        u32 open = 0;           // entries of this lane that have no color yet
+        // bitmap of the colors 0 to 127 of earlier neighbors; a list of at most 128 entries cannot use up all of these
+        u64 low = 0, high = 0;
+        u32 open = 0;  // bitmap of this lane's entries that have no color yet
         const auto take = [&](Word state, u32 entry) {
             const Word chosen = state & ~COLORED;
             if (state & COLORED) {
@@ -107,11 +113,12 @@ struct Fit {
         return (u32)bits ? __ffs((u32)bits) - 1 : WARP + __ffs((u32)(bits >> WARP)) - 1;
     }
 
-    // Color a vertex, by a warp. `taken`: colors of a window; `waiting`: ROOM neighbors.
+    // Color one vertex by a whole warp. `taken` is memory for the bitmap of a window of colors, and `waiting` for ROOM
+    // neighbors.
     __device__ void color_alone(vertex_t v, u32* taken, vertex_t* waiting) const {
         const Word own = states[v];
         if (own & COLORED) return;
-        for (u64 window = 0;; window += WORDS * WARP) {  // once all of its colors are taken, the next one
+        for (u64 window = 0;; window += WORDS * WARP) {  // the next window is tried if all colors of this one are taken
             __syncwarp();
             if (lane() < WORDS) taken[lane()] = 0;
             __syncwarp();
@@ -145,13 +152,13 @@ struct Fit {
         const u64 place = (u64)(state & ~COLORED) - window;
         if ((state & COLORED) && place < WORDS * WARP) atomicOr(taken + place / WARP, 1u << place % WARP);
     }
-    // Append to the neighbors that are waited for.
+    // Append neighbors to those that the warp waits for, and return their new number.
     __device__ __forceinline__ u32 keep(vertex_t* waiting, u32 held, vertex_t u, bool is) const {
         const u32 ballot = __ballot_sync(ALL, is);
         if (is) waiting[held + __popc(ballot & lanes_below())] = u;
         return held + __popc(ballot);
     }
-    // Keep those that still have no color; returns their number.
+    // Look at all neighbors that the warp waits for, and keep those that still have no color. Returns their number.
     __device__ u32 look_again(vertex_t* waiting, u32 held, u64 window, u32* taken) const {
         u32 kept = 0;
         for (u32 i = lane(); i - lane() < held; i += WARP) {
@@ -171,7 +178,8 @@ struct Fit {
 
 using namespace gasla;
 
-// Note the places of the vertices that have no color (-1), and how many vertices warps must take one by one.
+// Store the position of each vertex without a color (-1), and the color of each other vertex, in `states`. Also find
+// how many vertices of the order whole warps must take one by one.
 extern "C" __global__ void __launch_bounds__(512)
 place_vertices(const offset_t* offsets, u64 n, const vertex_t* order, const int* colors, Word* states, Fitting* shared) {
     u64 alone = 0;
@@ -190,7 +198,7 @@ color_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, const 
     __shared__ u32 taken[THREADS / WARP][WORDS];
     __shared__ vertex_t waiting[THREADS / WARP][ROOM];
     const Fit fit{offsets, neighbors, n, order, states, colors};
-    const u64 alone = least(fresh(&shared->alone), n);  // an interrupted call may have left a larger one
+    const u64 alone = least(fresh(&shared->alone), n);  // an interrupted call may have left a number that is too large
     while (true) {
         const u64 ticket = take_tickets(&shared->tickets, 1);
         if (ticket < alone) {

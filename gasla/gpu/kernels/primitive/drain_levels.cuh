@@ -1,14 +1,14 @@
-// Core numbers of graphs without hubs, in one launch: warps remove the vertices of the lowest degree, and all that
-// thereby fall to it.
+// Core numbers (k-core decomposition) of a graph without vertices of very high degree, in one launch. At each level,
+// warps remove the vertices of that degree, and all vertices whose degree thereby falls to it.
 //
-// A warp keeps the vertices that it has to remove in shared memory. So blocks meet only when a level is done, and a level
-// of many steps, as on a grid, costs no more than its edges. What finds no room goes to a list, for all warps after the
-// next barrier.
+// A warp keeps the vertices that it has to remove in shared memory. So blocks wait for each other only when a level is
+// finished. A level of many steps, as on a grid graph, costs no more than walking its edges. Vertices that do not fit a
+// warp's memory go to a list in global memory, which all warps process after the next barrier.
 //
 // A. Ahmad, L. Yuan, D. Yan, G. Guo, J. Chen, C. Zhang: Accelerating k-Core Decomposition by a GPU. ICDE 2023.
 //
-// Lower bound: a gather for each of m edges, an atomic operation for half of them, and a pass over the degrees and
-// three barriers for each level.
+// Lower bound of the time: a random read for each of m edges, an atomic for half of them, and for each level a pass
+// over the degrees and three barriers.
 #pragma once
 
 #include "runtime.cuh"
@@ -16,15 +16,15 @@
 namespace gasla {
 
 constexpr u32 THREADS = 512;
-constexpr u32 ROOM = 256;  // vertices that a warp keeps
-constexpr u32 AT_ONCE = 4;  // edges of a lane whose loads overlap
+constexpr u32 ROOM = 256;  // vertices that a warp can keep in shared memory
+constexpr u32 AT_ONCE = 4;  // edges of one lane whose loads overlap
 
-// Memory shared by the blocks of a launch; zero before and after.
+// Global memory that all blocks of a launch share. It is zero before and after the launch.
 struct Peeling {
     u32 barrier[2];
     u64 sizes[2];
     u64 tickets[2];
-    u64 lowest;  // the complement of the lowest degree above the level, or zero
+    u64 lowest;  // bitwise complement of the lowest degree above the level, or zero if there is none
 };
 
 struct Peel {
@@ -32,7 +32,7 @@ struct Peel {
     const vertex_t* neighbors;
     u64 n;
     vertex_t* degrees;
-    vertex_t* lists[2];  // n vertices each
+    vertex_t* lists[2];  // two lists in global memory, of up to n vertices each
     Peeling* shared;
 
     __device__ void count() const {
@@ -40,7 +40,7 @@ struct Peel {
             degrees[v] = (vertex_t)(offsets[v + 1] - offsets[v]);
     }
 
-    // List the vertices of a degree.
+    // Append the vertices whose degree is `level` to lists[0], and find the lowest degree above `level`.
     __device__ void list(vertex_t level) const {
         u64 lowest = 0;
         for (u64 start = warp_of_grid() * WARP; start < n; start += threads_of_grid()) {
@@ -55,7 +55,7 @@ struct Peel {
         if (lowest > fresh(&shared->lowest)) atomicMax(&shared->lowest, lowest);
     }
 
-    // Remove the vertices of a list, and those that fall to the level as well.
+    // Remove the vertices in a list, and the vertices whose degree thereby falls to `level`.
     __device__ void drain(vertex_t level, u32 side, u64 size) const {
         __shared__ vertex_t kept[THREADS / WARP][ROOM];
         __shared__ u32 counts[THREADS / WARP];
@@ -65,7 +65,7 @@ struct Peel {
         __syncwarp();
         while (true) {
             const u32 left = *count, taken = least(left, WARP);
-            u32 lanes = WARP;  // of a vertex
+            u32 lanes = WARP;  // lanes that process one vertex
             vertex_t v = -1;
             if (left) {
                 while (lanes * taken > WARP) lanes /= 2;
@@ -86,7 +86,7 @@ struct Peel {
         }
     }
 
-    // Lower the degrees of a vertex's neighbors, by some lanes.
+    // Lower the degrees of the neighbors of v, which is removed, by `lanes` lanes.
     __device__ __forceinline__ void remove(vertex_t v, u32 lanes, vertex_t level, vertex_t* own, u32* count,
                                            u32 other) const {
         const u64 end = (u64)offsets[v + (u64)1];
@@ -102,10 +102,11 @@ struct Peel {
         }
     }
 
-    // Lower a degree that is above the level; keep the vertex if it falls to the level.
+    // Lower the degree of u if it is above `level`. If it falls to `level`, u is kept for removal.
     __device__ __forceinline__ void lower(vertex_t u, vertex_t level, vertex_t* own, u32* count, u32 other) const {
         const vertex_t degree = change(degrees + u, -1);
-        if (degree <= level) change(degrees + u, 1);  // another thread was faster
+        // another thread has lowered it to the level first, so this is undone
+        if (degree <= level) change(degrees + u, 1);
         if (degree != level + 1) return;
         const u32 place = add_in_block(count, 1);
         if (place < ROOM)
@@ -119,7 +120,7 @@ struct Peel {
         return (vertex_t)atomicAdd(reinterpret_cast<Word*>(degree), (Word)by);
     }
 
-    // Each level removes vertices, or is followed by the lowest degree that is left.
+    // Process level after level. If no vertex has the degree of a level, go on with the lowest degree that is left.
     __device__ void run(Barrier& barrier) const {
         const bool is_first = thread_of_grid() == 0;
         for (vertex_t level = 0;; ++level) {
@@ -138,7 +139,7 @@ struct Peel {
                 if (is_first) shared->sizes[side] = shared->tickets[side] = 0;
                 if (size) barrier.wait();
             }
-            barrier.wait();  // all have read what is cleared
+            barrier.wait();  // wait until all threads have read what is cleared next
             if (is_first) shared->lowest = 0;
             barrier.wait();
         }

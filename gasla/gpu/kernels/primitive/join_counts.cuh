@@ -1,10 +1,11 @@
-// Counts the matches of a join, or tallies them at vertices: a block takes the edges of one first vertex after another.
+// Counts the matches of a join in all, or per vertex. A block processes the edges of one first vertex after another.
 #pragma once
 #include "joins.cuh"
 
 namespace gasla {
 
-// Set the bits of the first vertex's lists, or take them back; by a block.
+// Set the bits of the first vertex's neighbors in the block's bitmaps or, without SETS, clear them again. A whole block
+// calls this.
 template <bool SETS> __device__ __forceinline__ void mark(const Search& search, u32* marks) {
     const u64 words = Search::mark_words(search.graph.n);
 #pragma unroll
@@ -20,8 +21,9 @@ template <bool SETS> __device__ __forceinline__ void mark(const Search& search, 
     }
 }
 
-// Fill the tables of a block: for each vertex, the number of paths of two edges that lead there from the first vertex.
-// Without COUNTS, set the same entries back to 0. Each warp takes other middle vertices of these paths.
+// Fill the tables of a block: for each vertex, the number of paths of two edges to it from the first vertex. Without
+// COUNTS, set the same entries back to 0. The warps of the block divide the middle vertices of these paths among
+// themselves.
 template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search, u32* tables) {
 #pragma unroll
     for (u32 f = 0; f < FREE; ++f) {
@@ -30,7 +32,7 @@ template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search
         const List list = search.list(JOINS[SIZE + f].within.of[0]);
         const vertex_t first = search.row[0];
         u32* const table = tables + FREES[f].table * search.graph.n;
-        bool is_above = false;  // whether the table is only read at vertices above the first
+        bool is_above = false;  // whether the table is read only at vertices with larger ids than the first vertex
 #pragma unroll
         for (u32 i = 0; i < JOINS[to.place].above.count; ++i) is_above |= JOINS[to.place].above.of[i] == 0;
         const length_t from = JOINS[SIZE + f].above.count ? list.upto(first) : 0;
@@ -48,9 +50,9 @@ template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search
     }
 }
 
-// Count the matches that begin with the edges from `first` to `end`, or tally them. A block takes `piece` edges at a time;
-// if `whole`, the lists that begin there. `counts` has two words for each `grain` edges, and `memory` has `words` for each
-// block, which are 0 before and after.
+// Count the matches that begin with one of the edges at positions `first` to `end`, in all or per vertex (`tally`). A
+// block takes `piece` edges at a time or, if `whole`, all adjacency lists that begin among these. `counts` has a number
+// of two words for each `grain` edges. `memory` has `words` words for each block, which are 0 before and after.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) visit_matches(
     u64 n, const offset_t* indptr, const vertex_t* indices, const unsigned char* kinds, u64 first, u64 end, u64 grain,
     u64 most, u64 piece, bool whole, u32* memory, u64 words, u64* tickets, u64* counts, u64* tally, volatile Page* page
@@ -65,9 +67,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) visit_matches(
     search.looks.wait(WARP_INTERVAL);
     Looks looks;
     looks.wait(LOOK_INTERVAL);
-    const bool is_wide = ALONE == 1 && grain >= end - first && most == NO_LIMIT;  // whether a warp may take several edges
+    // whether a warp may process several edges at once
+    const bool is_wide = ALONE == 1 && grain >= end - first && most == NO_LIMIT;
     const u64 base = FIRST_SLOT * n, pieces = (end - first + piece - 1) / piece;
-    // hubs come last or first: they are to be taken first
+    // vertices of high degree have the highest or the lowest ids; they should be processed first, as they take longest
     const bool is_reversed = indptr[base + n] - indptr[base + n - 1] > indptr[base + 1] - indptr[base];
     while (true) {
         __syncthreads();

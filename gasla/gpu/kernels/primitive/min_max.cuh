@@ -1,29 +1,32 @@
-// Smallest and largest value of an array and a checksum, or the sum, in one pass and one launch: values become unsigned
-// words of the same order, reduced by atomics; the last block writes the result to host memory.
+// The minimum, the maximum and a checksum of an array, or its sum, in one pass and one launch. Values are mapped to
+// unsigned integers of the same order, which are reduced by atomics. The last block writes the result to host memory.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-// 0 before and after each launch.
+// What all blocks reduce into, in global memory. It is zero before and after each launch.
 struct MinMax {
-    u64 below, above;  // the largest complement of a word, and the largest word
+    // the largest bitwise complement of a value's word (which gives the minimum), and the largest word
+    u64 below, above;
     u64 checksum;
-    u64 unordered;  // whether there is a NaN
-    u64 blocks;     // number of blocks that are done
+    u64 unordered;  // not 0 if any value is NaN
+    u64 blocks;  // number of blocks that have finished
 };
 
-// Host memory, which the host polls: `ended` is the number of the launch whose result is written.
+// The result in host memory. The host polls `ended`, the number of the launch whose result has been written.
 struct MinMaxPage {
     u64 below, above, checksum;
     u32 unordered, ended;
 };
 
-// Map a value to a word of the same order, of 32 bits for types of up to 4 bytes.
+// Map a value to an unsigned integer such that integers compare as the values do. It has 32 bits for types of up to 4
+// bytes.
 template <class T> __device__ __forceinline__ auto word_of(T x) {
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
     constexpr Word SIGN = Word(1) << (8 * sizeof(Word) - 1);
-    if constexpr ((T)0.5 != (T)0 && sizeof(T) >= 4) {  // a bool of 0.5 is true
+    // true for floats only: converting 0.5 to an integer gives 0, and a bool has only one byte
+    if constexpr ((T)0.5 != (T)0 && sizeof(T) >= 4) {
         const Word bits = reinterpret_cast<const Word&>(x);
         return bits & SIGN ? ~bits : bits | SIGN;
     } else if constexpr ((T)-1 < (T)0) {
@@ -33,15 +36,16 @@ template <class T> __device__ __forceinline__ auto word_of(T x) {
     }
 }
 
-// The term of the checksum for the word at position i, given i * STRIDE. For any position, different words have different
-// terms; the sum of all terms does not depend on the order of threads.
+// Return the checksum's term for `word` at position i, given place = i * STRIDE. At any position, different words have
+// different terms. The checksum is the sum of all terms, so it does not depend on the order of threads.
 constexpr u64 STRIDE = 0x9e3779b97f4a7c15ull;
 __device__ __forceinline__ u64 term_of(u64 word, u64 place) {
     const u64 mixed = (word ^ place) * 0xbf58476d1ce4e5b9ull;
     return mixed ^ mixed >> 32;
 }
 
-// The last block writes what all have reduced to host memory, and zeroes it; called by one thread of each.
+// Write the result that all blocks have reduced to host memory, and zero the global memory. One thread of each block
+// calls this, and the last one does it.
 __device__ __forceinline__ void publish(MinMax* found, MinMaxPage* page, u32 launch) {
     __threadfence();
     if (atomicAdd(&found->blocks, 1ull) != gridDim.x - 1) return;
@@ -58,7 +62,8 @@ __device__ __forceinline__ void publish(MinMax* found, MinMaxPage* page, u32 lau
 
 template <class T>
 __device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch) {
-    constexpr u32 LOADS = 4;  // in flight per thread: an exit between them would make each wait for the one before
+    // loads in flight per thread; if the loop could end between them, each would wait for the load before
+    constexpr u32 LOADS = 4;
     __shared__ u64 of_block[3];
     if (threadIdx.x < 3) of_block[threadIdx.x] = 0;
     __syncthreads();
@@ -102,7 +107,8 @@ __device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* p
     publish(found, page, launch);
 }
 
-// The exact sum of integers, or of their absolute values: `below` is that of their low 32 bits, `above` of the others.
+// The exact sum of integers, or of their absolute values. `below` is the sum of the low 32 bits of all values, and
+// `above` that of the high bits.
 template <class T>
 __device__ void total(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch, bool magnitudes) {
     __shared__ u64 of_block[2];
@@ -112,7 +118,7 @@ __device__ void total(const T* values, u64 count, MinMax* found, MinMaxPage* pag
     u64 below = 0, above = 0;
     for (u64 i = thread_of_grid(); i < count; i += threads_of_grid()) {
         const T x = values[i];
-        u64 bits = (u64)x;  // of a smaller type the sign extends
+        u64 bits = (u64)x;  // sign-extended if T is smaller
         const bool negated = is_signed && magnitudes && x < (T)0;
         if (negated) bits = 0 - bits;
         below += (u32)bits;

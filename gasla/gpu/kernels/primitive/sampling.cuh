@@ -1,6 +1,7 @@
-// Samples of neighbors, a thread per row; and prefix sums of weights, from which walkers draw.
+// Sampling of neighbors, with one thread per row of samples, and the cumulative weights of edges from which samples and
+// random walks are drawn.
 //
-// Before this file: the typedefs vertex_t and offset_t.
+// The code that includes this file first defines the types vertex_t and offset_t.
 #pragma once
 
 #include "distinct.cuh"
@@ -8,8 +9,9 @@
 
 namespace gasla {
 
-// Prefix sums of each list's weights, a thread per list: additions are in the order of the CPU. `single`: weights are
-// float32, as CuPy's conversion would turn subnormal ones to 0.
+// Write the cumulative sums of each adjacency list's weights, with one thread per list. Additions are made in the same
+// order as on the CPU, so that results are the same. `single` says that weights are float32. They are converted here,
+// because CuPy's conversion would turn subnormal weights into 0.
 extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const void* weights, bool single, double* sums) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         double total = 0;
@@ -18,7 +20,8 @@ extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const void* 
     }
 }
 
-// For each list of d entries and each j < d: the first position whose sum exceeds j / d of the list's total.
+// For each adjacency list of d entries and each j < d, write the first position whose cumulative weight exceeds j / d
+// of the list's total. A draw by weight starts its search there.
 extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const double* sums, u32* guides) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         const u64 first = indptr[v], last = indptr[v + 1], size = last - first;
@@ -31,7 +34,7 @@ extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const doub
     }
 }
 
-// Whether a position is among the first `count` drawn.
+// Return whether a position is among the first `count` positions drawn.
 __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place) {
     for (u64 i = 0; i < count; ++i) {
         if ((u64)drawn[i] == place) return true;
@@ -39,9 +42,9 @@ __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place)
     return false;
 }
 
-// A list of neighbors that are drawn by weight.
+// Draws neighbors from an adjacency list with probabilities proportional to weights.
 struct Weighted : Weights {
-    // Draw among the positions not drawn yet, by adding their weights; `size` if all weigh 0.
+    // Draw one of the positions not drawn yet, by adding up their weights. Returns `size` if all their weights are 0.
     __device__ __forceinline__ u64 draw_of_rest(const vertex_t* drawn, u64 count, double part) const {
         double total = 0;
         for (u64 place = 0; place < size; ++place) {
@@ -58,7 +61,7 @@ struct Weighted : Weights {
         }
         return chosen;
     }
-    // Fill `drawn` with up to k positions; returns how many there are.
+    // Draw up to k positions of the list into `drawn`, and return how many were drawn.
     __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, bool replace, u64 state) const {
         if (total() == 0) return 0;
         u64 count = 0;
@@ -84,8 +87,9 @@ struct Weighted : Weights {
     }
 };
 
-// Fill `drawn` with up to k of the positions below `degree`; returns how many there are. Without replacement by Floyd's
-// algorithm: a draw that repeats an earlier one is replaced by the highest position allowed so far.
+// Draw up to k of the positions below `degree` into `drawn`, all with equal probability, and return how many were
+// drawn. Without replacement, this is Floyd's algorithm: a draw that repeats an earlier one is replaced by the highest
+// position allowed so far.
 __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, u64 degree, bool replace, u64 state) {
     if (degree == 0) return 0;
     const u64 count = replace ? k : least(k, degree);
@@ -98,7 +102,8 @@ __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, u64 degree, bool rep
     return count;
 }
 
-// Write where the samples of each row begin: k entries per row, or fewer if the list is shorter and nothing repeats.
+// Write where the samples of each row begin in the output. A row has k samples, or fewer if the adjacency list is
+// shorter and samples must not repeat.
 extern "C" __global__ void begin_samples(
     u64 rows, u64 k, const offset_t* indptr, const vertex_t* ids, bool replace, u64* sums, u32* counter,
     long long* firsts
@@ -115,10 +120,10 @@ extern "C" __global__ void begin_samples(
     barrier.leave();
 }
 
-// Numbers of edges by position: the positions themselves if there are none.
+// The number of the edge at a position. Without an array of numbers, this is the position itself.
 struct EdgeNumbers {
     const void* numbers;
-    bool wide;  // 8 bytes each, not 4
+    bool wide;  // whether each number has 8 bytes; otherwise 4
 
     __device__ __forceinline__ long long operator[](u64 place) const {
         if (!numbers) return (long long)place;
@@ -126,8 +131,9 @@ struct EdgeNumbers {
     }
 };
 
-// Sample neighbors: rows of k entries, or rows that begin at `firsts`, with the edge of each entry and its row. The
-// kernel draws by weight if there are `sums`. -1 fills rows.
+// Sample neighbors of the vertices `ids`. Without `firsts`, each row has k entries, and missing samples are -1. With
+// `firsts`, rows begin at these positions, and the edge and the row of each sample are written, too. Samples are drawn
+// by weight if there are `sums` (cumulative weights), otherwise with equal probability.
 extern "C" __global__ void sample(
     u64 rows, u64 k, u64 row, const offset_t* indptr, const vertex_t* indices, const double* sums, const u32* guides,
     const vertex_t* ids, const long long* firsts, u64 key, bool replace, const void* edge_ids, bool wide,

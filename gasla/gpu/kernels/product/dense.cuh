@@ -1,8 +1,9 @@
-// Product of a sparse and a dense matrix X: a reduction over compressed rows whose entries meet rows of X, each column
-// of X separately. `lanes` threads (1 to 32, a power of two) take a row, each thread `width` adjacent columns with one
-// load of up to 16 bytes; if X has more columns, they loop. Rows longer than `limit` entries are cut into pieces
-// (rows.py). Nothing here waits for another thread. [G. Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM: General-purpose
-// Sparse Matrix-Matrix Multiplication on GPUs for Graph Neural Networks. SC 2020.]
+// Product of a sparse matrix and a dense matrix X: a reduction over the sparse matrix's compressed rows, whose entries
+// are combined with rows of X, for each column of X separately. `lanes` threads (1 to 32, a power of two) process a
+// row. Each thread processes `width` adjacent columns of X with one load of up to 16 bytes, and loops if X has more
+// columns. Rows longer than `limit` entries are cut into pieces (rows.py). No thread waits for another thread here. [G.
+// Huang, G. Dai, Y. Wang, H. Yang: GE-SpMM: General-purpose Sparse Matrix-Matrix Multiplication on GPUs for Graph
+// Neural Networks. SC 2020.]
 //
 // All threads call
 //
@@ -10,30 +11,33 @@
 //     ... the end of the kernel ...
 //     reduce_dense_cut_rows<lanes, width, row_t>(rows, columns, body);   // only if rows.cut is not 0
 //
-// A body has, besides value_t, has_terminal, identity, combine and is_terminal as in rows.cuh,
+// The parameter `body` is an object that has value_t, has_terminal, identity, combine and is_terminal as in rows.cuh,
+// and
 //
-//     typedef ... entry_t;                                what is loaded of an entry
+//     typedef ... entry_t;                                what is loaded of an entry of the sparse matrix
 //     typedef ... x_t;                                    `width` values of X
 //     entry_t entry(position_t position);
-//     x_t load(entry_t entry, u32 column);                values from this column on
+//     x_t load(entry_t entry, u32 column);                values of X from this column on
 //     value_t term(row_t row, entry_t entry, x_t x, u32 i, u32 column);   the term of value i in x, at this column
 //     typedef ... had_t;                                  what `finish` reads of the previous results
 //     had_t load_old(row_t row, u32 column);
-//     bool wanted(row_t row, u32 column);                 otherwise the column is skipped; `width` is 1 if any is
-//     void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
+//     bool wanted(row_t row, u32 column);                 the column is skipped if false; `width` is 1 if any is
+//     skipped void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
 //
-// The order of the terms is fixed by the graph, so results are bit-identical in every run.
+// The order in which terms are combined is fixed by the graph, so results are bit-identical in every run.
 #pragma once
 
 #include "rows.cuh"
 
 namespace gasla {
 
-// Adjacent values, for one load or store; the compiler alone might use several.
+// `width` adjacent values, which one instruction loads or stores. Left to the compiler, several instructions might be
+// used.
 template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     T item[width];
 
-    // Volatile, so that consecutive loads overlap and none is delayed until the branch that uses it.
+    // Load adjacent values. The instruction is marked volatile, so that consecutive loads overlap and the compiler does
+    // not delay a load until the branch that uses the value.
     __device__ __forceinline__ static Pack load(const T* from) {
 #ifndef GASLA_EMULATED
         if constexpr (sizeof(Pack) == 16) {
@@ -70,14 +74,15 @@ template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     }
 };
 
-// A row or a piece of one; empty if there is nothing to do.
+// A row or a piece of a row that a group of threads reduces next. The range is empty if there is nothing to do.
 template <class row_t, class position_t> struct Run {
     row_t row;
     position_t first, last;
-    bool wanted, is_part;  // `is_part`: the result is not that of the whole row
+    bool wanted, is_part;  // is_part: the result is that of a piece, not of the whole row
 };
 
-// The loads that describe a run, issued before the run is needed, so that other loads need not wait for them.
+// What is loaded to describe the row or piece after the next one. These loads are issued early, so that other loads
+// need not wait for them.
 template <class row_t, class offset_t> struct Coming {
     typedef typename Position<offset_t>::type position_t;
     row_t row;
@@ -108,7 +113,8 @@ template <class row_t, class offset_t> struct Coming {
     }
 };
 
-// Load the first entries of a run; past its end the last entry again, to be dropped.
+// Load the first AT_ONCE entries of a row or piece. Beyond its end, the last entry is loaded again, which the caller
+// drops.
 template <u32 AT_ONCE, class Body, class position_t>
 __device__ __forceinline__ void read_entries(
     const Body& body, position_t first, position_t last, typename Body::entry_t (&entries)[AT_ONCE]
@@ -118,8 +124,8 @@ __device__ __forceinline__ void read_entries(
     for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = body.entry(least<position_t>(first + k, last - 1));
 }
 
-// Reduce one run, whose first entries are loaded already. The first entries of the next run are loaded together with
-// the last rows of X.
+// Reduce one row or piece, whose first entries are loaded already. The first entries of the next row or piece are
+// loaded together with the last rows of X for this one.
 template <u32 AT_ONCE, u32 width, class Run, class Body, class value_t>
 __device__ __forceinline__ void reduce_run_of_columns(
     const Body& body, const Run& run, const Run& next, u32 column, typename Body::entry_t (&coming)[AT_ONCE],
@@ -137,7 +143,8 @@ __device__ __forceinline__ void reduce_run_of_columns(
         read_entries(body, goes_on ? at + AT_ONCE : next.first, goes_on ? run.last : next.last, coming);
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            const bool counts = at + k < run.last;  // no branch, for which loads would wait
+            // a selection in place of a branch, for which loads would have to wait
+            const bool counts = at + k < run.last;
 #pragma unroll
             for (u32 i = 0; i < width; ++i) {
                 const value_t total = body.combine(totals[i], body.term(run.row, entries[k], xs[k], i, column + i));
@@ -185,7 +192,7 @@ __device__ __forceinline__ void reduce_dense(const Rows<offset_t>& rows, u32 col
     }
 }
 
-// Combine the pieces of rows that were cut, in order.
+// Combine the results of the pieces of each row that was cut, in the order of pieces.
 template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_dense_cut_rows(const Rows<offset_t>& rows, u32 columns, Body& body) {
     typedef typename Body::value_t value_t;

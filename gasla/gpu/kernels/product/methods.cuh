@@ -1,18 +1,18 @@
-// Preparation of products of sparse matrices: the number of partial products of each row, the method for each row
-// (symbolic.py), and whether the columns of a matrix ascend.
+// Preparation of products of sparse matrices: the number of partial products of each row, the choice of a method for
+// each row (see symbolic.py), and a test whether the columns of a matrix are sorted.
 #pragma once
 
 #include "partial_products.cuh"
 
 namespace gasla {
 
-constexpr u64 LONG = 32;  // a whole warp counts rows with more entries
+constexpr u64 LONG = 32;  // a row with more entries is counted by a whole warp
 constexpr u64 WIDEST = 1u << 30;
 
-// Upper bound of the columns of a row of the product, including those that are left out.
+// An upper bound of the number of columns in a row of the product, including columns that are left out.
 struct MaxColumns {
-    const long long* pairs;     // partial products of each row
-    const long long* offsets;   // row offsets of the product, or null while they are unknown
+    const long long* pairs;  // number of partial products of each row
+    const long long* offsets;  // row offsets of the product, or null if they are unknown
     const long long* left_out;  // row offsets of the mask whose entries are left out, or null
     u32 width;
 
@@ -51,13 +51,13 @@ __device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_of
     }
 }
 
-// The methods. Rows in windows have several classes by the number of partial products, so that the longest can start
-// first and no warp begins a long row when the others end.
+// The methods for computing a row. Rows in windows have several classes by their number of partial products. So the
+// longest rows can start first, and no warp begins a long row when other warps end.
 enum : u32 { SMALL, TABLES, LARGE, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {
-    u64 small, small_pairs, tables, large;  // most columns, and partial products, for tables
-    u64 windows, visit;                     // number of windows; overhead of a window, in entries of A
+    u64 small, small_pairs, tables, large;  // the most columns, and partial products, that tables are used for
+    u64 windows, visit;  // number of windows, and the overhead of a window, as a number of entries of A
 };
 
 __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const Limits& limits) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const
     return WINDOWS + __clz((u32)least<u64>(NONE, pairs));
 }
 
-// Choose the method of each row, and count the rows of each method.
+// Choose the method of each row, and count the rows for each method.
 __device__ __forceinline__ void choose_methods_of_rows(
     MaxColumns most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* methods, u64* counts, u32* here
 ) {
@@ -84,7 +84,8 @@ __device__ __forceinline__ void choose_methods_of_rows(
         if (here[i]) atomicAdd(counts + i, (u64)here[i]);
 }
 
-// List the rows grouped by method; `taken`, zero before, counts those listed.
+// Write the numbers of all rows, grouped by method. `taken`, which is zero before, counts the rows written for each
+// method.
 __device__ __forceinline__ void list_rows_by_method(
     const unsigned char* methods, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
 ) {
@@ -105,7 +106,7 @@ __device__ __forceinline__ void list_rows_by_method(
     }
 }
 
-// Count the entries with a lower column than the entry before in their row, and those with the same column.
+// Count the entries with a lower column than the previous entry of the same row, and those with the same column.
 __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* found) {
     const u64 first = rows ? lines.offsets[0] : 0, last = rows ? lines.offsets[rows] : 0;
     u64 falls = 0, repeats = 0;
@@ -115,7 +116,7 @@ __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* fou
         repeats += here == before ? times : 0;
     };
     for (u64 at = first + 1 + thread_of_grid(); at < last; at += threads_of_grid()) add_at(at, 1);
-    // subtract comparisons across a row boundary
+    // subtract the comparisons of entries in different rows
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
         const u64 at = lines.offsets[row];
         if (at > first && at < (u64)lines.offsets[row + 1]) add_at(at, ~(u64)0);

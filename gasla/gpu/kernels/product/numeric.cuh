@@ -1,11 +1,12 @@
-// Numeric phase of products of sparse matrices: values at given entries, those of a mask or of the product's own
-// structure. A pair whose column is not among the row's entries does not count; an entry without pairs gets the
-// identity.
+// Numeric phase of a product of sparse matrices, A times B. It computes values at given entries: those of a mask, or
+// those of the product's structure, which the symbolic phase has found. A partial product whose column is not among the
+// given entries of its row is dropped. An entry without partial products gets the identity.
 //
-// Rows of few entries insert their columns into a table in shared memory, with a value per slot. Others are cut into
-// windows of columns with one value per column in shared memory, or have a table in global memory, as in symbolic.cuh.
+// For a row with few entries, their columns are inserted into a hash table in shared memory with a value for each slot.
+// Other rows are cut into windows of columns with one value per column in shared memory, or have a hash table in global
+// memory, as in symbolic.cuh.
 //
-// A product has
+// The parameter `product` is an object with these members:
 //
 //     typedef ... value_t;                          any trivial struct
 //     value_t identity();
@@ -19,14 +20,14 @@
 namespace gasla {
 
 struct Entries {
-    CSR a, b, given;      // the entries whose values are wanted
-    const long long* rows;  // the rows to process, or null for all
+    CSR a, b, given;  // `given`: the entries whose values are computed
+    const long long* rows;  // the rows to process, or null for all rows
     u64 count;
-    bool are_apart;  // no row of B has duplicate columns
+    bool are_apart;  // whether no row of B has duplicate columns
 };
 
-// Combine each lane's term into the value of its slot (or NONE). Lanes with the same slot do so one after the other, in
-// order.
+// Combine each lane's term into the value of the lane's slot (or drop the term if the slot is NONE). Lanes with the
+// same slot do so one after another, in the order of lanes.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_in_turn(
     const Product& product, value_t* values, u32 slot, const value_t& term, bool may_meet
@@ -46,7 +47,8 @@ __device__ __forceinline__ void combine_in_turn(
     }
 }
 
-// Combine all pairs of a row into slots; `slot_of(column)` may be NONE.
+// Combine all partial products of a row into values. `slot_of(column)` returns the index of the value, or NONE if the
+// partial product is to be dropped.
 template <u32 lanes, class Product, class Part, class Slot, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_pairs(
     const Product& product, const Entries& e, long long row, u64 first, u64 last, Part part, Slot slot_of, value_t* values
@@ -70,8 +72,8 @@ __device__ __forceinline__ void combine_pairs(
     });
 }
 
-// Compute one row by `lanes` threads with a table of their own; other lanes of the warp have rows of their own, or
-// none.
+// Compute one row of the product by `lanes` threads with their own hash table. The other lanes of the warp compute
+// other rows, or none.
 template <u32 lanes, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_row(
     const Product& product, const Entries& e, bool has_row, long long row, const Table& table, value_t* values
@@ -90,7 +92,8 @@ __device__ __forceinline__ void multiply_row(
     __syncwarp();
 }
 
-// Rows for which tables of 2^most_bits slots suffice; all tables of a warp have the size that its largest row needs.
+// Compute rows for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size that the warp's
+// largest row needs.
 template <u32 lanes, u32 most_bits, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_tables(const Product& product, const Entries& e, u32* keys, value_t* values) {
     constexpr u32 groups = WARP / lanes;
@@ -104,8 +107,9 @@ __device__ __forceinline__ void multiply_in_tables(const Product& product, const
     }
 }
 
-// Rows cut into `windows` windows of `width` columns; `values` has room for one window. If the given entries of a row
-// ascend, those of a window are found by search; otherwise all are scanned for each window.
+// Compute rows that are cut into `windows` windows of `width` columns. `values` is memory for one window. If the given
+// entries of each row ascend, those of a window are found by binary search. Otherwise all entries of the row are
+// scanned for each window.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_windows(
     const Product& product, const Entries& e, value_t* values, u32 width, u32 windows, bool ascends
@@ -130,7 +134,7 @@ __device__ __forceinline__ void multiply_in_windows(
     }
 }
 
-// Rows whose tables are in global memory, each from `places[item]` on.
+// Compute rows whose hash tables are in global memory. The table of the i-th row begins at slot places[i].
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_memory(
     const Product& product, const Entries& e, u32* keys, value_t* values, const u64* places

@@ -1,10 +1,10 @@
-// Products of sparse matrices A and B by Gustavson's algorithm, row by row of A: an entry of A in column k is
-// multiplied with every entry of row k of B.
+// Product of sparse matrices A and B by Gustavson's algorithm: for each row of A, an entry in column k is multiplied
+// with every entry of row k of B.
 //
-// `lanes` threads (4 or 32) take a row of A. They enumerate the pairs of entries side by side, in the order of A's
-// entries and then of B's, so that short rows of B keep all lanes busy. No other thread works on that row; lanes of a
-// warp with values for the same column combine them one after the other. So any monoid of any type works, in order, and
-// results are bit-identical in every run.
+// `lanes` threads (4 or 32) process a row of A. They enumerate the pairs of entries side by side, in the order of A's
+// entries and then of B's entries, so that short rows of B keep all lanes busy. No other thread works on that row.
+// Lanes of a warp that have values for the same column combine them one after another. Therefore monoids of any type
+// work, values are combined in order, and results are bit-identical in every run.
 //
 // All threads of a warp call these functions together.
 #pragma once
@@ -13,18 +13,18 @@
 
 namespace gasla {
 
-constexpr u32 NONE = 0xffffffffu;  // no column, no slot
-constexpr u32 NAME = 0x7fffffffu;  // mask of a column number in a table
+constexpr u32 NONE = 0xffffffffu;  // no column, or no slot
+constexpr u32 NAME = 0x7fffffffu;  // mask of the column number in a table's key; the highest bit is a flag
 
-// Compressed rows.
+// A matrix in compressed sparse row format, without values.
 struct CSR {
     const long long* offsets;
     const int* indices;
 };
 
-// An entry of A and an entry of B that are multiplied, by their positions.
+// An entry of A and an entry of B that are multiplied, each given by its position.
 struct Pair {
-    bool valid, mixed;  // `mixed`: its row of B differs from that of the first lane's pair
+    bool valid, mixed;  // mixed: the row of B differs from that of the first lane's pair
     u64 left, right;
 };
 
@@ -45,19 +45,20 @@ template <u32 lanes, class T> __device__ __forceinline__ T sum_lanes(T x) {
     return x;
 }
 
-// The maximum over the rows of a warp of a value that all lanes of a row have.
+// Return the maximum of x over the rows that a warp processes. All lanes of a row have the same x.
 template <u32 lanes> __device__ __forceinline__ u32 most_of_rows(u32 x) {
 #pragma unroll
     for (u32 step = lanes; step < WARP; step <<= 1) x = most(x, shuffle_xor(x, step));
     return x;
 }
 
-// The row at a position of a list of rows; without a list, the position itself.
+// Return the row at position `item` in a list of rows, or `item` itself if there is no list.
 __device__ __forceinline__ long long row_at(const long long* rows, u64 item) { return rows ? rows[item] : (long long)item; }
 
-// Call `take(pairs)` for all pairs of A's entries from `first` up to `last`, `at_once` pairs per lane at a time.
-// `part(left, begin, length)` says which part of a row of B an entry of A is multiplied with; the parts of `lanes`
-// entries together have fewer than 2^31 entries. Threads without a row pass an empty range, but must take part.
+// Call `take(pairs)` for all pairs of A's entries from position `first` up to `last`, `at_once` pairs per lane at a
+// time. `part(left, begin, length)` sets the range of a row of B with which A's entry `left` is multiplied. The ranges
+// for `lanes` entries together must have fewer than 2^31 entries. Threads that have no row pass an empty range, but
+// must call this, too.
 template <u32 lanes, u32 at_once, class Part, class Take>
 __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Take take) {
     const u32 me = lane_of<lanes>();
@@ -72,7 +73,7 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
 #pragma unroll
             for (u32 k = 0; k < at_once; ++k) {
                 const u32 nth = base + k * lanes + me;
-                u32 owner = 0;  // number of parts that end before it
+                u32 owner = 0;  // number of ranges that end before the pair
 #pragma unroll
                 for (u32 step = lanes / 2; step; step >>= 1)
                     if (shuffle(upto, owner + step - 1, lanes) <= nth) owner += step;
@@ -84,7 +85,7 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
     }
 }
 
-// --- which part of a row of B ----------------------------------------------------------------------------------------
+// --- the range of a row of B with which an entry of A is multiplied --------------------------------------------------
 
 __device__ __forceinline__ long long first_not_less(const int* list, long long low, long long high, long long column) {
     while (low < high) {
@@ -97,7 +98,7 @@ __device__ __forceinline__ long long first_not_less(const int* list, long long l
     return low;
 }
 
-// The whole row of B.
+// Multiply each entry of A with the whole row of B.
 struct WholeRow {
     CSR a, b;
     __device__ __forceinline__ void operator()(u64 left, u64& begin, u32& length) const {
@@ -107,7 +108,8 @@ struct WholeRow {
     }
 };
 
-// The columns from `low` up to `high`; B's columns ascend.
+// Multiply each entry of A with the columns from `low` up to `high` of the row of B. The columns of each row of B must
+// be sorted.
 struct ColumnWindow {
     CSR a, b;
     long long low, high;
@@ -119,10 +121,10 @@ struct ColumnWindow {
     }
 };
 
-// --- hash tables of columns ---------------- -----------------------------------------------------------------------
+// --- hash tables of columns ------------------------------------------------------------------------------------------
 
-// A set of columns: a hash table of 2^bits slots from `start` on, with open addressing and linear probing; there are
-// always free slots.
+// A set of columns: a hash table of 2^bits slots that begins at slot `start` of `keys`, with open addressing and linear
+// probing. It is never full, so probing always ends.
 struct Table {
     u32* keys;
     u32 start, bits;
@@ -134,8 +136,8 @@ struct Table {
     template <u32 lanes> __device__ __forceinline__ void clear() const {
         for (u32 i = lane_of<lanes>(); i < size(); i += lanes) keys[start + i] = NONE;
     }
-    // Insert a column, with an optional flag bit; true for the lane that inserted it first. A taken slot never becomes
-    // free, so only a slot read as free needs an atomic.
+    // Insert a column, with an optional flag bit. Returns true only to the lane that has inserted the column. A taken
+    // slot never becomes free, so only a slot that is read as free needs an atomic.
     __device__ __forceinline__ bool insert(u32 column, u32 bit = 0) const {
         for (u32 slot = home(column);; slot = after(slot)) {
             u32 held = *const_cast<volatile u32*>(keys + start + slot);
@@ -155,7 +157,7 @@ struct Table {
     }
 };
 
-// log2 of the slots of the smallest table that so many columns fill at most by half.
+// Return log2 of the number of slots of the smallest hash table that is at most half full with `columns` columns.
 __device__ __forceinline__ u32 bits_for(u64 columns) {
     u32 bits = 5;
     while ((1ull << bits) < 2 * columns) ++bits;

@@ -1,35 +1,37 @@
-// Symbolic phase of products of sparse matrices: counts the columns of each row, or, given an array for them, writes
-// them in ascending order.
+// Symbolic phase of a product of sparse matrices, A times B. It counts the columns of each row of the product or, given
+// an array for them, writes these columns.
 //
-// Rows of few columns insert them into a table in shared memory, of 4 threads, of a warp, or of a multiprocessor's quarter
-// for one warp, and sort it. Others are cut into windows of columns,
-// each a bitmap in shared memory of a warp; where windows would have too few partial products, one warp uses a table in
-// global memory, and writes the columns in the order of the table. methods.cuh chooses the method of a row.
+// Columns of a short row are inserted into a hash table in shared memory and sorted. Such a table belongs to 4 threads,
+// to a warp, or to a warp that uses a quarter of a multiprocessor's shared memory. Longer rows are cut into windows of
+// columns, each of which is a bitmap in the shared memory of a warp. If windows would have too few partial products, a
+// warp uses a hash table in global memory, and writes the columns in the order of the table. methods.cuh chooses the
+// method for each row.
 #pragma once
 
 #include "methods.cuh"
 
 namespace gasla {
 
-constexpr u32 AT_ONCE = 4;  // pairs per lane that are in flight together
+constexpr u32 AT_ONCE = 4;  // pairs of entries per lane whose loads overlap
 
-// Arguments of all of these kernels.
+// Arguments of all kernels of the symbolic phase.
 struct Structure {
-    CSR a, b, left_out;   // entries of `left_out`, if it has offsets, do not count
-    const long long* rows;  // the rows to process, or null for all
+    CSR a, b, left_out;  // entries of `left_out`, if it has offsets, are left out of the product
+    const long long* rows;  // the rows to process, or null for all rows
     u64 count;
-    const long long* pairs;    // partial products of each row of A
-    u32 width;                 // columns of B
-    long long* sizes;          // output: number of columns of each row of A,
-    const long long* offsets;  // or, once they are known, row offsets of the product
-    int* columns;              // output; null while columns are counted
+    const long long* pairs;  // for each row of A, the number of partial products
+    u32 width;  // number of columns of B
+    long long* sizes;  // output: the number of columns of each row of the product
+    const long long* offsets;  // row offsets of the product, once the sizes are known
+    int* columns;  // output: the columns; null while they are only counted
 
     __device__ __forceinline__ u64 most(long long row) const { return MaxColumns{pairs, offsets, left_out.offsets, width}(row); }
 };
 
-constexpr u32 OUT = 0x80000000u;  // flag bit of a column that is left out
+constexpr u32 OUT = 0x80000000u;  // flag in the table's key of a column that is left out of the product
 
-// Insert the columns of a row; returns the number of new ones.
+// Insert the columns of a row of the product into a hash table. Returns the number of columns, without those that are
+// left out.
 template <u32 lanes>
 __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, bool has_row, long long row) {
     const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
@@ -52,7 +54,7 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
     return sum_lanes<lanes>(found);
 }
 
-// Move the columns of a table to its front, without those left out; returns their number.
+// Move the columns in a hash table to its front, without those that are left out. Returns their number.
 template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) {
     u32* keys = table.keys + table.start;
     const u32 first = lane() & ~(lanes - 1), all = ALL >> (WARP - lanes);
@@ -60,7 +62,7 @@ template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) 
     for (u32 i = lane_of<lanes>(); i < table.size(); i += lanes) {
         const u32 key = keys[i];
         const u32 votes = __ballot_sync(ALL, key < OUT) >> first & all;
-        __syncwarp();  // all lanes have read their key; a vote does not guarantee it
+        __syncwarp();  // wait until all lanes have read their key, which a vote does not guarantee
         if (key < OUT) keys[found + __popc(votes & ((1u << lane_of<lanes>()) - 1))] = key;
         found += __popc(votes);
     }
@@ -68,10 +70,10 @@ template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) 
     return found;
 }
 
-// Batcher's bitonic sort of the first `count` keys of a table.
+// Sort the first `count` keys of a table by Batcher's bitonic sort.
 template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& table, u32 count) {
     u32* keys = table.keys + table.start;
-    const u32 longest = most_of_rows<lanes>(count);  // all rows of the warp run the same number of steps
+    const u32 longest = most_of_rows<lanes>(count);  // so that all rows of the warp take the same number of steps
     u32 size = 1;
     while (size < longest) size <<= 1;
     for (u32 i = count + lane_of<lanes>(); i < size; i += lanes) keys[i] = NONE;
@@ -87,7 +89,8 @@ template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& tab
         }
 }
 
-// Rows for which tables of 2^most_bits slots suffice; all tables of a warp have the size that its largest row needs.
+// Process rows for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size that the warp's
+// largest row needs.
 template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
@@ -109,9 +112,9 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
     }
 }
 
-// Rows cut into `windows` windows of `width` columns, a multiple of 32; `bits` has room for one window. `counts`
-// receives the number of columns of each window, or, once they are known, holds the number of columns in earlier
-// windows of the row.
+// Process rows that are cut into `windows` windows of `width` columns, a multiple of 32. `bits` is memory for the
+// bitmap of one window. While columns are counted, counts[i] receives the number of columns of window i. When columns
+// are written, counts[i] holds the number of columns in earlier windows of the same row.
 __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32* bits, u32 width, u32 windows, u32* counts) {
     for (u64 item = this_warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
         const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
@@ -150,7 +153,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
     }
 }
 
-// Rows whose tables are in global memory, each from `places[item]` on.
+// Process rows whose hash tables are in global memory. The table of the i-th row begins at slot places[i].
 __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
     for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];

@@ -1,21 +1,21 @@
-// Gather: a vertex reduces over its in-edges. Each lane walks the first edges of its own vertex; the whole warp walks
-// what remains of long lists. The order of edges is kept within and between lanes, so that sums are reproducible and
-// monoids need not commute.
+// The gather stage, in which a vertex reduces values over its incoming edges. Each lane walks the first edges of its
+// own vertex. The whole warp then walks the remaining edges of vertices with many edges. The order of edges is kept
+// within and between lanes, so that sums are reproducible and monoids need not commute.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 EDGES_OF_LANE = 32;  // edges of a list that one lane walks before the warp helps
+constexpr u32 EDGES_OF_LANE = 32;  // edges of a row that one lane walks, before the whole warp walks the rest
 
-// State of a vertex's reduction. P is the program (see `gasla/gpu/program/generate`).
+// State of the reduction of one vertex's row. P is the program, a class that gasla/gpu/program/generate writes.
 template <class P> struct Row {
     typename P::Gathered gathered;
-    bool found;  // whether the vertex receives
+    bool found;  // whether the vertex has received a value
     bool over;   // whether no further edge can change the result
 };
 
-// Reduce one edge into the row of a vertex; `from_active`: its source is active.
+// Reduce one edge into the row of a vertex. `from_active` says whether the source of the edge is active.
 template <class P>
 __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      const typename P::Edge& edge, const typename P::Source& source, bool from_active) {
@@ -35,7 +35,8 @@ __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, 
     }
 }
 
-// As `take`, but loads the edge and the source first.
+// Load an edge and its source, and reduce the edge into the row of a vertex by `take`. In programs that gather from
+// active vertices only, other sources are skipped.
 template <class P>
 __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      offset_t e, vertex_t u, bool from_active) {
@@ -44,7 +45,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
     take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), from_active);
 }
 
-// Neighbor ids loaded before it is known whether they are needed.
+// Ids of the next few neighbors in a row, loaded before it is known whether they are needed.
 template <int AHEAD> struct Neighbors {
     vertex_t u[AHEAD];
 
@@ -58,11 +59,11 @@ template <int AHEAD> struct Neighbors {
     }
 };
 
-// Force a value to be loaded at this point: otherwise the compiler delays the load until a branch is decided.
+// Force a value to be loaded at this point. Otherwise the compiler delays the load until a branch is decided.
 __device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
 
-// Walk edges first, first + stride, ... of a row; `neighbors` holds the first few ids. Returns the number of edges
-// visited.
+// Reduce the edges at positions first, first + stride, ... of a row. `neighbors` holds the first few neighbor ids.
+// Returns the number of edges visited.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                     offset_t first, offset_t last, u32 stride, Neighbors<AHEAD> neighbors) {
@@ -89,15 +90,16 @@ __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, c
 
 template <class P> constexpr int ahead_of = P::LEAVES_EARLY ? 2 : 4;
 
-// Whether the active bits of neighbors must be read.
+// Whether a gather must read which neighbors are active. RECEIVER: all vertices that gather receive in any case.
 template <class P, bool RECEIVER> struct Tests {
     static constexpr bool value = P::ACTIVE_ONLY || (!RECEIVER && !P::EVERYONE);
 };
 
-template <class P, bool RECEIVER>  // reduction by key (keyed_rows.cuh)
+template <class P, bool RECEIVER>  // gathers by key; defined in keyed_rows.cuh
 __device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, u64& touched);
 
-// Reduce the rows of up to 32 vertices, one per lane; `wanted`: the lane has one. RECEIVER: all of them receive.
+// Reduce the rows of up to 32 vertices, one vertex per lane. `wanted` says whether this lane has a vertex. RECEIVER:
+// all of these vertices receive in any case.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_rows(
     const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
@@ -124,7 +126,7 @@ __device__ __forceinline__ Row<P> gather_rows(
             if constexpr (P::COMMUTES) {
                 neighbors.load(c.a.gi, low + lane(), high, WARP);
                 touched += walk<P, test, ahead>(c, part, its, low + lane(), high, WARP, neighbors);
-            } else {  // consecutive edges for each lane
+            } else {  // each lane reduces consecutive edges, which keeps their order
                 const offset_t run = (high - low + WARP - 1) / WARP;
                 const offset_t from = low + run * lane();
                 neighbors.load(c.a.gi, least(from, high), least(from + run, high), 1);
@@ -137,7 +139,7 @@ __device__ __forceinline__ Row<P> gather_rows(
                     part.gathered = shuffle(part.gathered, winner);
                 } else {
 #pragma unroll
-                    // combine adjacent lanes first, which preserves the order
+                    // adjacent lanes are combined first, which keeps the order of edges
                     for (u32 step = 1; step < WARP; step <<= 1) {
                         const typename P::Gathered other = shuffle(part.gathered, (lane() + step) % WARP);
                         part.gathered = P::combine(part.gathered, other);

@@ -1,19 +1,21 @@
-// What active vertices do along their out-edges: send values, which targets reduce, or write to the edges (scatter).
+// What active vertices do along their outgoing edges: send values, which the targets reduce, or write to fields of the
+// edges (scatter).
 #pragma once
 #include "frontier.cuh"
 #include "runtime.cuh"
 
 namespace gasla {
 
-// Sends values along out-edges. `aside` collects receivers, postponed vertices, or vertices to release. LOOKS: test by
-// a plain read first, which avoids most atomics but takes time; a stale read only costs an atomic.
+// Sends values along outgoing edges. `aside` is a list to which vertices are appended that need further work: those yet
+// to apply, postponed, or to be released. LOOKS: first test by a plain read, which avoids most atomics but takes time.
+// If the read is stale, the atomic is made although it was not needed, and the result is still right.
 template <class P, class Next, class Aside, bool LOOKS> struct Push {
     typedef typename P::Context Context;
     typedef typename P::Source Source;
     typedef typename P::Target Target;
     typedef typename P::Gathered Gathered;
     Context& c;
-    Next& next;  // destination of newly active vertices
+    Next& next;  // where newly active vertices are appended
     Aside& aside;
     Range waiting;
 
@@ -32,7 +34,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
             into_accumulators<N>(at, source, valid, v);
     }
 
-    // Reduce into the fields themselves, part by part; the thread that improves a part lists the vertex.
+    // Combine the values with the targets' fields directly, by an atomic for each component. A thread whose value
+    // improves a component appends the target to the next frontier.
     template <int N>
     __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -60,7 +63,9 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) waiting.take(priority);
-                    if constexpr (P::WAITS) {  // a near vertex sends all its parts next, postponed ones, too
+                    // a vertex that is not postponed sends all components in the next iteration, including postponed
+                    // ones
+                    if constexpr (P::WAITS) {
                         if (put_off[j])
                             atomicMin(c.a.waits + v[j], ordered(priority));
                         else
@@ -76,8 +81,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         }
     }
 
-    // The first thread that reaches a vertex applies to it. If the mask still admits the vertex afterwards, it is
-    // released after the barrier.
+    // Let the first thread that reaches a vertex apply to it, and no other thread. If the mask still admits the vertex
+    // afterwards, the vertex is released after the barrier, so that it can be reached again.
     template <int N>
     __device__ __forceinline__ void apply_at_once(const offset_t (&at)[N], const Source (&source)[N],
                                                 const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -110,8 +115,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         if constexpr (!P::APPLIES_ONCE) aside.add(open, v);
     }
 
-    // Reduce into accumulators, which hold the identity between iterations; the first thread to reach a vertex lists
-    // it.
+    // Combine the values with accumulators, which have the identity between iterations. The first thread that reaches a
+    // vertex appends it to the list of vertices that are yet to apply.
     template <int N>
     __device__ __forceinline__ void into_accumulators(const offset_t (&at)[N], const Source (&source)[N],
                                                       const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -119,7 +124,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            if constexpr (P::WIDE) {  // only list: gathering finds out whether the vertex receives
+            // the target is only put on the list; its gather decides whether it receives a value
+            if constexpr (P::WIDE) {
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
                 const typename P::Edge edge = P::load_edge_out(c, at[j]);
@@ -133,7 +139,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
                             first[j] = claim(c.claimed(), v[j]);
                         }
-                    } else {  // only list
+                    } else {  // the target is only put on the list; it gathers later
                         first[j] = claim(c.claimed(), v[j]);
                     }
                 }
@@ -143,7 +149,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     }
 };
 
-// Scatter: newly active vertices write to their out-edges.
+// The scatter stage: newly active vertices write to fields of their outgoing edges.
 template <class P> struct Scatter {
     typedef typename P::ScatterSource Source;
     const typename P::Context& c;
@@ -158,7 +164,7 @@ template <class P> struct Scatter {
     }
 };
 
-// Update the copies of edge fields that partners read.
+// Copies new values of edge fields to the copies that are read through the reverse edges.
 template <class P> struct CatchUpEdges {
     const typename P::Context& c;
 
@@ -170,7 +176,8 @@ template <class P> struct CatchUpEdges {
     }
 };
 
-// Scatter with wide vectors: all lanes of a warp process one lane's edge after the other.
+// The scatter stage with wide vectors: all lanes of a warp process one edge together, for the edge of each lane in
+// turn.
 template <class P> struct ScatterWide {
     typedef vertex_t Source;
     const typename P::Context& c;

@@ -1,19 +1,22 @@
-// Walk programs: one thread per walker. Bit-identical to the CPU.
+// Random walk programs, with one thread per walker. Results are bit-identical to those of the CPU.
 //
-// Before this file: the typedefs vertex_t and offset_t, and the bool `weighted`: whether edges are drawn in proportion
-// to weights. The template parameter Program holds what the program's functions read, and says which functions it has.
+// The code that includes this file first defines the types vertex_t and offset_t, and the boolean `weighted`, which
+// says whether edges are drawn with probabilities proportional to weights. The template parameter Program holds what
+// the program's functions read, and says which functions the program has.
 #pragma once
 
 #include "random.cuh"
 
 namespace gasla {
 
-// numbers of the draws that decide whether a walker stops, or restarts
+// numbers of the random draws that decide whether a walker stops or restarts
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
-constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;  // which function returned a value out of range
+// codes of the program's function that has returned a value out of range
+constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;
 
-// A list of out-edges: positions first to last, and the weights of all lists.
+// The out-edges of one vertex: positions `first` to `last` of all edges, and for weighted edges the arrays of all
+// vertices' cumulative weights.
 struct List {
     const double* sums;
     const u32* guides;
@@ -21,26 +24,27 @@ struct List {
 
     __device__ __forceinline__ Weights weights() const { return {sums + first, guides + first, last - first}; }
 
-    // Draw a position; NOWHERE if the list is empty or its weights are all zero.
+    // Draw the position of an edge. Returns NOWHERE if there are no edges or all their weights are zero.
     __device__ __forceinline__ u64 choice(u64 bits) const {
         if (first == last) return NOWHERE;
         if constexpr (!weighted) return first + share(bits, last - first);
         return weights().total() == 0 ? NOWHERE : first + weights().draw(fraction(bits));
     }
-    // The weight by which `choice` draws a position.
+    // Return the weight with which `choice` draws the position k.
     __device__ __forceinline__ double weight(u64 k) const {
         if constexpr (!weighted) return 1;
         return weights().of(k - first);
     }
 };
 
-// The state of a walker that its functions may read.
+// The state of a walker, which the program's functions may read.
 struct Walker {
     u64 number, step;
     vertex_t start, previous, v;
 };
 
-// The first value out of range: the walker plus one, the step, the function, the bits of the value.
+// The first value out of range that a program's function has returned, in four words: the walker's number plus one, the
+// step, the function's code, and the bits of the value.
 struct FirstError {
     u64* words;
 
@@ -52,7 +56,7 @@ struct FirstError {
     }
 };
 
-// Ascending neighbor lists, in which edges are looked up.
+// The graph's adjacency lists in ascending order, in which edges are looked up by binary search.
 struct SortedLists {
     const offset_t* indptr;
     const vertex_t* indices;
@@ -74,7 +78,7 @@ struct SortedLists {
     }
 };
 
-// Decides by rejection sampling whether `accept` lets a drawn position pass.
+// Decides by rejection sampling whether the program's function `accept` lets a drawn edge pass.
 template <class Program> struct Acceptance {
     const Program& program;
     const SortedLists& sorted;
@@ -82,13 +86,14 @@ template <class Program> struct Acceptance {
     const FirstError& error;
     double bound;
 
-    // The value of `accept`, with everything looked up that it needs.
+    // Return the value of `accept` for an edge. Edges that `accept` asks about are looked up in the graph.
     __device__ __forceinline__ double accepted(u64 place) const {
         const double found = program.accept(walker, place, sorted);
         if (!(0 <= found && found <= bound)) error.note(walker, OF_ACCEPT, found);
         return found;
     }
-    // Whether the random number accepts a position; edges are looked up only if the result depends on them.
+    // Return whether a random number, `mark`, accepts an edge. Edges are looked up in the graph only if the result
+    // depends on this.
     __device__ __forceinline__ bool passes(u64 place, double mark) const {
         if constexpr (Program::looks_up) {
             const auto range = program.range(walker, place);
@@ -99,7 +104,8 @@ template <class Program> struct Acceptance {
         }
         return mark < accepted(place);
     }
-    // Draw until a position passes; after many rejections, weigh all positions instead, which ends the loop.
+    // Draw edges until one passes. After many rejections, compute the weights of all edges and draw among these, so
+    // that the loop ends.
     __device__ __forceinline__ u64 first_to_pass(const List& list, u64 state, u64 place) const {
         const u64 tries = TRIES + list.last - list.first;
         u64 draw = 1;
@@ -109,7 +115,7 @@ template <class Program> struct Acceptance {
         }
         return weighed(list, fraction(mixed(state, draw)));
     }
-    // Draw a position in proportion to weight times acceptance; NOWHERE if all are zero.
+    // Draw an edge with probability proportional to its weight times its acceptance. Returns NOWHERE if all are zero.
     __device__ __forceinline__ u64 weighed(const List& list, double part) const {
         double total = 0;
         for (u64 k = list.first; k < list.last; ++k) {
@@ -132,15 +138,15 @@ template <class Program> struct Acceptance {
     }
 };
 
-// An output row, written from left to right 16 bytes at a time: the rows of a warp are far apart, so writing one entry
-// would cost the L2 cache as much as writing a sector.
+// A row of the output, the path of one walker. It is written from left to right, 16 bytes at a time. The rows of a warp
+// are far apart in memory, so writing a single entry would cost the L2 cache as much as writing a sector of 32 bytes.
 struct Row {
     static constexpr u32 WIDE = 16 / sizeof(vertex_t);
     struct alignas(16) Pack {
         vertex_t item[WIDE];
     };
     vertex_t* walks;
-    u64 first, place;  // position of the row, and of its next entry
+    u64 first, place;  // positions of the row and of its next entry
     Pack held = {};
 
     __device__ __forceinline__ void push(vertex_t v) {
@@ -153,7 +159,7 @@ struct Row {
         else
             write();
     }
-    // Write the entries still held.
+    // Write the entries that are still in registers.
     __device__ __forceinline__ void write() const {
         const u64 from = (place - 1) / WIDE * WIDE;
 #pragma unroll
@@ -162,7 +168,7 @@ struct Row {
     }
 };
 
-// Draw an event with the probability that a function has returned.
+// Return true with the probability `chance`, which a program's function has returned.
 __device__ __forceinline__ bool happens(
     double chance, u64 bits, u64 function, const Walker& walker, const FirstError& error
 ) {
@@ -170,7 +176,7 @@ __device__ __forceinline__ bool happens(
     return fraction(bits) < chance;
 }
 
-// Each step needs two dependent reads at distant addresses.
+// Walk all walkers of a call. Each step needs two dependent reads at distant addresses, which take most of the time.
 template <class Program> __device__ __forceinline__ void walk_all(
     const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const SortedLists& sorted,
     const vertex_t* starts, u64 first, u64 key, double bound, const FirstError& error, vertex_t* walks

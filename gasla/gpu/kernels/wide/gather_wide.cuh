@@ -1,7 +1,8 @@
-// Gather over wide vectors: a warp processes one vertex and walks its list in order. Lanes load 32 neighbor ids at a
-// time, one each; then all lanes load the vectors of one neighbor side by side, for several neighbors at once.
+// Gathering wide vectors (many components per vertex). A warp processes one vertex and walks its row in order. Its
+// lanes load 32 neighbor ids at a time, one id each. Then all lanes load the vector of one neighbor side by side, for
+// several neighbors at once.
 //
-// All lanes of a warp therefore call every function of the program together.
+// Therefore all lanes of a warp call every function of the program together.
 #pragma once
 #include "gather.cuh"
 #include "rows.cuh"
@@ -9,26 +10,27 @@
 
 namespace gasla {
 
-// Neighbors whose values are loaded together: enough bytes in flight to hide memory latency, without too many
-// registers.
+// The number of neighbors whose values are loaded together. This keeps enough bytes in flight to hide memory latency,
+// without using too many registers.
 template <class P> constexpr u32 values_at_once() {
-    constexpr u32 bytes = sizeof(typename P::Source);  // per lane
+    constexpr u32 bytes = sizeof(typename P::Source);  // bytes per lane
     return P::LEAVES_EARLY ? 2 : bytes <= 4 ? 8 : bytes <= 16 ? 4 : 2;
 }
 
-// Visit `count` items, each by one warp.
+// Call `visit(i)` for each of `count` items, one warp per item.
 template <class Visit> __device__ __forceinline__ void by_warps(u64 count, Visit visit) {
     for (u64 i = this_warp_of_grid(); i < count; i += warps_of_grid()) visit(i);
 }
 
-// The lane's neighbor among the 32 from position `first` on; a valid neighbor also for lanes past the end.
+// Return this lane's neighbor among the 32 neighbors from position `first` on. Lanes beyond the end of the row get the
+// last neighbor, so that the id is always valid.
 __device__ __forceinline__ vertex_t own_neighbor(ids_t indices, offset_t first, offset_t last) {
     if (first >= last) return 0;
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }
 
-// Reduce the neighbors of a vertex from position `first` on; `own` is the lane's neighbor among the first 32. RECEIVER:
-// the vertex receives in any case.
+// Reduce the row of a vertex from position `first` on. `own` is this lane's neighbor among the first 32. RECEIVER: the
+// vertex receives in any case.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, offset_t first, offset_t last,
                                              vertex_t own, u64& touched) {
@@ -46,14 +48,15 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
             const u32 all = ALL >> (WARP - count);
             if (base + (offset_t)count < last) own = own_neighbor(c.a.gi, base + (offset_t)count, last);
             const u32 from_active = test ? __ballot_sync(ALL, lane() < count && has(c.active(), u)) : all;
-            u32 rest = from_active;  // bits of neighbors still to take, if only active ones count
+            u32 rest = from_active;  // bits of the neighbors still to be reduced, if only active neighbors count
             const u32 taken = P::ACTIVE_ONLY ? __popc(from_active) : count;
             for (u32 done = 0; done < taken && !row.over; done += AT_ONCE) {
                 typename P::Source source[AT_ONCE];
                 typename P::Edge edge[AT_ONCE];
                 u32 at[AT_ONCE];
 #pragma unroll
-                for (u32 k = 0; k < AT_ONCE; ++k) {  // past the end repeat the last, so that no load waits for a branch
+                // beyond the end, the last neighbor is loaded again, so that no load waits for a branch
+                for (u32 k = 0; k < AT_ONCE; ++k) {
                     if constexpr (P::ACTIVE_ONLY) {
                         at[k] = rest ? __ffs(rest) - 1 : at[k ? k - 1 : 0];
                         rest &= rest - 1;
@@ -77,14 +80,14 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
     return row;
 }
 
-// Reduce the whole list of a vertex.
+// Reduce the whole row of a vertex.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, u64& touched) {
     const offset_t first = c.a.gp[v], last = c.a.gp[v + 1];
     return gather_row<P, RECEIVER>(c, v, first, last, own_neighbor(c.a.gi, first, last), touched);
 }
 
-// Write the bits of a group of 32, 16 or 8 consecutive vertices.
+// Write the bits of a group of 32, 16 or 8 consecutive vertices to a bitmap.
 __device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32 mask) {
     if (together == 32)
         bits[group] = mask;
@@ -94,10 +97,10 @@ __device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32
         reinterpret_cast<unsigned char*>(bits)[group] = (unsigned char)mask;
 }
 
-// Visit all vertices in groups of consecutive ones, a warp per group, one vertex after the other if `wanted(first,
-// last)`; then call `then(group, own, together)`, where `own` is a lane's vertex and `together` the size of the group:
-// 32, or less if there would be too few groups. While one vertex is visited, the first neighbors of the next are
-// loaded, and the offsets of the next group.
+// Visit all vertices in groups of consecutive vertices, a warp per group. In a group, the vertices for whose rows
+// `wanted(first, last)` is true are visited one after another. Then `then(group, own, together)` is called, where `own`
+// is the vertex of this lane and `together` the size of the group: 32, or fewer if there would be too few groups. While
+// one vertex is visited, the first neighbors of the next vertex and the row offsets of the next group are loaded.
 template <class P, class Wanted, class Visit, class Then>
 __device__ __forceinline__ void over_lists(const typename P::Context& c, u64 begin, Wanted wanted, Visit visit, Then then) {
     struct List {

@@ -1,15 +1,15 @@
-// The loop's passes for programs with wide vectors: a warp processes one vertex, where the loop for other programs uses
-// one lane.
+// The loop's passes over vertices for programs with wide vectors. A whole warp processes one vertex, where the loop for
+// other programs uses one lane.
 //
-// Such programs never push values: active vertices list the vertices that they might reach, which then gather and find
-// out whether they receive.
+// Such programs never push values. Active vertices only append the vertices that they might reach to a list. These then
+// gather, and find out whether they receive a value.
 #pragma once
 #include "gather_wide.cuh"
 #include "loop.cuh"
 
 namespace gasla {
 
-constexpr vertex_t NOBODY = (vertex_t)-1;  // marks a listed vertex that does not receive
+constexpr vertex_t NOBODY = (vertex_t)-1;  // marks a vertex in a list that does not receive a value
 
 template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     by_warps(c.a.self_n, [&](u64 v) {
@@ -19,18 +19,20 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
     });
 }
 
-// As `gather_all_narrow`, or as `reduce_all`. The pieces of long rows come first; they are combined at the end.
+// Let vertices gather and apply as in `gather_all_narrow` or `reduce_all`, but with a warp per vertex. The pieces of
+// long rows are reduced first, and combined at the end.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
-    u32 received = 0, active = 0;  // bits of the vertices of a group
+    u32 received = 0, active = 0;  // bitmaps of a group of 32 vertices
     const auto count = [&](u64 v) {
         next += 1;
         if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
     };
-    // Reduce a vertex's row, and apply or store the result. Returns the outcome, 0 if the vertex does not receive.
+    // Reduce a vertex's row, and apply or store the result. Returns the outcome of apply, or 0 if the vertex receives
+    // no value.
     const auto settle = [&](vertex_t v, auto reduce) -> u32 {
-        // load the vertex's fields before it is known whether it receives
+        // whether the vertex's fields are loaded early, before the row is reduced; only if every vertex applies
         constexpr bool asks = P::EVERYONE && !P::TWO_PHASES;
         if (!P::admits(c, v)) {
             if constexpr (P::DOUBLED) P::carry_over(c, v);
@@ -113,7 +115,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
     });
 }
 
-// As `gather_list_narrow`, but only vertices of a schedule receive in any case.
+// Let the vertices in a list gather as in `gather_list_narrow`, but with a warp per vertex. Only vertices of a schedule
+// receive a value in any case. Others may find that they have none.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -141,7 +144,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// As `apply_list_narrow`.
+// Let receivers apply stored values as in `apply_list_narrow`, but with a warp per vertex.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](vertex_t v) {
