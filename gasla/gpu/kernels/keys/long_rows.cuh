@@ -1,5 +1,5 @@
-// Postponed long rows by key: a block takes one after the other, with a table in its whole shared memory, or in global
-// memory if that is too small.
+// Gathers by key over long rows, which were postponed. A block processes one row after another, with a hash table in
+// its whole shared memory or, if that is too small, in global memory.
 #pragma once
 #include "loop.cuh"
 
@@ -12,7 +12,7 @@ template <class P> __device__ __forceinline__ char* tables_of_block() {
 }
 #endif
 
-// Reduce a row by a block; valid in all threads.
+// Reduce the row of vertex v by a whole block. All threads get the result.
 template <class P, bool TEST>
 __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, BlockBest<P>& s, vertex_t v) {
     constexpr u32 SLOTS_OF_BLOCK = P::TABLE_SLOTS * (THREADS / WARP);
@@ -40,7 +40,8 @@ __device__ __forceinline__ Row<P> row_of_block(const typename P::Context& c, Blo
     return Row<P>{best_of_lanes<P, WARP>(own), receives, false};
 }
 
-// Reduce all postponed rows; the first warp of a block calls `then(v, row)`. All threads of the grid must call this.
+// Reduce all postponed rows. The first warp of a block calls `then(v, row)` for each row that the block has reduced.
+// All threads of the grid must call this.
 template <class P> template <bool RECEIVER, class Then> __device__ __forceinline__ void Loop<P>::over_put_off(Then then) {
     if constexpr (P::KEYED) {
         if (P::SHARES_KEYS && c.a.put_off) {

@@ -1,15 +1,15 @@
-// Conversions between the forms of the active set (queue, bitmap, segments of each block), and clearing of claims.
+// Conversions of the active set between its forms (queue, bitmap, or segments of each block), and clearing of claims.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Convert the active set to the form that the iteration needs.
+// Convert the active set to the form that the next iteration needs.
 template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
     if constexpr (P::SMALL_FRONTIERS)
         if (now.form == SEGMENTS && !s.is_small && now.size > 0) out_of_line<&Loop::widen>();
-    constexpr bool only_lists = P::PRIORITISED && !P::ONLY_PULLS;  // the active set is always a list
-    // decided before the conversion, which completes the count of edges
+    constexpr bool only_lists = P::PRIORITISED && !P::ONLY_PULLS;  // such programs always keep the active set as a list
+    // stored before the conversion, because converting completes the count of edges
     const bool dense = P::ONLY_PULLS || (!only_lists && s.way == DENSE);
     if constexpr (P::STREAMED && !P::ONLY_PULLS)
         if (!dense && now.form == LIST && now.size >= SORTED && now.size >= c.a.words / SORTED) return sort_list();
@@ -19,12 +19,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::change_form() {
         to_list(c.active(), parity());
         by_one_thread([&] {
             now.form = LIST;
-            s.touched = now.edges = edges_of(fresh(counter(LISTED)));  // a push to the bitmap only estimates it
+            // a push that sets bits only estimates the number of edges; here it is exact
+            s.touched = now.edges = edges_of(fresh(counter(LISTED)));
         });
     }
 }
 
-// Queue to bitmap. Clears the claims, which are not needed any more.
+// Convert the active set from a queue to a bitmap. Also clear all claims, which are not needed any more.
 template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
     for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.active()[w] = 0;
     clear_claims();
@@ -37,16 +38,17 @@ template <class P> __device__ __forceinline__ void Loop<P>::to_bits() {
     barrier.wait();
 }
 
-// Put the queue in ascending order, but for the order of the groups that warps list at a time: neighbor lists in host
-// memory are read five times as fast if those read at a time are near each other.
+// Sort the queue of active vertices approximately: only the groups of vertices that warps append at a time may be out
+// of order. Adjacency lists in host memory are read five times as fast if lists that are read at the same time are near
+// each other.
 template <class P> __device__ __forceinline__ void Loop<P>::sort_list() {
     to_bits();
     to_list(c.active(), parity());
 }
 
-// Bitmap to queue; the number of vertices is known. Each lane loads one word; the warp then lists the vertices of one
-// word at a time. The words are strided, so that each warp works on all parts of the graph, or, where lists are
-// streamed, adjacent.
+// Convert a bitmap of vertices to a queue. Their number must be known already. Each lane loads a word of the bitmap.
+// The warp then appends the vertices of one word at a time. The words of a warp are strided, so that each warp works on
+// all parts of the graph. If adjacency lists are read from host memory (STREAMED), the words are adjacent.
 template <class P> __device__ __forceinline__ void Loop<P>::to_list(const u32* bits, u32 side) {
     auto listed = to_queue(side, LISTED);
     const u64 stride = P::STREAMED ? 1 : warps_of_grid(), warp = this_warp_of_grid();
@@ -62,7 +64,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::to_list(const u32* b
     barrier.wait();
 }
 
-// Segments of a small frontier to queue.
+// Convert a small frontier from segments of each block to a queue.
 template <class P> __device__ __forceinline__ void Loop<P>::widen() {
     if constexpr (P::SMALL_FRONTIERS) SmallFrontier<Loop>(*this, 1).to_queue();
 }
@@ -74,8 +76,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::clear_claims() {
     }
 }
 
-// Clear the word with a vertex's claim of the last iteration. All vertices with claims in it are active now, or were
-// released.
+// Clear the claim that a vertex got in the last iteration, with the whole word of the bitmap. All vertices with claims
+// in this word are active now or were released, so their claims are not needed either.
 template <class P> __device__ __forceinline__ void Loop<P>::clear_claim(vertex_t v) {
     if constexpr (CLAIMS_BY_TURNS) c.a.claimed[(1 - parity()) * c.a.words + v / WARP] = 0;
 }

@@ -1,4 +1,4 @@
-// Whether another iteration follows, and whether it pushes or pulls.
+// Decides whether another iteration follows, and whether it pushes or pulls.
 #pragma once
 #include "loop.cuh"
 
@@ -20,7 +20,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin_iteration(long
     if (blockIdx.x == 0 && (!P::LISTS_ROWS || iteration % LOOKS == 1)) poll_host();
 }
 
-// Set the values that are constant during an iteration.
+// Set the values that stay constant during an iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iteration) {
     c.u.self_iteration = iteration;
     const u32 side = iteration & 1;
@@ -37,7 +37,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iter
     if constexpr (P::BUCKETS) c.u.self_bucket = now.bucket;
 }
 
-// Choose the direction of the iteration, and the form of the next frontier.
+// Choose whether the next iteration pushes or pulls, and in which form the frontier after it is built.
 template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     const u64 size = now.size, edges = now.edges, pushed = most_pushed();
     const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed || goes_on_pulling();
@@ -50,27 +50,28 @@ template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
 }
 
-// The number of edges up to which a push is cheaper than a pull. A pull that may stop at its first hit visits few edges
-// for each one that a push visits.
+// Return the largest number of edges for which a push is cheaper than a pull. A pull that may stop at its first active
+// neighbor visits few edges for each edge that a push visits.
 template <class P> __device__ __forceinline__ u64 Loop<P>::most_pushed() const {
     constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
     return now.remaining / ratio + c.a.self_n / 16;
 }
 
-// Whether to pull again because the last pull visited few edges: the next one visits no more, and a push would first
-// convert the bitmap to a list, which takes as long as some pulls.
+// Return whether to pull again because the last pull has visited few edges. The next pull visits no more edges than
+// that. A push would first convert the bitmap to a list, which takes as long as several pulls.
 template <class P> __device__ __forceinline__ bool Loop<P>::goes_on_pulling() const {
     constexpr u32 OFTEN = 8;
     const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
     return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.cheap_pulls++ < OFTEN;
 }
 
-// Guess whether the next iteration will pull, assuming that the vertices reached have average degree.
+// Guess whether the iteration after this one will pull. The guess assumes that newly reached vertices have average
+// degree.
 template <class P> __device__ __forceinline__ bool Loop<P>::pull_follows(u64 pushed) const {
     return (float)now.edges * (float)now.remaining > 1.5f * (float)pushed * (float)c.a.self_n;
 }
 
-// The number of edges up to which a frontier becomes, or stays, small.
+// Return the largest number of edges with which a frontier becomes small or, if it is small already, stays small.
 template <class P> __device__ __forceinline__ u64 Loop<P>::most_edges_of_small(u32 form, u64 pushed) const {
     const u64 most = form == SEGMENTS ? LARGE_EDGES - 2 : SMALL_EDGES;
     return P::PRIORITISED || c.a.way ? most : least(most, pushed);

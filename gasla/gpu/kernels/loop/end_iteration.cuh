@@ -1,10 +1,10 @@
-// Bookkeeping at the end of an iteration: size of the next frontier, log, messages to and from the host.
+// Bookkeeping at the end of an iteration: the size of the next frontier, the log, and messages to and from the host.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Called by one thread of each block at the end of an iteration.
+// Update counts and the log, and begin the next iteration. One thread of each block calls this.
 template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     note(s.touched + read[TOUCHED]);
     if (now.form != SEGMENTS) {
@@ -14,7 +14,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     if constexpr (P::PRIORITISED) now.far = read[FAR];
     lower_remaining();
     if constexpr (P::HAS_STOP && !P::PEERS) now.done = P::stop(c);
-    // all blocks must have read the fields before any writes them again
+    // wait until all blocks have read the fields, before any block writes them again
     if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();
     rotate_counters();
     begin_iteration(c.u.self_iteration + 1);

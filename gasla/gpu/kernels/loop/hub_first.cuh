@@ -1,14 +1,15 @@
-// Finds the neighbor of highest degree of each vertex, which a search reaches sooner than the others.
+// Finds the neighbor of highest degree of each vertex. A breadth-first search usually reaches this neighbor before
+// other neighbors, so it is tested first.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 GROUP = 8;   // lanes per vertex
-constexpr u32 LOOKS = 64;  // neighbors that are compared; a sample, if the list is longer
+constexpr u32 GROUP = 8;  // lanes that process one vertex
+constexpr u32 LOOKS = 64;  // neighbors that are compared; if a vertex has more, a sample of them
 
-// A group of lanes takes a vertex, so that adjacent lists are read together. A vertex without neighbors gets its own
-// id.
+// Write the neighbor of highest degree of each vertex to `hub_neighbors`. A group of lanes processes a vertex, so that
+// the adjacency lists of consecutive vertices are read together. A vertex without neighbors gets its own id.
 template <class offset_t, class ids_t, class vertex_t>
 __device__ void find_hub_neighbors(const offset_t* offsets, ids_t indices, u64 n, vertex_t* hub_neighbors) {
     constexpr u64 AT_ONCE = WARP / GROUP;

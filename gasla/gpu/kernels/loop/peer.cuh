@@ -1,41 +1,46 @@
-// What a kernel knows of the other GPUs, and where it stores a value of a vertex that they mirror.
+// What a kernel knows about the other GPUs (its peers), and where it stores a vertex's value for the peers that mirror
+// (keep a copy of) the vertex.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-// Which of 32 vertices a peer mirrors, and how many of those before them: with these a vertex finds its place.
+// For a group of 32 vertices: which of them a peer mirrors, and how many vertices before this group it mirrors. These
+// give the position of a vertex among all vertices that the peer mirrors.
 struct Mirrored {
     u32 bits, before;
 };
 
-// One of the GPUs, as another sees it: `PEER` in peers.py. `there` is in its memory, `here` in the memory of the GPU
-// that has this struct.
+// One of the GPUs (the peer) as this GPU sees it; `PEER` in peers.py. Members named `there` point to the peer's memory,
+// and those named `here` to memory of this GPU.
 struct Peer {
-    const vertex_t* sends;      // own vertices that it mirrors, ascending
-    const Mirrored* mirrored;   // the same, for each 32 vertices here
-    const vertex_t* receives;   // mirrors of its vertices here, in the order in which it has them
-    u64 plain, first;           // from the one at `plain` on, their numbers are `first` + place, and are not read
-    u64 sent, received;         // how many there are of both
+    const vertex_t* sends;  // this GPU's vertices that the peer mirrors, ascending
+    const Mirrored* mirrored;  // the same vertices as bitmaps, one for each 32 vertices of this GPU
+    const vertex_t* receives;  // this GPU's mirrors of the peer's vertices, in the order of the peer's `sends`
+    // from position `plain` on, the mirror at position i has the number `first` + i, and `receives` is not read
+    u64 plain, first;
+    u64 sent, received;  // lengths of `sends` and of `receives`
     void *notice_there[2], *notice_here[2];
-    u32 *bits_there[2], *bits_here[2];       // which of these vertices are active: a bitmap, or a list
-    char *values_there[2], *values_here[2];  // their values, one field after the other
+    u32 *bits_there[2], *bits_here[2];  // which of these vertices are active, as a bitmap or a list
+    char *values_there[2], *values_here[2];  // the values of these vertices, one field after another
 };
 
-// Entries of each field in a buffer of values: such that every field is aligned, and a list (`list_room`) has room.
+// Return the number of entries that each field takes in a buffer of values. It is rounded up so that every field is
+// aligned and a list of active vertices (`list_room`) has enough memory.
 __device__ __forceinline__ u64 entries_of(u64 count) { return (count + 63) / 64 * 64; }
 
-// Entries of a list in the memory of a bitmap.
+// Return how many vertices a list in the memory of a bitmap can hold.
 __device__ __forceinline__ u64 list_room(u64 count) { return ((count + WARP - 1) / WARP + 63) / 64 * 64; }
 
-// The place of an own vertex among those that a peer mirrors, or ALL.
+// Return the position of a vertex among those that a peer mirrors, or ALL if the peer does not mirror the vertex.
 __device__ __forceinline__ u32 place_of(Mirrored mirrored, u64 v) {
     const u32 bit = 1u << (v % WARP);
     return mirrored.bits & bit ? mirrored.before + __popc(mirrored.bits & (bit - 1)) : ALL;
 }
 
-// What a kernel that sends at once reads of its peers for each vertex: among its arguments, where reading takes no time.
-// The first is the peer after itself, and so on. `STORES` in peers.py.
+// What a kernel that stores values at peers while it computes them reads about the peers for each vertex. It is part of
+// the kernel's arguments, which are fast to read. The first entry is the GPU after this one, and so on. `STORES` in
+// peers.py.
 struct Stores {
     static constexpr u32 MOST_PEERS = 31;
     struct {
@@ -44,12 +49,14 @@ struct Stores {
         u64 entries;
     } peers[MOST_PEERS];
 
-    // Which vertices the first peer mirrors: loaded before a row is read, and used after it.
+    // Return which of the 32 vertices around v the first peer mirrors. This is loaded before a row is read, and used
+    // after it.
     __device__ __forceinline__ Mirrored load(u64 v) const {
         return peers[0].mirrored ? peers[0].mirrored[v / WARP] : Mirrored{0, 0};
     }
 
-    // Call `store(values, i, entries)` for each peer that mirrors a vertex: with its buffer, and the place of the vertex.
+    // Call `store(values, i, entries)` for each peer that mirrors vertex v, with the peer's buffer and the position i
+    // of v in it.
     template <class Store>
     __device__ __forceinline__ void at_mirrors(u32 ranks, u32 half, u64 v, Mirrored first, Store store) const {
         for (u32 i = 0; i + 1 < ranks; ++i) {

@@ -1,4 +1,4 @@
-// Start of a run: fills fields, initializes bitmaps and lists; or continues where the last launch ended.
+// The start of a run: fills fields and initializes bitmaps and lists, or continues where the last launch has ended.
 #pragma once
 #include "loop.cuh"
 
@@ -22,9 +22,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
             }
             rotate_counters();
         }
-        if constexpr (P::IN_TURNS)  // a stay may have no iteration, at whose end others learn of it
+        // if this phase makes no iteration, only this tells the host's wish to stop to the other blocks
+        if constexpr (P::IN_TURNS)
             if (blockIdx.x == 0 && poll_host() && P::ONE_BLOCK) read[STOPPED] = 1;
-        if constexpr (P::SMALL_FRONTIERS) {  // reuses the function that exists for small frontiers
+        if constexpr (P::SMALL_FRONTIERS) {  // calls the copy of `choose` that small frontiers use
             enter(now.iteration);
             out_of_line<&Loop::choose>();
         } else {
@@ -33,7 +34,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
     });
 }
 
-// Fill fields with uniform initial values, and compute aggregates of the initial state.
+// Fill fields with their initial values, compute the aggregates of the initial state, and initialize all other state of
+// the run.
 template <class P> __device__ __forceinline__ void Loop<P>::start() {
     u32 stamp = now.stamp;
     if constexpr (P::SMALL_FRONTIERS)
@@ -45,7 +47,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         now = Control{0, 0, size, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
         if constexpr (P::PEERS) now.round = c.a.met;
         enter(0);
-        if constexpr (P::AGGREGATES) P::take_sums(c, Sums{});  // what aggregates of the initial state read
+        // values that the program's aggregates read while they are computed for the initial state
+        if constexpr (P::AGGREGATES) P::take_sums(c, Sums{});
     });
     const u64 n = c.a.self_n;
     if constexpr (P::WIDE) fill_wide();
@@ -77,7 +80,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
     bool accumulates = P::ACCUMULATES;
-    if constexpr (P::IN_TURNS) accumulates = accumulates && s.stay.is_first;  // afterwards they hold the identity
+    // after the first turn of a phase, they have the identity already
+    if constexpr (P::IN_TURNS) accumulates = accumulates && s.stay.is_first;
     if constexpr (P::ACCUMULATES)
         for (u64 v = thread_of_grid(); accumulates && v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());
     publish_sums(1);
@@ -88,7 +92,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     wait_and_read();
 }
 
-// List the initially active vertices: an array of ids, or a range.
+// Append the initially active vertices to the queue: an array of ids, or a range of ids.
 template <class P> __device__ __forceinline__ void Loop<P>::list_active() {
     auto next = to_queue(0);
     const u64 count = c.a.active_count;

@@ -1,10 +1,11 @@
-// A stay: the run of a phase in its turn. It begins and ends in the middle of a launch.
+// A *stay* is one run of a phase (one of several programs that take turns on the same graph). It begins and ends in the
+// middle of a launch.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Run a phase for as long as it stays. `target` is that of the barrier, which all phases share; returns the new one.
+// Run a phase until its turn ends. `target` is the count of the barrier that all phases share. Returns the new count.
 template <class P, class Values>
 __device__ __forceinline__ u32 stay(const typename P::Arguments& a, Shared<P>& s, Kept<P>& kept, Between& between, Values& values, u32 target) {
     if (threadIdx.x == 0) {
@@ -33,7 +34,7 @@ __device__ __forceinline__ u32 stay(const typename P::Arguments& a, Shared<P>& s
     return loop.barrier.target;
 }
 
-// The active vertices at the end of a stay.
+// Return the active vertices at the end of this phase's turn, with which the next phase begins.
 template <class P> __device__ __forceinline__ Handed Loop<P>::left_active() const {
     if constexpr (!P::KEEPS_ACTIVE) {
         return Handed{!P::ENDS_WHEN_STILL || now.size ? (u64)c.a.self_n : 0, 0, nullptr, nullptr, nullptr};
@@ -43,7 +44,8 @@ template <class P> __device__ __forceinline__ Handed Loop<P>::left_active() cons
     }
 }
 
-// Queue the active vertices with which a stay begins, or count them, if which ones they are does not matter.
+// Append the active vertices with which this phase's turn begins to the queue. If only their number matters, count
+// them.
 template <class P> __device__ __forceinline__ void Loop<P>::list_handed() {
     if constexpr (P::KEEPS_ACTIVE) {
         auto next = to_queue(0);
@@ -56,10 +58,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::list_handed() {
     }
 }
 
-// Visit the active vertices with which a stay begins; warps visit whole, with whether there is one in the lane.
+// Call `visit(is, v)` for the active vertices with which this phase's turn begins. Whole warps call it. `is` says
+// whether this lane has an active vertex.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_handed(Visit visit) {
     const Handed& from = s.stay.active;
-    const bool asks = P::STARTS || from.bits;  // each vertex, whether it is one of them
+    const bool asks = P::STARTS || from.bits;  // whether each vertex must be tested for being active
     const u64 count = asks ? c.a.self_n : from.size;
     for (u64 base = this_warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
         const u64 i = base + lane();
@@ -76,7 +79,7 @@ template <class P> template <class Visit> __device__ __forceinline__ void Loop<P
     }
 }
 
-// End a stay: fields and aggregates at vertices go where the other phases look for them.
+// End this phase's turn: move fields and aggregates of vertices to where the other phases read them.
 template <class P> __device__ __forceinline__ void Loop<P>::end_stay() {
     by_one_thread([&] { now.iteration = c.u.self_iteration; });
     barrier.wait();
@@ -90,7 +93,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_stay() {
     }
 }
 
-// Leave the state of a phase for the host, and for the next launch. Called by one thread, at the end of a launch.
+// Store the state of a phase for the host and for the next launch. One thread calls this at the end of a launch.
 template <class P> __device__ __forceinline__ void leave_phase(const typename P::Arguments& a, const Kept<P>& kept, Control& end) {
     *a.control = end = kept.control;
     if constexpr (P::AGGREGATES) *(typename P::Sums*)a.shown = kept.sums;

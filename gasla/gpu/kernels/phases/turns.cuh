@@ -1,41 +1,44 @@
-// Phases that take turns in one launch: what a phase hands to the next one, and what all of them share.
+// Phases (programs on the same graph) that take turns in one launch: what a phase hands to the next one, and what all
+// phases share.
 #pragma once
 #include "frontier.cuh"
 #include "state.cuh"
 
 namespace gasla {
 
-// The active vertices with which a phase begins: in one of the arrays, else a range of ids.
+// The active vertices with which a phase begins its turn. They are in the one array that is not null or, if all are
+// null, a range of ids.
 struct Handed {
     u64 size;
-    long long first;  // of the range
+    long long first;  // the first id of the range
     const vertex_t* ids;
     const Entry* entries;
     const u32* bits;
 };
 
-// What a run of phases has done: `Done` in phases.py.
+// What a run of several phases has done; `Done` in phases.py.
 struct Done {
     long long turns, edges, stays;
     u64 is_over;
 };
 
-// Arguments of a run of phases: `Turns` in phases.py.
+// Arguments of a run of several phases; `Turns` in phases.py.
 struct Turns {
     Handed active;
     long long limit;
     Page* page;
     Done* done;
-    Control* ends;  // the state of each phase at its end
+    Control* ends;  // for each phase, its state at the end of the run
     u32 launch;
-    u32 goes_on;  // whether another turn follows one that leaves no vertex active
+    u32 goes_on;  // whether another turn follows if a turn leaves no vertex active
 };
 
-// The run between two stays of phases. In shared memory: all blocks compute the same.
+// What a run of several phases keeps between the turns of two phases. It is in the shared memory of each block, and all
+// blocks compute the same values.
 struct Between {
     Handed active;
     Done done;
-    u64 left;  // active vertices that the phases of this turn have left
+    u64 left;  // active vertices that the phases have left in this round of turns
     bool stops;
     Looks polls;
 
@@ -55,17 +58,17 @@ struct Between {
     }
 };
 
-// What a block keeps of a phase from one stay to the next.
+// What a block keeps of a phase from one of its turns to the next.
 template <class P> struct Kept {
     Control control;
     typename P::Sums sums;
 };
 
-// A stay, within the shared memory of its loop.
+// What the loop of a phase knows about its current turn (a *stay*), in shared memory.
 struct Stay {
     Handed active;
     long long turns;
-    bool is_first;  // of this phase
+    bool is_first;  // whether this is the first turn of this phase
 };
 struct NoStay {};
 

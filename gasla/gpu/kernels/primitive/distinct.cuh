@@ -1,13 +1,13 @@
-// Distinct vertices in the order of their first appearance, by a hash table.
+// Finds distinct vertices in the order of their first appearance, by a hash table.
 //
-// Before this file: the typedef vertex_t.
+// The code that includes this file first defines the type vertex_t.
 #pragma once
 #include "grid_sums.cuh"
 #include "random.cuh"
 
 namespace gasla {
 
-// Vertices by number: first `count` distinct ones, then those of `found`, which may repeat.
+// A sequence of vertices: first `count` distinct vertices, then those of `found`, which may repeat.
 struct Appearances {
     const vertex_t *vertices, *found;
     u64 count;
@@ -15,8 +15,8 @@ struct Appearances {
     __device__ __forceinline__ vertex_t operator[](u64 i) const { return i < count ? vertices[i] : found[i - count]; }
 };
 
-// Enter number i in the table, unless it has a smaller number of the same vertex; returns the slot. A slot has the
-// number of its vertex, or ~0 if it is empty. There are more slots than numbers, so the search ends.
+// Enter the vertex with number i of the sequence in the hash table, and return its slot. The slot keeps the smallest
+// number at which the vertex occurs, or ~0 if the slot is empty. There are more slots than numbers, so the search ends.
 __device__ __forceinline__ u64 enter(u64* table, u64 slots, const Appearances& all, u64 i) {
     const vertex_t v = all[i];
     for (u64 slot = mixed(0, (u64)v) & (slots - 1);; slot = (slot + 1) & (slots - 1)) {
@@ -30,9 +30,9 @@ __device__ __forceinline__ u64 enter(u64* table, u64 slots, const Appearances& a
     }
 }
 
-// Write to `known` the distinct vertices and, after them, those that appear first in `found`; to `at`, for each entry
-// of `found`, its place in `known`; to `total`, how many are known. The table has `slots` words, a power of two above
-// count + found, each ~0.
+// Append to the `count` distinct `vertices` those of `found` that are new, each once, and write the result to `known`.
+// `at` gets, for each entry of `found`, its position in `known`, and `total` the length of `known`. The hash table has
+// `slots` words, a power of two above count + length, each ~0 at first.
 extern "C" __global__ void append_distinct(
     const vertex_t* vertices, u64 count, const vertex_t* found, u64 length, u64* table, u64 slots, u64* sums,
     u32* counter, vertex_t* known, long long* at, long long* total
@@ -46,7 +46,7 @@ extern "C" __global__ void append_distinct(
     }
     own.each([&](u64 j) { at[j] = (long long)enter(table, slots, all, count + j); });
     barrier.wait();
-    own.each([&](u64 j) {  // mark first appearances by the complement
+    own.each([&](u64 j) {  // mark first appearances by the bitwise complement
         if (fresh(table + at[j]) == count + j) at[j] = ~at[j];
     });
     const u64 added = sum_over_grid(

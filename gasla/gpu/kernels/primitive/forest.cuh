@@ -1,4 +1,4 @@
-// The stages of union-find (union_find.cuh), a kernel for each.
+// The steps of union-find (union_find.cuh), each as a separate kernel.
 #pragma once
 #include "union_find.cuh"
 

@@ -1,10 +1,11 @@
-// Running sums by a cooperative grid, with one barrier.
+// Prefix sums by all threads of a cooperative grid, with one barrier.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-// The share of n items that this block processes: items begin + threadIdx.x, and every blockDim.x-th after it.
+// The range of items that a block processes of n items. Each thread visits item begin + threadIdx.x and every
+// blockDim.x-th item after it.
 struct BlockShare {
     u64 begin, end;
 
@@ -18,14 +19,14 @@ struct BlockShare {
     }
 };
 
-// The sums of x over all threads of the block up to this one, and over all of them.
+// For each thread of a block, the sum of x over all threads up to this one (`upto`), and over all threads (`all`).
 struct BlockSums {
     u64 upto, all;
 
     __device__ __forceinline__ explicit BlockSums(u64 x) {
         __shared__ u64 of_warps[WARP];
         upto = scan_inclusive(x);
-        __syncthreads();  // the sums before may still be read
+        __syncthreads();  // wait, because the previous sums may still be read
         if (lane() == WARP - 1) of_warps[warp_of_block()] = upto;
         __syncthreads();
         all = 0;
@@ -36,8 +37,8 @@ struct BlockSums {
     }
 };
 
-// Call store(i, the sum of value(j) over all j < i) for each of n items; returns the sum of all. A thread visits the
-// items of its `BlockShare` in both passes. `sums` has a word for each block.
+// Call store(i, sum of value(j) over all j < i) for each of n items, and return the sum over all items. Each thread
+// visits the same items in both passes, those of its `BlockShare`. `sums` is memory for one word per block.
 template <class Value, class Store>
 __device__ u64 sum_over_grid(u64 n, u64* sums, Barrier& barrier, Value value, Store store) {
     const BlockShare own(n);

@@ -1,24 +1,26 @@
-// Sets of ids in shared memory: hash tables with open addressing.
+// Sets of vertex ids in shared memory, as hash tables with open addressing.
 //
-// Before this file: the typedef vertex_t.
+// The code that includes this file first defines the type vertex_t.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 SPARSE = 8;  // slots per entry, if there are enough; with 4, counting triangles takes 1.15 times as long
+// slots per entry, if there are enough; with 4 in place of 8, counting triangles takes 1.15 times as long
+constexpr u32 SPARSE = 8;
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;
 
 constexpr vertex_t FREE = -1;
 constexpr u32 NOWHERE = 0xffffffffu;
 
-// A set of ids: a hash table with open addressing and linear probing. All slots are FREE between uses.
+// A set of vertex ids: a hash table with open addressing and linear probing. All slots are FREE before and after each
+// use.
 struct Table {
     vertex_t* slots;
     u32 shift, mask;
 
-    // A table for `entries` ids in an array of `capacity` slots, a power of two.
+    // Make a hash table for `entries` ids in an array of `capacity` slots, a power of two.
     __device__ __forceinline__ Table(vertex_t* slots, u32 entries, u32 capacity) : slots(slots) {
         const u32 wanted = least(capacity, entries * SPARSE);
         const u32 bits = WARP - __clz(wanted - 1);
@@ -27,7 +29,7 @@ struct Table {
     }
     __device__ __forceinline__ u32 home(vertex_t w) const { return ((u32)w * 2654435769u) >> shift; }
 
-    // Insert an id that is not in the set; returns its slot.
+    // Insert an id that is not in the set, and return its slot.
     __device__ __forceinline__ u32 insert(vertex_t w) const {
         u32 slot = home(w);
         while (atomicCAS(reinterpret_cast<bits_t*>(slots + slot), (bits_t)FREE, (bits_t)w) != (bits_t)FREE)

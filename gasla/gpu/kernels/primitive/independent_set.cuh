@@ -1,24 +1,24 @@
-// The independent set that a loop over the vertices by rank would find, without barriers: every thread looks at its
-// undecided vertices again and again.
+// Finds the maximal independent set that a loop over the vertices in the order of ranks would find, but without
+// barriers: every thread looks at its undecided vertices again and again.
 //
-// A vertex joins once no neighbor of a higher rank is undecided, and then makes its neighbors leave. Ranks are read past
-// the L1 cache, so a thread sees what others have decided. All blocks are resident, and the undecided vertex of the
-// highest rank waits for no other, so one vertex always goes on.
+// A vertex joins the set once no neighbor of a higher rank is undecided. Its neighbors are then marked as left out.
+// Ranks are read past the L1 cache, so a thread sees what other threads have decided. There is no deadlock: all blocks
+// are resident on the GPU, and the undecided vertex of the highest rank need not wait for any other vertex.
 //
 // M. Burtscher, S. Devale, S. Azimi, J. Jaiganesh, E. Powers: A High-Quality and Fast Maximal Independent Set
 // Implementation for GPUs. ACM Transactions on Parallel Computing 5 (2018).
 //
-// Lower bound: a sector of each list, the lists of the set, two or three gathers of 4 bytes for each vertex, and a store for
-// each edge of the set.
+// Lower bound of the time: reads of one sector of each adjacency list, of the whole lists of the vertices in the set,
+// and of two or three random ranks of 4 bytes for each vertex, and one store for each edge of the set's vertices.
 #pragma once
 
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 JOINED = 0xffffffffu, LEFT = 0;  // ranks of decided vertices
-constexpr u32 OWN = 32;                        // entries of a list that its thread walks before the warp helps
-constexpr u32 AT_ONCE = 2;                     // edges of a lane whose loads overlap
+constexpr u32 JOINED = 0xffffffffu, LEFT = 0;  // stored in place of the ranks of vertices that have been decided
+constexpr u32 OWN = 32;  // entries of an adjacency list that one thread walks, before the whole warp walks the rest
+constexpr u32 AT_ONCE = 2;  // edges of one lane whose loads overlap
 
 struct Deciding {
     const offset_t* offsets;
@@ -29,7 +29,8 @@ struct Deciding {
 
     __device__ __forceinline__ void set(vertex_t v, u32 rank) const { *(volatile u32*)(ranks + v) = rank; }
 
-    // Whether a vertex must wait for one of the entries first, first + stride, ..., or has to leave.
+    // Whether a vertex must wait for a neighbor, or has to stay out of the set because a neighbor is in it. `ask`
+    // answers this for the neighbors at positions first, first + stride, ...
     struct Answer {
         bool waits, leaves;
     };
@@ -55,7 +56,8 @@ struct Deciding {
             if (neighbors[k] != v) set(neighbors[k], LEFT);
     }
 
-    // Look at up to 32 vertices, one per lane; returns whether one of them is still undecided.
+    // Look at up to 32 vertices, one per lane, and decide those that need not wait. Returns whether any of them is
+    // still undecided.
     __device__ bool look(u64 base, bool is_first) const {
         const u64 place = base + lane();
         const vertex_t v = (vertex_t)place;
@@ -90,7 +92,8 @@ struct Deciding {
 
 using namespace gasla;
 
-// Replaces the ranks of undecided vertices by JOINED or LEFT, and notes which have joined.
+// Decide all vertices: replace the ranks of undecided vertices by JOINED or LEFT, and set `members` for those that have
+// joined.
 extern "C" __global__ void __launch_bounds__(256, 8)
 decide_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, u32* ranks, bool* members) {
     const Deciding deciding{offsets, neighbors, n, ranks, members};

@@ -1,7 +1,7 @@
 // Common neighbors of given pairs of vertices: their number, or the sum of their weights.
 //
-// Before this file: the typedefs vertex_t and offset_t, and the bool `weighted`. The order of additions depends on the
-// lists alone, so that sums are reproducible.
+// The code that includes this file first defines the types vertex_t and offset_t, and the boolean `weighted`. The order
+// of additions depends only on the adjacency lists, so that sums are reproducible.
 #pragma once
 
 #include "runtime.cuh"
@@ -12,9 +12,9 @@ typedef Choose<weighted, double, long long>::type sum_t;
 
 constexpr u32 PAIR_THREADS = 256;  // threads per block, and pairs that a block processes at a time
 constexpr u32 PAIR_GROUP = 8;      // threads per pair
-constexpr u32 LONG_PAIR = 2048;    // entries of the shorter list from which the whole block processes a pair
+constexpr u32 LONG_PAIR = 2048;  // if the shorter list has at least this many entries, a whole block processes the pair
 
-// Two sorted lists, the shorter one first.
+// The sorted adjacency lists of a pair of vertices. The shorter list comes first.
 struct Pair {
     const vertex_t *shorter, *longer;
     offset_t shorter_length, longer_length;
@@ -32,8 +32,8 @@ __device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_
     return low;
 }
 
-// Whether entry i of the shorter list has a match in the longer one; the k-th of equal entries needs k equal ones
-// there.
+// Return whether entry i of the shorter list also occurs in the longer list. If an entry repeats k times in the shorter
+// list, the k-th occurrence counts only if there are k in the longer list.
 __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     const vertex_t w = pair.shorter[i];
     const bool repeats = i && pair.shorter[i - 1] == w;
@@ -42,7 +42,8 @@ __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     return j < pair.longer_length && pair.longer[j] == w;
 }
 
-// Sum over the matches of entries first, first + step, ... of the shorter list.
+// Sum the weights of, or count, those of the entries first, first + step, ... of the shorter list that also occur in
+// the longer list.
 __device__ __forceinline__ sum_t common_part(const Pair& pair, offset_t first, u32 step, const double* weights) {
     sum_t sum = 0;
     for (offset_t i = first; i < pair.shorter_length; i += step)
@@ -61,8 +62,9 @@ template <u32 lanes> __device__ __forceinline__ sum_t sum_of_lanes(sum_t x) {  /
     return x;
 }
 
-// Each entry of the shorter list is searched in the longer one: about shorter * log2(longer) reads per pair, of which
-// the caches serve all but the first few. Blocks draw tickets for PAIR_THREADS pairs at a time.
+// Write the number of common neighbors, or the sum of their weights, for each pair. Each entry of the shorter list is
+// searched in the longer list. This takes about shorter * log2(longer) reads per pair, of which caches serve all but
+// the first few. Blocks take PAIR_THREADS pairs at a time from a shared counter.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS) intersect_pairs(
     u64 count, const offset_t* indptr, const vertex_t* indices, const vertex_t* sources, const vertex_t* targets,
     const double* weights, u64* tickets, sum_t* found

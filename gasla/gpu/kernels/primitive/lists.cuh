@@ -1,21 +1,23 @@
-// Properties of neighbor lists, in one pass over the edges: whether they ascend, repeat an edge, contain self-loops,
-// and are symmetric. For symmetry every edge i -> j adds hash(i, j) to a sum and subtracts hash(j, i), as in
-// gasla/graph/symmetry.py.
+// Properties of adjacency lists, found in one pass over the edges: whether the lists are sorted, repeat an edge,
+// contain self-loops, and are symmetric. To test symmetry, every edge i -> j adds hash(i, j) to a sum and subtracts
+// hash(j, i), as in gasla/graph/symmetry.py.
 #pragma once
 #include "random.cuh"
 
 namespace gasla {
 
 struct ListProperties {
-    u64 imbalance;  // the sum of the hashes modulo 2^64: 0 if symmetric
-    u64 falls, repeats, loops;  // whether any entry is below the previous one, equal to it, or equal to its owner
+    u64 imbalance;  // sum of the hashes modulo 2^64, which is 0 if the lists are symmetric
+    // whether any entry is less than the previous entry, equal to it, or equal to the list's own vertex
+    u64 falls, repeats, loops;
 };
 
-constexpr u32 SLICE = 1024;  // edges that a warp takes at a time
+constexpr u32 SLICE = 1024;  // edges that a warp processes at a time
 
 __device__ __forceinline__ u64 hash(u64 i, u64 j, u64 extra) { return mix(((i << 32) ^ j) * GOLDEN + extra); }
 
-// The last list that starts at or before an edge: a 32-ary search by the whole warp.
+// Return the vertex whose adjacency list contains an edge: the last one that starts at or before the edge's position.
+// The whole warp searches, with 32 comparisons in each step.
 template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t* offsets, u64 n, u64 edge) {
     u64 owner = 0;
     for (u64 high = n; high - owner > 1;) {
@@ -27,8 +29,8 @@ template <class offset_t> __device__ __forceinline__ u64 owner_of(const offset_t
     return owner;
 }
 
-// If `bits` is given (the edge values), edges are symmetric if, for each value, equally many edges lead from i to j and
-// from j to i.
+// Find the properties of adjacency lists. Given edge values (`bits`), edges are symmetric if for each value as many
+// edges lead from i to j as from j to i.
 template <class offset_t, class vertex_t, class bits_t>
 __device__ void find_list_properties(
     const offset_t* offsets, const vertex_t* indices, const bits_t* bits, u64 n, u64 m, ListProperties* found) {
@@ -37,10 +39,11 @@ __device__ void find_list_properties(
     for (u64 from = warp_of_grid() * SLICE; from < m; from += warps_of_grid() * SLICE) {
         const u64 to = least(from + SLICE, m);
         u64 owner = owner_of(offsets, n, from);
-        for (u64 begin = from; begin < to;) {  // 32 lists at a time
+        for (u64 begin = from; begin < to;) {  // each step takes the adjacency lists of 32 vertices
             const offset_t start = offsets[least(owner + lane(), n)];
             const u64 end = least(to, (u64)offsets[least(owner + WARP, n)]);
-            // Where nearly all lists are empty, search for the next nonempty one.
+            // If all 32 lists are empty, search for the next nonempty list. This saves time where nearly all lists are
+            // empty.
             const u64 next = begin == end ? owner_of(offsets, n, begin) : owner + WARP;
 #pragma unroll 1
             for (; begin < end; begin += WARP) {

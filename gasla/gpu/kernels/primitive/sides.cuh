@@ -1,12 +1,12 @@
-// Finds the two sides of each bipartite component, in one launch. It joins the components of a graph that has every
-// vertex twice, as v and n + v, and in which every edge leads from a vertex of one kind to one of the other
-// (`BothSides`). If v and n + v are in one component, the component of v in the original graph has an odd cycle, and no
-// sides.
+// Finds the two sides of each bipartite component, in one launch. It finds the connected components of a graph that has
+// every vertex twice, as v and n + v, and in which every edge leads from one copy to the other (`BothSides`). If v and
+// n + v are in one component, the component of v in the original graph has an odd cycle, and has no two sides.
 #pragma once
 #include "union_find.cuh"
 
-// Writes the side of each vertex: 0 for the smallest vertex of a component and all on its side, 1 for the others, and
-// -1 in a component with an odd cycle. `parents` and `work` have two entries per vertex.
+// Write the side of each vertex: 0 for the smallest vertex of a component and all vertices on its side, 1 for the
+// vertices on the other side, and -1 for all vertices of a component with an odd cycle. `parents` and `work` have two
+// entries per vertex.
 KERNEL label_sides(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, u64 outward, vertex_t* parents,
                    vertex_t* work, Slice* slices, Control* control, int* sides) {
     Barrier barrier(control->barrier);

@@ -1,5 +1,5 @@
-// Properties of compressed rows by which the host divides them among threads (rows.py), in one pass; and the list of
-// long rows.
+// Properties of compressed rows, found in one pass, by which the host divides rows among threads (rows.py), and the
+// numbers of long rows.
 #pragma once
 
 #include "runtime.cuh"
@@ -7,10 +7,11 @@
 namespace gasla {
 
 struct RowProperties {
-    long long lowest, highest;  // column index; `lowest` only if it is negative
-    u64 longest;                // longest row
+    long long lowest, highest;  // column indices; `lowest` is set only if it is negative
+    u64 longest;  // length of the longest row
     u32 wrong_offsets;
-    // sampled entries; those whose column is near that of the entry at the same position in the next row
+    // number of sampled entries, and of those whose column is near that of the entry at the same position in the next
+    // row
     u32 compared, near;
 };
 
@@ -57,7 +58,7 @@ __device__ void find_row_properties(const offset_t* offsets, ids_t indices, u64 
     if (highest >= 0) atomicMax(&found->highest, highest);
 }
 
-// Compare samples of rows; only called if the offsets are valid.
+// Compare samples of entries with those of the next row. Only called if the row offsets are valid.
 template <class offset_t, class ids_t>
 __device__ void sample_rows(const offset_t* offsets, ids_t indices, u64 rows, RowProperties* found) {
     const u64 step = most<u64>(rows / SAMPLES, 1);
@@ -65,7 +66,7 @@ __device__ void sample_rows(const offset_t* offsets, ids_t indices, u64 rows, Ro
         compare_next_row(offsets, indices, row, found);
 }
 
-// List the rows of more than `limit` entries, in no fixed order.
+// Write the numbers of the rows of more than `limit` entries, in no fixed order.
 template <class offset_t>
 __device__ void list_long_rows(const offset_t* offsets, u64 rows, u64 limit, u64* found, u64* list) {
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid())

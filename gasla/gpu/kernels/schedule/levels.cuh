@@ -1,20 +1,21 @@
-// Sorts vertices by level, within a level by id, where there are few levels. In a first launch each warp counts the
-// vertices of each level in its range; in a second launch it therefore knows where its vertices go.
+// Sorts vertices by level, and by id within a level, if there are few levels (a counting sort). In a first launch, each
+// warp counts the vertices of each level in its range. From these counts each warp knows in a second launch where to
+// write its vertices.
 //
-// Before this file: the typedef vertex_t.
+// The code that includes this file first defines the type vertex_t.
 //
-// Lower bound for n vertices: 4 n bytes read twice, the second time from the L2 cache, and n ids written: 12 us for 4
-// Mi.
+// Lower bound of the time for n vertices: 4 n bytes are read twice, the second time from the L2 cache, and n ids are
+// written. For 4 Mi vertices this is 12 us.
 #pragma once
 
 #include "runtime.cuh"
 
 namespace gasla {
 
-constexpr u32 MOST = 64;  // most levels
+constexpr u32 MOST = 64;  // the largest number of levels
 constexpr u32 AT_ONCE = 4;
 
-// The range of vertices of a warp.
+// The range of vertices that a warp processes.
 struct WarpRange {
     const int* levels;
     u32 first, depth;
@@ -26,8 +27,8 @@ struct WarpRange {
         end = least(n, begin + size);
     }
 
-    // Visit each vertex with its level relative to `first` (`depth` if it never receives) and the mask of lanes with
-    // the same level.
+    // Call `visit(v, level, alike)` for each vertex, with its level counted from `first` on (or `depth` if the vertex
+    // never receives), and the mask of lanes whose vertices have the same level.
     template <class Visit> __device__ __forceinline__ void each(Visit visit) const {
         for (u64 v = begin + lane(); v - lane() < end; v += AT_ONCE * WARP) {
             u32 level[AT_ONCE];
@@ -44,11 +45,11 @@ struct WarpRange {
 
 }  // namespace gasla
 
-// --- kernels ---------------------------------------------------------------------------------------------------------
+// --- kernels that count and then write the vertices of each level ----------------------------------------------------
 
 using namespace gasla;
 
-// Count the vertices of each level: per warp in `counts`, per block in `totals`.
+// Count the vertices of each level, in each warp's range (`counts`) and in each block's range (`totals`).
 extern "C" __global__ void __launch_bounds__(1024)
 count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* totals) {
     __shared__ u32 rows[WARP][MOST + 1];
@@ -67,12 +68,13 @@ count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* t
     }
 }
 
-// Write the vertices in order, and the start of each level.
+// Write the vertices sorted by level to `order`, and the position at which each level starts to `starts`.
 extern "C" __global__ void __launch_bounds__(1024)
 place_by_level(const int* levels, u64 n, u64 first, u64 depth, const u32* counts, const u32* totals, vertex_t* order,
                long long* starts) {
-    __shared__ u64 all[MOST], before[MOST];  // per level: all vertices, and those of blocks before this one
-    __shared__ u64 places[WARP][MOST];       // where the next vertex of each warp goes
+    // for each level: the number of all its vertices, and of those in the ranges of earlier blocks
+    __shared__ u64 all[MOST], before[MOST];
+    __shared__ u64 places[WARP][MOST];  // for each warp and level: the position of the next vertex
     for (u32 level = warp_of_block(); level < depth; level += warps_of_block()) {
         u64 sum = 0, below = 0;
         for (u32 block = lane(); block < gridDim.x; block += WARP) {

@@ -1,13 +1,13 @@
-// The loop of a run with a schedule.
+// The loop of a run whose receiving vertices in each iteration are known in advance (a schedule).
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Iterate until the end of the schedule; data is loaded ahead (schedule.cuh).
+// Iterate until the end of the schedule. The data of the next iterations is loaded ahead, as in schedule.cuh.
 template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     if constexpr (P::LISTS_ROWS) {
-        // Whether most iterations skip the bookkeeping and only count.
+        // Whether most iterations skip the bookkeeping, and only count iterations.
         constexpr bool ends = ENDS && !P::AGGREGATES && !P::HAS_STOP;
         Schedule<P> schedule;
         Receiver<P> receiver(c);
@@ -78,13 +78,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// The bookkeeping of an iteration whose counters are not read.
+// Go on to the next iteration where nothing needs the counters, so that they are not read.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;
 }
 
-// An iteration of a schedule for programs that need the stages of the general loop.
+// Make an iteration of a schedule in a program that needs stages of the general loop.
 template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);

@@ -1,5 +1,5 @@
-// The stages of a program as separate kernels over lists, for loops written by hand. The code for a vertex or an edge
-// is that of the fused loop (gather.cuh, send.cuh, and the program).
+// The stages of a program as separate kernels over lists of vertices, for loops that users write in Python. The code
+// for a vertex or an edge is the same as in the fused loop (gather.cuh, send.cuh, and the program).
 #pragma once
 #include "frontier.cuh"
 #include "gather_wide.cuh"
@@ -20,8 +20,8 @@ template <class P> struct Stages {
         __syncthreads();
     }
 
-    // Visit the listed vertices, 32 per warp at a time, so that lanes may cooperate; with wide values the whole warp
-    // visits one after the other.
+    // Call `visit` for the vertices in a list, for 32 vertices per warp at a time, so that lanes may cooperate. With
+    // wide vectors, the whole warp visits one vertex after another.
     template <class Visit> __device__ __forceinline__ void over_vertices(Visit visit) {
         const u64 count = c.a.count;
         if constexpr (P::WIDE) return by_warps(count, [&](u64 i) { visit(true, i, c.a.vertices[i]); });
@@ -31,7 +31,7 @@ template <class P> struct Stages {
         }
     }
 
-    // Each receiver reduces over its in-edges and stores the result.
+    // The gather stage: each receiver reduces over its incoming edges and stores the result.
     __device__ __forceinline__ void gather() {
         u64 touched = 0;
         over_vertices([&](bool is, u64, vertex_t v) {
@@ -47,7 +47,7 @@ template <class P> struct Stages {
         });
     }
 
-    // Each receiver applies its stored value; a flag tells whether it is active next.
+    // The apply stage: each receiver applies its stored value. A flag tells whether the vertex is active next.
     __device__ __forceinline__ void apply() {
         over_vertices([&](bool is, u64, vertex_t v) {
             if (is) c.a.flags[v] = P::finish(c, v, P::take_back(c, v)) & ACTIVE;
@@ -61,7 +61,7 @@ template <class P> struct Stages {
             });
     }
 
-    // The queued vertices write to their out-edges.
+    // The scatter stage: the vertices in the queue write to fields of their outgoing edges.
     __device__ __forceinline__ void scatter() {
         if constexpr (P::HAS_SCATTER) {
             typename Choose<P::WIDE, ScatterWide<P>, Scatter<P>>::type visit{c};
@@ -71,14 +71,15 @@ template <class P> struct Stages {
         }
     }
 
-    // Set a flag for each listed vertex: whether the mask admits it.
+    // Set a flag for each vertex in the list: whether the program's mask admits the vertex.
     __device__ __forceinline__ void mask() {
         over_vertices([&](bool is, u64 i, vertex_t v) {
             if (is) c.a.flags[i] = P::admits(c, v);
         });
     }
 
-    // Set a flag for each edge, given by both ends and its position in the lists that active vertices send along.
+    // Set a flag for each edge: whether the program's edge mask admits it. An edge is given by both ends and its
+    // position in the adjacency lists along which active vertices send.
     __device__ __forceinline__ void edge_mask() {
         const auto visit = [&](u64 i) {
             const typename P::Source source = P::load_source(c, c.a.vertices[i]);

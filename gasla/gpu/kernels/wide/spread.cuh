@@ -1,18 +1,20 @@
 // Loads and stores of values in programs with wide vectors. A wide vector is spread over the lanes of a warp: lane l
-// holds items l, l + 32, ..., so that memory accesses are coalesced. Every lane holds all scalars.
+// has items l, l + 32, ..., so that memory accesses are coalesced. Scalars are in every lane.
 #pragma once
 #include "runtime.cuh"
 
 namespace semirings {
-template <class T, int k> struct vector;  // as semirings/printers print them
+template <class T, int k> struct vector;  // defined in code that semirings/printers generates
 template <class T, int k> struct spread;
 }  // namespace semirings
 
 namespace gasla {
 
-constexpr int MOST_SHORT = 8;  // items of the longest vector that is not spread; as in semirings/types.py
+// items of the longest vector that is not spread over lanes, the same as in semirings/types.py
+constexpr int MOST_SHORT = 8;
 
-// Call `what(part, at)` for each item of the lane: its index in the lane, and its index in the vector.
+// Call `what(part, at)` for each vector item of this lane, with the index of the item within the lane, and its index in
+// the vector.
 template <int k, class Do> __device__ __forceinline__ void for_items(Do what) {
     constexpr int PARTS = (k + 31) / 32, IN_REGISTERS = 16;
     const auto one = [&](int part) {
@@ -34,7 +36,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> get
     return x;
 }
 
-// Load a value that another block wrote since the last barrier.
+// Load a value that another block may have written since the last barrier.
 template <class T> __device__ __forceinline__ T get_fresh(const T* from) { return fresh(from); }
 template <class T, int k>
 __device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
@@ -42,7 +44,7 @@ __device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
         semirings::spread<T, k> x;
         for_items<k>([&](int part, int at) { x.item[part] = fresh(from->item + at); });
         return x;
-    } else {  // not spread: every thread loads all of it
+    } else {  // a short vector is not spread, and each lane loads all its items
         semirings::vector<T, k> x;
         for (int at = 0; at < k; ++at) x.item[at] = fresh(from->item + at);
         return x;
@@ -55,7 +57,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> ali
     return x;
 }
 
-// Store a value; a __syncwarp must come before, as other lanes may still read the old one.
+// Store a value. The caller must call __syncwarp first, as other lanes may still read the old value.
 template <class T> __device__ __forceinline__ void put(T* to, const T& value) {
     if (lane() == 0) *to = value;
 }
