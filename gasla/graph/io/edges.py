@@ -1,4 +1,4 @@
-"""Edge lists: lines `source target [weight]`, ids from 0, `#` or `%` comments.
+"""Edge lists: text files with lines `source target [weight]`, ids from 0, and comments that begin with `#` or `%`.
 
 The format of SNAP (.txt, .tsv) and of the GAP benchmark suite (.el without weights, .wel with). The SNAP comment
 `# Nodes: 5 Edges: 7` gives the number of vertices, and reveals truncated files; without it the number of vertices is
@@ -44,7 +44,11 @@ _COMMENTS = "#%"
 
 
 def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bipartite: bool | None = None) -> Graph:
-    """Return the graph in an edge list. `is_numbered` says that ids are vertex numbers, even very large ones."""
+    """Return the graph in an edge list.
+
+    If `is_numbered`, ids are vertex numbers for sure. Otherwise, if ids are so large that they may be names, raise
+    FormatError.
+    """
 
     def require(n: int, m: int) -> None:
         if not is_numbered and not states_n and (doubt := are_sparse(n, m)):
@@ -56,80 +60,84 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bi
     return graph_of_parts(chain([first], each_part), require)
 
 
-def _good(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
-    """Return the edges of the valid rows, and the number of bad rows."""
+def _valid_rows(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
+    """Return the edges of the valid rows in some lines, and the number of malformed rows."""
     good, bad = [], 0
     for line in lines:
         if words := uncommented(line, _COMMENTS).split():
             is_bad = _check(words, header.columns) is not None
             bad += is_bad
             good += [] if is_bad else [line]
-    part = _parsed(header, StringIO("".join(good)))
+    part = _parse(header, StringIO("".join(good)))
     if part is None:
-        raise _malformed(path, header)
+        raise _first_error(path, header)
     return part, bad
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
-    """Return the edges of all lines. In an uncompressed file these may be the lines that begin within a range of bytes.
+    """Return the edges of all lines, or of the lines that begin from byte `start` to `stop` of an uncompressed file.
 
-    The caller compares the number of edges in the header with the sum over all parts.
+    Several processes can thus read a part each. The caller compares the number of edges in the header with the sum over
+    all parts.
     """
     with open_text(path) as text:
-        header = _look(path, text)
+        header = _read_header(path, text)
         if stop is None:
             text.seek(0)
-            return _part(path, header, text)
+            return _parse_or_raise(path, header, text)
     with open(path, "rb") as file:
         file.seek(max(start - 1, 0))
         if start > 0:
-            file.readline()  # the line that began before `start`
+            file.readline()  # skips the rest of a line that began before `start`
         first = file.tell()
         file.seek(max(first, stop - 1))
         if stop > first:
             file.readline()
         last = file.tell()
         file.seek(first)
-        return _part(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
+        return _parse_or_raise(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
 
 
 def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
-    """Yield the edges in blocks, of which the first has none. Bad rows may be left out, with a warning at the end."""
+    """Yield the edges of a file in blocks, of which the first has no edges and says what the header says.
+
+    With `skips_bad_rows`, malformed rows are left out, with a warning at the end.
+    """
     count = bad = 0
     with open_text(path) as text:
         start = text.tell()
-        header = _look(path, text, bipartite)
+        header = _read_header(path, text, bipartite)
         text.seek(start)
         nothing = np.zeros(0, np.int64)
         weights = nothing if header.columns == 3 else None
         yield Part(nothing, nothing, weights, header.n, states_n=header.line is not None)
         while lines := text.readlines(files.PART):
-            part = _parsed(header, StringIO("".join(lines)))
+            part = _parse(header, StringIO("".join(lines)))
             if part is None:
                 if not skips_bad_rows:
-                    raise _malformed(path, header)
-                part, left_out = _good(path, header, lines)
+                    raise _first_error(path, header)
+                part, left_out = _valid_rows(path, header, lines)
                 bad += left_out
             count += len(part.src)
             yield part
     if bad:
-        warn_of_bad_rows(path, bad, _malformed(path, header))
+        warn_of_bad_rows(path, bad, _first_error(path, header))
     if count + bad < header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
-def _part(path: Path, header: _Header, text: TextIO) -> Part:
-    """Return the edges of some lines."""
+def _parse_or_raise(path: Path, header: _Header, text: TextIO) -> Part:
+    """Return the edges in a text. Raise FormatError if a line is malformed."""
     if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
         text.seek(0)
-    part = _parsed(header, text)
+    part = _parse(header, text)
     if part is None:
-        raise _malformed(path, header)
+        raise _first_error(path, header)
     return part
 
 
-def _parsed(header: _Header, text: TextIO) -> Part | None:
-    """Return the edges of some lines, or None if any is malformed."""
+def _parse(header: _Header, text: TextIO) -> Part | None:
+    """Return the edges in a text, or None if a line is malformed."""
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
     table = read_table(text, fields, _COMMENTS)
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
@@ -137,16 +145,17 @@ def _parsed(header: _Header, text: TextIO) -> Part | None:
     return Part(table["src"], table["dst"], table["weight"] if header.columns == 3 else None, header.n, header.m)
 
 
-def _malformed(path: Path, header: _Header) -> FormatError:
-    """Return the error for the first malformed line."""
+def _first_error(path: Path, header: _Header) -> FormatError:
+    """Return the error for the first malformed line of a file."""
     return complain(path, lambda _, words: _check(words, header.columns), _COMMENTS)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an edge list. It has weights if any is not 1, and always in .wel and .tsv files."""
+    """Write an edge list. Weights are written if any is not 1, and always in .wel and .tsv files."""
     names = [suffix.lower() for suffix in path.suffixes]
     last_is_used = graph.n > 0 and (graph.out_degrees[-1] > 0 or graph.in_degrees[-1] > 0)
-    if not last_is_used or not {".el", ".wel"} & set(names):  # other readers of .el and .wel don't support comments
+    # No comment in .el and .wel files if possible, because other readers of these files don't support comments.
+    if not last_is_used or not {".el", ".wel"} & set(names):
         stream.write(f"# Nodes: {graph.n} Edges: {graph.m}\n".encode())
     separator = "\t" if ".tsv" in names else " "
     weighted = has_weights(graph) or bool({".wel", ".tsv"} & set(names))
@@ -160,14 +169,14 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 class _Header(NamedTuple):
     columns: int  # number of columns of the first edge
-    line: int | None  # line of the comment that gives n and m
+    line: int | None  # number of the line whose comment states n and m; None if there is none
     n: int
     m: int
 
 
-def _look(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header:
-    """Read the comments up to the first edge."""
-    said: tuple[int | None, int, int] = (None, 0, 0)
+def _read_header(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header:
+    """Read the comments at the beginning of a file, and count the columns of the first edge."""
+    counts: tuple[int | None, int, int] = (None, 0, 0)
     number = 0
     for number, line in enumerate(stream, start=1):
         words = line.split()
@@ -177,7 +186,7 @@ def _look(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header
                 remedy = "gasla.io.read of a file tells them apart; pass bipartite=False if they are one kind"
                 raise FormatError(path, number, f"{what}; {remedy}")
             match = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
-            said = (number, int(match[1]), int(match[2])) if match else said
+            counts = (number, int(match[1]), int(match[2])) if match else counts
         elif words:
             columns = len(uncommented(line, _COMMENTS).split())
             if columns not in (2, 3):
@@ -187,10 +196,10 @@ def _look(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header
                     f"{columns} columns; expected `source target [weight]`, separated by spaces; to choose among more "
                     "columns pass src=, dst= and weight=, for another separator pass separator=",
                 )
-            return _Header(columns, *said)
+            return _Header(columns, *counts)
     if number == 0:
         raise FormatError(path, 1, "the file is empty; expected lines `source target [weight]`")
-    return _Header(2, *said)
+    return _Header(2, *counts)
 
 
 def _check(words: list[str], columns: int) -> str | None:

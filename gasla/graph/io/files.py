@@ -1,4 +1,4 @@
-"""Common parts of all file formats: errors, compression, parsing of numeric columns, names as JSON."""
+"""Functions shared by readers and writers of all formats: errors, compression, numeric columns, names as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _filtering = threading.RLock()
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),  # does not store the name of the temporary file
+    # the empty name keeps gzip from storing the name of the temporary file
+    ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),
     ".bz2": bz2.open,
     ".xz": lzma.open,
     ".zst": lambda file, mode: _zstandard(file, mode),
@@ -42,7 +43,7 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 
 
 class _LeftOpen:
-    """A file that pyarrow does not close with its own stream."""
+    """A file without a `close` of its own, because pyarrow would close it together with the compressed stream."""
 
     closed = False
 
@@ -50,11 +51,11 @@ class _LeftOpen:
         self.write, self.flush = file.write, file.flush
 
     def close(self) -> None:
-        """Leave the file open."""
+        """Leave the file open, so that the caller can go on with it."""
 
 
 def _zstandard(file: IO[bytes], mode: str) -> Any:
-    """Return a stream that compresses or decompresses a file by pyarrow."""
+    """Return a stream that compresses to a file, or decompresses it, in Zstandard format by pyarrow."""
     pa = arrow()
     if mode == "wb":
         return pa.CompressedOutputStream(pa.PythonFile(_LeftOpen(file), "w"), "zstd")
@@ -64,29 +65,33 @@ def _zstandard(file: IO[bytes], mode: str) -> Any:
         raise zlib.error(" ".join(str(error).split())) from error
 
 
-PART = 1 << 20  # bytes of text that are read at a time
-BLOCK = 1 << 16  # edges that are moved at a time, in some ten arrays of 64-bit words
+PART = 1 << 20  # number of bytes of text that are read at a time
+BLOCK = 1 << 16  # number of edges that are processed at a time, in about ten arrays of 64-bit words
 
 EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
 
 
 class Part(NamedTuple):
-    """Some edges in their order."""
+    """Consecutive edges of a file, as readers yield them."""
 
     src: Array
     dst: Array
     weights: Array | None
-    n: int = 0  # vertices of the whole graph; 0 if the file does not say
-    m: int = 0  # edges of the whole graph; 0 if the file does not say
+    n: int = 0  # number of vertices of the whole graph, or 0 if the file does not say
+    m: int = 0  # number of edges of the whole graph, or 0 if the file does not say
     states_n: bool = False  # whether the file says how many vertices there are
     attributes: Mapping[str, Array | TimeColumn] = MappingProxyType(
         {}
-    )  # attributes of the edges; all parts have the same names
+    )  # attributes of these edges; all parts of a file have attributes of the same names
 
 
 class WeightType:
-    """The type that holds the weights of all parts: theirs if they agree, uint64 if none is negative, or float64."""
+    """The dtype that holds the weights of all parts of a file.
+
+    That is the dtype of the parts if they agree, uint64 if they are int64 and uint64 without negative weights, and else
+    float64.
+    """
 
     def __init__(self) -> None:
         self._kinds: set[np.dtype[Any]] = set()
@@ -94,7 +99,7 @@ class WeightType:
         self._least = 0
 
     def see(self, weights: Array | None) -> None:
-        """Take one part's weights into account."""
+        """Take the weights of one more part into account."""
         if weights is None:
             return
         self._of_nothing = weights.dtype
@@ -104,7 +109,7 @@ class WeightType:
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
-        """The type, or None if parts have no weights."""
+        """The dtype for the weights of all parts, or None if parts have no weights."""
         if len(self._kinds) <= 1:
             return next(iter(self._kinds), self._of_nothing)
         if self._kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
@@ -113,7 +118,10 @@ class WeightType:
 
 
 class FormatError(ValueError):
-    """Raised for a malformed or truncated file. `line` is the line number from 1, or None, and `said` the reason."""
+    """The error for a malformed or truncated file.
+
+    `line` is the number of the line, from 1, or None. `said` is the message without path and line.
+    """
 
     def __init__(self, path: Path, line: int | None, message: str) -> None:
         self.path, self.line, self.said = path, line, message
@@ -124,17 +132,17 @@ class FormatError(ValueError):
 
     @classmethod
     def of_count(cls, path: Path, line: int | None, promised: int, count: int) -> FormatError:
-        """Return the error for a file with more or fewer edges than its header says."""
+        """Return the error for a file with more or fewer edges than its header promises."""
         hint = "is the file truncated?" if count < promised else "expected the same number"
         return cls(path, line, f"the header says {promised} edges, and {count} follow; {hint}")
 
 
 class TooLarge(FormatError, MemoryError):
-    """A file whose graph needs more memory than available."""
+    """The error for a file whose graph needs more memory than is available."""
 
     @classmethod
     def of(cls, path: Path, wanted: str) -> TooLarge:
-        """Return the error, given a text on the memory `wanted`."""
+        """Return the error for a file, where `wanted` says in words how much memory is needed."""
         memory = available("cpu")
         wanted = wanted.partition("; if ids are names")[0]
         there = "" if memory is None or "available" in wanted else f", and {memory:,} bytes are available"
@@ -147,7 +155,7 @@ class TooLarge(FormatError, MemoryError):
 
 
 def require_version(path: Path, what: str, version: Any, known: int) -> None:
-    """Raise FormatError for a file of a format that a later gasla has introduced, or of no known one.
+    """Raise FormatError if a file has a version of a format that this gasla does not know.
 
     Examples
     --------
@@ -164,13 +172,13 @@ def require_version(path: Path, what: str, version: Any, known: int) -> None:
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Convert the exceptions raised for damaged compression and excessive sizes to FormatError."""
+    """Convert exceptions that damaged compressed data or excessive sizes cause to FormatError."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FormatError(path, None, f"the compressed file is damaged or truncated ({error})") from error
     except OSError as error:
-        if error.errno is not None:  # from the operating system: not found, no permission, ...
+        if error.errno is not None:  # the operating system's errors, such as file not found or no permission
             raise
         raise FormatError(path, None, f"the compressed file is damaged ({error})") from error
     except TooLarge:
@@ -189,12 +197,13 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         size = os.fstat(file.fileno()).st_size
 
         def place() -> tuple[int, int]:
-            with suppress(ValueError, OSError):  # the file is closed, or is a pipe
+            with suppress(ValueError, OSError):  # raised if the file is closed, or is a pipe
                 return file.raw.tell(), size
             return size, size
 
         follow(place, "bytes")
-        source = file if file.seekable() else BytesIO(file.read())  # readers seek, which pipes don't support
+        # a pipe is read to the end first, because readers seek, which pipes don't support
+        source = file if file.seekable() else BytesIO(file.read())
         with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(source, "rb") as stream:
             yield stream
 
@@ -214,16 +223,17 @@ def open_text(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
-    """Yield a stream that compresses what is written to `stream`, according to the suffix of `path`."""
+    """Yield a stream that writes to `stream` and compresses according to the suffix of `path`."""
     with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
         yield packed
 
 
 @contextmanager
 def warning_filters() -> Iterator[None]:
-    """Enter `warnings.catch_warnings` for one thread at a time, because all threads of a process share the filters.
+    """Enter `warnings.catch_warnings` while no other thread does.
 
-    Of two threads that change and restore them at once, one would restore those of the other.
+    All threads of a process share the warning filters, so a thread would restore filters that another thread has
+    changed.
     """
     with _filtering, warnings.catch_warnings():
         yield
@@ -231,7 +241,8 @@ def warning_filters() -> Iterator[None]:
 
 def _after_fork() -> None:
     global _filtering
-    _filtering = threading.RLock()  # a thread of the parent process may hold the old one
+    # A thread of the parent process may have held the old lock when the process forked, so nobody would release it.
+    _filtering = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -239,16 +250,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
-    """Return the rest of a stream as one record per line, or None if any line does not have exactly these fields.
+    """Return the rest of a stream as an array with one record per line, or None if a line does not have these fields.
 
-    A last field of type "number" becomes int64 if possible, else uint64 if possible, else float64.
+    `fields` are pairs of a name and a dtype. In place of a dtype, "number" for the last field means int64 if all of its
+    values are integers in that range, else uint64 if possible, else float64.
     """
     text = uncommented(stream.read(), comments)
     for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
         types = [(name, number if kind == "number" else kind) for name, kind in fields]
         try:
             with warning_filters():
-                warnings.simplefilter("error", DeprecationWarning)  # raised when 1.5 is parsed as an integer
+                # NumPy warns when it parses 1.5 as an integer, so this becomes an error
+                warnings.simplefilter("error", DeprecationWarning)
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 return np.loadtxt(StringIO(text), dtype=types, comments=None, ndmin=1)
         except (ValueError, DeprecationWarning, OverflowError):
@@ -257,15 +270,16 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
 
 
 def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Iterator[Array | None]:
-    """Yield the rest of a stream as `read_table` returns it, some lines at a time."""
+    """Yield the records of a stream as `read_table` returns them, in parts of some lines each."""
     while lines := stream.readlines(PART):
         yield read_table(StringIO("".join(lines)), fields, comments)
 
 
 def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:
-    """Return the error for the first line for which `check(line number, words)` returns a message.
+    """Return the error for the first malformed line of a file.
 
-    `comments` are the characters that start a comment.
+    `check(line number, words)` returns a message for a malformed line, and None for others. `comments` are the
+    characters that start a comment.
     """
     number = 0
     with open_text(path) as stream:
@@ -278,7 +292,9 @@ def complain(path: Path, check: Callable[[int, list[str]], str | None], comments
 
 
 def uncommented(text: str, comments: str) -> str:
-    r"""Return lines up to the first word that begins with a character of `comments`. Within a word it has no meaning.
+    r"""Return text without its comments, which begin at a word that starts with a character of `comments`.
+
+    Within a word these characters have no meaning.
 
     Examples
     --------
@@ -291,15 +307,15 @@ def uncommented(text: str, comments: str) -> str:
 
 
 def parsed_json(path: Path, text: str | bytes) -> Any:
-    """Return the content of a JSON text. Raise FormatError if it is damaged."""
+    """Return the value of a JSON text. Raise FormatError if the text is not valid JSON."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:  # RecursionError: lists in lists in lists
+    except (ValueError, RecursionError) as error:  # lists nested too deeply raise RecursionError
         raise FormatError(path, None, f"is damaged ({error}); expected JSON") from error
 
 
 def names_to_json(names: Names) -> str:
-    """Return the names of vertices as a JSON list. Raise TypeError for a name that JSON does not give back.
+    """Return the names of vertices as a JSON list. Raise TypeError for a name that is neither a string nor an integer.
 
     Examples
     --------
@@ -314,7 +330,7 @@ def names_to_json(names: Names) -> str:
 
 
 def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
-    """Return the names of n vertices in a JSON list."""
+    """Return the names of n vertices from a JSON text. Raise FormatError if the text is no such list."""
     names = parsed_json(path, text)
     if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
         raise FormatError(path, None, f"is damaged; expected a list of {n} names")
@@ -324,22 +340,22 @@ def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
 
 
 def within(table: Array, n: int) -> bool:
-    """Return whether the ids in the fields u and v are from 1 to n."""
+    """Return whether all ids in the fields u and v of a table are from 1 to n."""
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= n for end in ("u", "v"))
 
 
 def is_whole(word: str, stop: int = 2**63) -> bool:
-    """Return whether a word is an integer of at least -2**63 and below `stop`."""
+    """Return whether a word is an integer from -2**63 to below `stop`."""
     return re.fullmatch(r"[+-]?\d{1,30}", word, re.ASCII) is not None and -(2**63) <= int(word) < stop
 
 
 def is_count(word: str) -> bool:
-    """Return whether a word consists of at most 18 digits."""
+    """Return whether a word is a count: digits only, and at most 18, so that it fits into 64 bits."""
     return word.isdecimal() and len(word) <= 18
 
 
 def is_number(word: str) -> bool:
-    """Return whether a word is a number."""
+    """Return whether a word is a number that `float` can parse, without underscores between digits."""
     try:
         float(word)
     except ValueError:
@@ -348,9 +364,9 @@ def is_number(word: str) -> bool:
 
 
 def to_graph(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
-    """Return the graph of these edges, numbered by rows, with ascending columns and parallel edges in their order."""
+    """Return the graph with these edges, sorted by source and target. Parallel edges stay in their order."""
     require_memory(n, len(src))
-    ids = index_dtype(max(n, len(src)))  # SciPy would keep int64
+    ids = index_dtype(max(n, len(src)))  # int32 if possible, because SciPy would keep int64
     return _sorted(n, src.astype(ids, copy=False), dst.astype(ids, copy=False), values)
 
 
@@ -360,10 +376,10 @@ def _sorted(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
     from gasla.graph.graph import Graph
 
     coo = coo_array((np.zeros(len(src), np.bool_) if values is None else values, (src, dst)), shape=(n, n))
-    coo.has_canonical_format = True  # keeps SciPy from summing parallel edges
+    coo.has_canonical_format = True  # claims that there are no duplicates, so that SciPy does not sum parallel edges
     is_weighted = values is not None
     del values, src, dst
-    csc = coo.tocsc()  # the first of two stable sorts
+    csc = coo.tocsc()  # conversion sorts by column, and back to rows by row; both sorts are stable
     del coo
     csr = csc.tocsr()
     del csc
@@ -371,10 +387,11 @@ def _sorted(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
 
 
 def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> Graph:
-    """Return the edges of all parts as `to_graph` does. `require` may refuse their numbers of vertices and edges.
+    """Return the graph with the edges of all parts, sorted as `to_graph` does.
 
-    Besides the result, memory holds at most 16 bytes per edge: ids are narrowed part by part, and each array is freed
-    once the next one is built of it.
+    `require(n, m)` may raise an error for the numbers of vertices and edges. Besides the result, memory holds at most
+    16 bytes per edge, because ids are narrowed part by part, and each array is freed once the next one is built from
+    it.
     """
     kind, sources, targets, weights = WeightType(), [], [], []
     n = m = 0
@@ -384,18 +401,23 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
         m += len(part.src)
         sources.append(part.src.astype(index_dtype(n)))
         targets.append(part.dst.astype(index_dtype(n)))
-        weights.append(None if part.weights is None else part.weights.copy())  # not a view of a part's records
+        # a copy, because a view would keep the part's records in memory
+        weights.append(None if part.weights is None else part.weights.copy())
     require_memory(n, m)
     require(n, m)
-    ids, weight = index_dtype(max(n, m)), kind.dtype  # SciPy would keep int64
-    # no name here holds the arrays, so that `_sorted` can free them
+    ids, weight = index_dtype(max(n, m)), kind.dtype  # int32 if possible, because SciPy would keep int64
+    # Arrays are passed without giving them local names, because such a reference would keep `_sorted` from freeing
+    # them.
     return _sorted(
         n, _joined(sources, m, ids), _joined(targets, m, ids), None if weight is None else _joined(weights, m, weight)
     )
 
 
 def _joined(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
-    """Concatenate the arrays. The list is empty afterwards, so that memory is freed meanwhile."""
+    """Return the arrays of a list concatenated.
+
+    The list is emptied on the way, so that each array is freed once copied.
+    """
     whole, end = np.empty(length, dtype), length
     while parts:
         part = parts.pop()
@@ -405,15 +427,18 @@ def _joined(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def require_memory(n: int, m: int) -> None:
-    """Raise MemoryError for a graph larger than memory, such as one edge between vertices 0 and 10**10."""
+    """Raise MemoryError if a graph needs more than the available memory.
+
+    A small file can hold such a graph: one edge between vertices 0 and 10**10 needs memory for all vertices between.
+    """
     remedy = "gasla.io.convert makes a folder of any file, in little memory"
     require_bytes(f"{n:,} vertices and {m:,} edges need", 16 * n + 24 * m, remedy)
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:
-    """Yield sources, targets and weights of all edges by rows, in blocks.
+    """Yield lists of sources, targets and weights, in blocks of edges sorted by source.
 
-    If all weights are whole numbers, they are ints.
+    If all weights of the graph are whole numbers, they are ints, so that writers print them without decimals.
     """
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
@@ -426,15 +451,15 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
 
 
 def rows_of(indptr: Array, start: int, stop: int) -> Array:
-    """Return the rows of the entries from position `start` to `stop`, by the offsets of the rows."""
+    """Return the row of each entry from position `start` to `stop` of a CSR matrix, given its row offsets."""
     return np.searchsorted(indptr, np.arange(start, stop), side="right") - 1
 
 
 def weights(graph: Graph) -> Array:
-    """Return the edge values by rows. A graph without values has ones."""
+    """Return the weights of a graph in the order of its rows, or ones if it has no weights."""
     return np.ones(graph.m, np.float32) if graph.out_values is None else graph.out_values
 
 
 def has_weights(graph: Graph) -> bool:
-    """Return whether any edge has a value other than 1."""
+    """Return whether any edge has a weight other than 1."""
     return graph.values is not None and bool(np.any(graph.values != 1))

@@ -1,9 +1,10 @@
-"""Matrix Market files: coordinates or arrays; real, integer, unsigned-integer or pattern; general, symmetric or skew.
+"""Matrix Market files, as coordinates or as arrays, with any symmetry but Hermitian and any numbers but complex ones.
 
-The zeros of an array are no edges. The rows and columns of a rectangular matrix are the two sides of a graph.
+An entry is an edge. The zeros of an array are no edges. The rows and columns of a rectangular matrix are the two sides
+of a bipartite graph.
 
-The faster reader of SciPy is not used: it aborts the process on some truncated files, and truncates decimals in integer
-files.
+The faster reader of SciPy is not used, because it aborts the process on some truncated files, and truncates decimals in
+integer files.
 """
 
 from __future__ import annotations
@@ -37,44 +38,48 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".mtx",)
 _TYPES = {"real": "f8", "double": "f8", "integer": "i8", "unsigned-integer": "u8", "pattern": None}
-_MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}  # sign of the upper half, which files leave out
+# factor from an entry to its mirror image, which files leave out; 0 if there is none
+_MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
 class _Header(NamedTuple):
-    line: int  # line with the sizes
+    line: int  # number of the line that holds the sizes
     type: str | None
     mirrored: int
-    n: int  # rows
+    n: int  # number of rows
     columns: int
-    m: int  # entries
+    m: int  # number of entries
     is_array: bool
-    shift: int = 0  # what is added to columns: the number of rows if rows and columns are two sides
+    # What is added to a column to get its vertex: the number of rows if rows and columns are two sides, else 0.
+    shift: int = 0
 
     @property
     def vertices(self) -> int:
-        """The number of vertices."""
+        """The number of vertices of the graph."""
         return max(self.n, self.shift + self.columns)
 
 
 def read(path: Path, bipartite: bool | None = None) -> Graph:
-    """Return the graph in a Matrix Market file. Symmetric files give both directions of each edge."""
+    """Return the graph in a Matrix Market file. A symmetric file gives both directions of each edge."""
     if not bipartite:
         return graph_of_parts(parts(path))
     each_part = parts(path, True)
     first = next(each_part)
     graph = graph_of_parts(chain([first], each_part))
-    rows = first.m  # rows of the matrix
+    rows = first.m  # the first part has the number of rows as `m`
     return graph.with_vertex_attributes({SIDES: sides(graph.n, rows)})
 
 
 def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
-    """Yield the edges in blocks. In a symmetric matrix each entry is followed by its mirror image.
+    """Yield the edges of a file in blocks.
 
-    The first part has no edges, and as `m` the number of rows.
+    In a symmetric matrix, mirror images of entries follow the entries of a block.
+
+    The first part has no edges, and its `m` is the number of rows.
     """
     count = 0
     with open_text(path) as stream:
-        header = _header(path, stream)
+        header = _read_header(path, stream)
         if bipartite:
             header = header._replace(shift=header.n)
         elif header.n != header.columns:
@@ -84,32 +89,33 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
             yield from _array_parts(path, stream, header)
             return
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
-        yield _expanded(path, np.zeros(0, fields), header)._replace(m=header.n)  # says how many vertices there are
+        # this part without edges says how many vertices there are
+        yield _edges_of_entries(path, np.zeros(0, fields), header)._replace(m=header.n)
         for table in parts_of_table(stream, fields, "%"):
-            if table is None or not _within(table, header):
+            if table is None or not _are_in_range(table, header):
                 raise complain(path, lambda line, words: _check(line, words, header), "%")
             count += len(table)
-            yield _expanded(path, table, header)
+            yield _edges_of_entries(path, table, header)
     if count != header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
-def _within(table: Array, header: _Header) -> bool:
-    """Return whether all entries have rows and columns within the matrix."""
+def _are_in_range(table: Array, header: _Header) -> bool:
+    """Return whether the rows and columns of all entries are within the sizes that the header states."""
     ends = ("u", header.n), ("v", header.columns)
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in ends)
 
 
 def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
-    """Yield the nonzero entries of an array in blocks, column by column.
+    """Yield the nonzero entries of a file in array format, in blocks, column by column.
 
-    A symmetric array is read from the diagonal down.
+    Of a symmetric array, files hold each column from the diagonal down.
     """
     count, first, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
     begins = rows * header.n if header.mirrored == 0 else rows * (header.n - first) - rows * (rows - 1) // 2
     kind = str(header.type)
     none = np.zeros(0, [("u", "i8"), ("v", "i8"), ("value", kind)])
-    yield _expanded(path, none, header)._replace(m=header.n)
+    yield _edges_of_entries(path, none, header)._replace(m=header.n)
     for table in parts_of_table(stream, [("value", kind)], "%"):
         if table is None or count + len(table) > header.m:
             raise complain(path, lambda line, words: _check_array(line, words, header), "%")
@@ -119,7 +125,7 @@ def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
         count += len(table)
         entries = np.zeros(len(table), none.dtype)
         entries["u"], entries["v"], entries["value"] = u + 1, v + 1, table["value"]
-        yield _expanded(path, entries[table["value"] != 0], header)
+        yield _edges_of_entries(path, entries[table["value"] != 0], header)
     if count != header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
@@ -130,21 +136,21 @@ def _check_array(line: int, words: list[str], header: _Header) -> str | None:
     return _check_value(words[0], header) if len(words) == 1 else f"{' '.join(words)[:60]!r}; expected a number a line"
 
 
-def _expanded(path: Path, table: Array, header: _Header) -> Part:
-    """Return the edges of some entries: both directions of a symmetric matrix."""
+def _edges_of_entries(path: Path, table: Array, header: _Header) -> Part:
+    """Return the edges that entries of a matrix stand for, which are both directions if the matrix is symmetric."""
     u, v = table["u"] - 1, table["v"] - 1 + header.shift
     values = table["value"] if header.type else None
     if header.mirrored and not header.shift:
-        off = u != v
+        off_diagonal = u != v
         if header.mirrored == -1 and header.type == "i8" and table["value"].min(initial=0) == -(2**63):
             raise FormatError(path, header.line, f"{-(2**63)} in a skew-symmetric matrix; its negative exceeds 64 bits")
-        u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
-        values = values if values is None else np.concatenate([values, header.mirrored * values[off]])
+        u, v = np.concatenate([u, v[off_diagonal]]), np.concatenate([v, u[off_diagonal]])
+        values = values if values is None else np.concatenate([values, header.mirrored * values[off_diagonal]])
     return Part(u, v, values, header.vertices)
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a general coordinate file: pattern if all values are 1, else real or integer.
+    """Write a graph as general coordinates, with the field pattern if all weights are 1, else real or integer.
 
     Integers beyond int64 are written as unsigned-integer, which not all readers support.
     """
@@ -162,8 +168,8 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
         stream.write("".join(lines).encode())
 
 
-def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read the header, up to the line with the sizes."""
+def _read_header(path: Path, stream: IO[str]) -> _Header:
+    """Read the header of a file, up to the line with the sizes."""
     first = stream.readline().lower().split()
     is_array = first[2:3] == ["array"]
     if len(first) != 5 or first[:2] != ["%%matrixmarket", "matrix"] or not (is_array or first[2] == "coordinate"):
@@ -185,11 +191,11 @@ def _header(path: Path, stream: IO[str]) -> _Header:
             continue
         if len(words) != len(sizes.split()) or not all(map(is_count, words)):
             raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `{sizes}`")
-        rows, columns, *given = map(int, words)
+        rows, columns, *entry_counts = map(int, words)
         if rows != columns and symmetry != "general":
             raise FormatError(path, number, f"a {symmetry} matrix of {rows} x {columns}; expected a square one")
         half = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}.get(symmetry, rows * (rows - 1) // 2)
-        entries = given[0] if given else half
+        entries = entry_counts[0] if entry_counts else half
         return _Header(number, _TYPES[field], _MIRRORED[symmetry], rows, columns, entries, is_array)
     raise FormatError(path, number, f"the file ends; expected `{sizes}`")
 

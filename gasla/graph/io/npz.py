@@ -1,6 +1,6 @@
-"""NumPy archives as written by `scipy.sparse.save_npz`. All arrays are checked before SciPy uses them.
+"""NumPy archives as `scipy.sparse.save_npz` writes them. All arrays are checked before SciPy uses them.
 
-Names and attributes are further arrays of the archive, which SciPy passes over.
+Names and attributes are further arrays of the archive, which SciPy ignores.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
-_KEPT = "attributes/"  # prefix of arrays of attributes; the array of this name says whether the graph has values
-_NAMES = "gasla/names"  # the array with the names of vertices: the bytes of a JSON list
-_TIMES = "gasla/times"  # the array with the kind, unit and zone of dates and times: the bytes of JSON
-_VERSION = "gasla/version"  # the array with the version of the form of attributes and names
-VERSION = 3  # 1 has no names, 2 no dates
+# Prefix of the arrays that hold attributes. The array called like the prefix says whether the graph has values.
+_ATTRIBUTES = "attributes/"
+_NAMES = "gasla/names"  # array of the vertices' names, as the bytes of a JSON list
+_TIMES = "gasla/times"  # array of the kind, unit and zone of dates and times, as the bytes of JSON
+_VERSION = "gasla/version"  # array of the version in which attributes and names are stored
+VERSION = 3  # Files of version 1 have no names, and files of version 2 no dates.
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
 class _Compressed(NamedTuple):
-    """The unchecked arrays of a compressed matrix."""
+    """The arrays of a compressed sparse matrix (CSR, CSC or BSR), not checked yet."""
 
     format: str
     shape: tuple[int, int]
@@ -66,20 +67,22 @@ class _Compressed(NamedTuple):
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in an archive."""
+    """Return the graph in an .npz archive."""
     from gasla.graph.graph import Graph
 
     with open_bytes(path) as stream:
         if not zipfile.is_zipfile(stream):
             raise FormatError(path, None, f"is not an archive, or truncated; {_EXPECTED}")
         stream.seek(0)
-        arrays = _arrays(path, stream)
+        arrays = _read_arrays(path, stream)
     if "format" not in arrays:
         raise FormatError(path, None, f"contains no sparse array; {_EXPECTED}")
     try:
-        require_version(path, "npz", int(_item(arrays.get(_VERSION, np.array(VERSION)))), VERSION)
+        require_version(path, "npz", int(_value_in(arrays.get(_VERSION, np.array(VERSION)))), VERSION)
         return (
-            _graph(path, arrays) if any(name.startswith(OF_GASLA) for name in arrays) else Graph(_matrix(path, arrays))
+            _build_graph(path, arrays)
+            if any(name.startswith(OF_GASLA) for name in arrays)
+            else Graph(_checked_matrix(path, arrays))
         )
     except KeyError as error:
         raise FormatError(path, None, f"has no array {error}; {_EXPECTED}") from error
@@ -90,48 +93,50 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part] | None:
-    """Return the edges of a CSR or CSC matrix, in blocks that are decompressed one after the other.
+    """Return the edges of an archived CSR or CSC matrix, in blocks that are decompressed one after the other.
 
-    None for other archives.
-
-    Memory holds the offsets of the lists, and one block.
+    Return None for other archives. Memory holds the row offsets and one block.
     """
     if not path.is_file() or path.suffix.lower() in COMPRESSIONS or not zipfile.is_zipfile(path):
         return None
-    with _translated(path), zipfile.ZipFile(path) as archive:
+    with _convert_errors(path), zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
         if not {"format", "shape", "indptr", "indices", "data"} <= names or any(x.startswith(OF_GASLA) for x in names):
             return None
         with np.load(path, allow_pickle=False) as arrays:
-            format, shape = _word(arrays["format"]), tuple(arrays["shape"].ravel().tolist())
+            format, shape = _string_in(arrays["format"]), tuple(arrays["shape"].ravel().tolist())
     is_known = format in ("csr", "csc") and len(shape) == 2 and shape[0] == shape[1]
-    return _blocks(path, format, shape[0]) if is_known else None
+    return _read_blocks(path, format, shape[0]) if is_known else None
 
 
-def _blocks(path: Path, format: str, n: int) -> Iterator[Part]:
+def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
     with ExitStack() as stack:
-        with _translated(path):
+        with _convert_errors(path):
             archive = stack.enter_context(zipfile.ZipFile(path))
             with archive.open("indptr.npy") as file:
                 indptr = as_ids("indptr", np.lib.format.read_array(file, allow_pickle=False))
             check_offsets(indptr, n, m := int(indptr[-1]) if len(indptr) else 0)
             ids, data = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
-            kinds = [_kind(file, m) for file in (ids, data)]
+            kinds = [_read_dtype(file, m) for file in (ids, data)]
             if kinds[0].kind not in "iu" or kinds[1].name not in SCALAR_NAMES:
                 raise ValueError(f"has indices of type {kinds[0]} and data of type {kinds[1]}")
-        for start in range(0, max(m, 1), BLOCK):  # at least one part, for the number of vertices
+        # a matrix without entries has one part, which says how many vertices there are
+        for start in range(0, max(m, 1), BLOCK):
             stop = min(start + BLOCK, m)
-            with _translated(path):
-                others, values = (_read(file, stop - start, kind) for file, kind in zip((ids, data), kinds))
-                others = others.astype(np.int64, copy=False)
-                check_range("indices", others, n)
-            own = rows_of(indptr, start, stop)
-            src, dst = (own, others) if format == "csr" else (others, own)
+            with _convert_errors(path):
+                neighbors, values = (_read(file, stop - start, kind) for file, kind in zip((ids, data), kinds))
+                neighbors = neighbors.astype(np.int64, copy=False)
+                check_range("indices", neighbors, n)
+            owners = rows_of(indptr, start, stop)
+            src, dst = (owners, neighbors) if format == "csr" else (neighbors, owners)
             yield Part(src, dst, values.astype(values.dtype.newbyteorder("="), copy=False), n)
 
 
-def _kind(file: IO[bytes], m: int) -> np.dtype[Any]:
-    """Return the type of the one-dimensional array that begins here, which has at least m items."""
+def _read_dtype(file: IO[bytes], m: int) -> np.dtype[Any]:
+    """Read the header of a one-dimensional array at the position of the file, and return the array's dtype.
+
+    Raise ValueError if the array has fewer than m items.
+    """
     shape, _, kind = read_header(file)
     if len(shape) != 1 or shape[0] < m or kind.hasobject:
         raise ValueError(f"has an array of shape {shape} and type {kind} for {m} entries")
@@ -146,36 +151,40 @@ def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Convert the exceptions of damaged archives, compression and headers to FormatError: there are many types."""
+def _convert_errors(path: Path) -> Iterator[None]:
+    """Convert the exceptions of many types that damaged archives and compressed data cause to FormatError."""
     try:
         with warning_filters():
-            warnings.simplefilter("ignore")  # damaged headers may look like old ones, of which NumPy warns
+            # a damaged header may look like one of an old NumPy, about which NumPy warns
+            warnings.simplefilter("ignore")
             yield
     except (MemoryError, FormatError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: seek before the start
+        # EINVAL comes from a seek before the start of a damaged file
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
 
 
-def _arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
-    """Return the arrays of the archive that may belong to a matrix."""
-    with _translated(path), np.load(stream, allow_pickle=False) as archive:
-        kept = [name for name in archive if name.startswith(_KEPT)]
-        arrays = {name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *kept) if name in archive}
+def _read_arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
+    """Return the arrays of an archive that may belong to a matrix or to gasla's attributes."""
+    with _convert_errors(path), np.load(stream, allow_pickle=False) as archive:
+        attribute_names = [name for name in archive if name.startswith(_ATTRIBUTES)]
+        arrays = {
+            name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *attribute_names) if name in archive
+        }
         for name, array in arrays.items():
-            if not isinstance(array, np.ndarray):  # NumPy returns the bytes of what does not begin as an array
+            if not isinstance(array, np.ndarray):  # NumPy returns bytes if an entry of the archive is not an array
                 raise ValueError(f"{name} is no array")
         return arrays
 
 
-def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
-    """Return the matrix made of the arrays, which are checked first."""
+def _checked_matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
+    """Return the matrix that the arrays of an archive describe. Raise ValueError if they are inconsistent."""
     from scipy.sparse import bsr_array, csc_array, csr_array, dia_array
 
-    format, data = _word(arrays["format"]), arrays["data"]
+    format, data = _string_in(arrays["format"]), arrays["data"]
     if format not in _FORMATS:
         raise FormatError(path, None, f"has a matrix in format {format!r}; expected one of {', '.join(_FORMATS)}")
     shape = tuple(map(int, as_ids("shape", arrays["shape"])))
@@ -189,7 +198,7 @@ def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
     data = data.astype(data.dtype.newbyteorder("="), copy=False)
     if format == "coo":
         row, col = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
-        return _of_edges(n, as_ids("row", row), as_ids("col", col), data)
+        return _matrix_of_edges(n, as_ids("row", row), as_ids("col", col), data)
     if format == "dia":
         offsets = as_ids("offsets", arrays["offsets"])
         if data.ndim != 2 or len(data) != len(offsets):
@@ -197,16 +206,19 @@ def _matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
         inside = (offsets > -n) & (offsets < n)
         A: Any = dia_array((data[inside], offsets[inside]), shape=shape).tocoo()
         return to_graph(n, A.row, A.col, A.data).to_scipy()
-    given = _Compressed(format, shape, data, as_ids("indices", arrays["indices"]), as_ids("indptr", arrays["indptr"]))
-    require_compressed(given)
-    A = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}[format](given[2:], shape=shape)
+    compressed = _Compressed(
+        format, shape, data, as_ids("indices", arrays["indices"]), as_ids("indptr", arrays["indptr"])
+    )
+    require_compressed(compressed)
+    A = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}[format](compressed[2:], shape=shape)
     if format == "bsr":
         A = A.tocoo()
         return to_graph(n, A.row, A.col, A.data).to_scipy()
-    return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()  # sorts without summing entries
+    # this conversion sorts rows without summing parallel entries
+    return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()
 
 
-def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
+def _matrix_of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
     if not len(row) == len(col) == data.size or data.ndim != 1:
         raise ValueError(f"{len(row)} rows, {len(col)} columns and {data.shape} values; expected equal counts")
     check_range("row", row, n)
@@ -214,22 +226,22 @@ def _of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
     return to_graph(n, row, col, data).to_scipy()
 
 
-def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
-    """Return the graph of the arrays, which `write` has put into the order of sorted rows.
+def _build_graph(path: Path, arrays: dict[str, Array]) -> Graph:
+    """Return the graph, with names and attributes, that the arrays of an archive written by gasla describe.
 
-    It has names and attributes.
+    `write` stores edges sorted by row and column, and edge attributes in that order.
     """
     from gasla.graph.graph import Graph
 
-    A = _matrix(path, arrays)
+    A = _checked_matrix(path, arrays)
     columns: dict[str, dict[str, Any]] = {"edge": {}, "vertex": {}}
     for key, column in arrays.items():
-        of, _, name = key.removeprefix(_KEPT).partition("/")
-        if key.startswith(_KEPT) and of in columns:
+        of, _, name = key.removeprefix(_ATTRIBUTES).partition("/")
+        if key.startswith(_ATTRIBUTES) and of in columns:
             columns[of][name] = column
-    if columns["edge"] and (_word(arrays["format"]) != "csr" or not np.array_equal(A.indices, arrays["indices"])):
+    if columns["edge"] and (_string_in(arrays["format"]) != "csr" or not np.array_equal(A.indices, arrays["indices"])):
         raise FormatError(path, None, "has attributes of edges that are not sorted by rows and columns; is it damaged?")
-    graph = Graph(A) if _item(arrays[_KEPT]) else Graph.from_csr(A.indptr, A.indices)
+    graph = Graph(A) if _value_in(arrays[_ATTRIBUTES]) else Graph.from_csr(A.indptr, A.indices)
     if _NAMES in arrays:
         graph.naming = names_of_json(path, arrays[_NAMES].tobytes(), graph.n)
     times = parsed_json(path, arrays[_TIMES].tobytes()) if _TIMES in arrays else {}
@@ -239,45 +251,47 @@ def _graph(path: Path, arrays: dict[str, Array]) -> Graph:
     return graph.with_edge_attributes(columns["edge"]).with_vertex_attributes(columns["vertex"])
 
 
-def _columns(graph: Graph) -> dict[str, Array]:
-    """Return attributes by the names of their arrays, those of edges by sorted rows.
+def _attribute_arrays(graph: Graph) -> dict[str, Array]:
+    """Return the further arrays that `write` stores for names and attributes, by their names in the archive.
 
-    Names and a flag for values are added.
+    Edge attributes are in the order of edges sorted by row and column. Graphs without names and attributes need none.
     """
     edges, vertices, names = graph.edge_attributes, graph.vertex_attributes, graph.naming
     if not edges and not vertices and names is None:
         return {}
-    columns = {f"{_KEPT}edge/{name}": edges.numbers(name)[graph.sorted_out.numbers()] for name in edges}
-    columns |= {f"{_KEPT}vertex/{name}": vertices.numbers(name) for name in vertices}
+    columns = {f"{_ATTRIBUTES}edge/{name}": edges.numbers(name)[graph.sorted_out.numbers()] for name in edges}
+    columns |= {f"{_ATTRIBUTES}vertex/{name}": vertices.numbers(name) for name in vertices}
     if names is not None:
         columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
-    version = 1 if names is None else 2  # the earliest version that can hold this graph
+    # the earliest version that can hold this graph, so that older gaslas can read it
+    version = 1 if names is None else 2
     if edges.time_types or vertices.time_types:
         about = json.dumps({"edge": edges.time_types, "vertex": vertices.time_types})
         columns[_TIMES], version = np.frombuffer(about.encode(), np.uint8), VERSION
-    return {**columns, _KEPT: np.array(graph.values is not None), _VERSION: np.array(version)}
+    return {**columns, _ATTRIBUTES: np.array(graph.values is not None), _VERSION: np.array(version)}
 
 
-def _word(array: Array) -> str:
-    """Return the string in a zero-dimensional array."""
-    word = _item(array)
+def _string_in(array: Array) -> str:
+    """Return the string that a zero-dimensional array holds."""
+    word = _value_in(array)
     return word.decode("ascii") if isinstance(word, bytes) else str(word)
 
 
-def _item(array: Array) -> Any:
-    """Return the value in a zero-dimensional array. Raises ValueError if it is text that Python can't hold."""
+def _value_in(array: Array) -> Any:
+    """Return the value that a zero-dimensional array holds. Raise ValueError for text that Python can't hold."""
     try:
         return array.item()
-    except SystemError as error:  # NumPy's error for characters beyond Unicode
+    except SystemError as error:  # NumPy raises this for characters beyond Unicode
         raise ValueError(f"{error}") from error
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an archive of the CSR arrays, the names and the attributes."""
+    """Write a graph as an .npz archive of its CSR arrays, names and attributes."""
     from scipy.sparse import csr_array, save_npz
 
-    archive = io.BytesIO()  # zip archives need to seek, which compressed streams can't
-    columns = _columns(graph)
+    # zip archives need to seek, which compressed streams can't, so the archive is written in memory first
+    archive = io.BytesIO()
+    columns = _attribute_arrays(graph)
     rows = graph.sorted_out if columns else graph.out
     values = weights(graph) if not columns or graph.values is None else graph.values[rows.numbers()]
     save_npz(archive, csr_array((values, rows.indices, rows.indptr), shape=(graph.n, graph.n)))

@@ -1,4 +1,4 @@
-"""Files with a record for each vertex and each edge, and the attributes of both: what all their readers share.
+"""Functions shared by the readers of files that have a record with attributes for each vertex and each edge.
 
 Attributes that are numbers and that every edge, or every vertex, has become columns of the `Graph`; "weight" of edges
 becomes its values. Vertices have names unless these are 0, 1, … in this order.
@@ -19,12 +19,13 @@ from gasla.log import warn
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
-# What readers raise at damaged files, besides FormatError; RecursionError at lists in lists in lists.
+# Exceptions that parsers raise for damaged files, besides FormatError. RecursionError comes from lists nested too
+# deeply.
 OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ParseError)
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expected: str = "") -> Graph:
-    """Return the graph in a file that `parse` reads."""
+    """Return the graph in a file of records. `parse` turns a stream into records, and its errors become FormatError."""
     with open_bytes(path) as stream:
         try:
             records = parse(stream)
@@ -38,7 +39,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expecte
 
 
 def graph_of(path: Path, records: Records) -> Graph:
-    """Return the graph of records that a file holds."""
+    """Return the graph with the vertices, edges and attributes of some records."""
     from gasla.graph.graph import Graph
 
     labels = [label for label, _ in records.nodes]
@@ -57,9 +58,10 @@ def graph_of(path: Path, records: Records) -> Graph:
 
 
 def _value(value: Any) -> Any:
-    """Convert an integer of more than 64 bits to a float, and the text of a date or duration to it.
+    """Return the value of an attribute as a `Graph` can hold it.
 
-    Others stay unchanged.
+    Integers of more than 64 bits become floats, and texts of dates and durations become dates and durations. Other
+    values stay unchanged.
     """
     if type(value) is int:
         return float(value) if abs(value) >= 2**64 else value
@@ -67,7 +69,7 @@ def _value(value: Any) -> Any:
 
 
 def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return columns of attributes as lists of Python's numbers, and dates as texts by ISO 8601."""
+    """Return columns of attributes as lists of Python numbers. Dates and durations become texts by ISO 8601."""
     return {
         name: [*map(iso, column.tolist())] if isinstance(column, TimeColumn) else column.tolist()
         for name, column in columns.items()
@@ -75,12 +77,12 @@ def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def rows_of(columns: Mapping[str, Any], count: int) -> Iterator[tuple[Any, ...]]:
-    """Return the values of all columns for each edge or vertex, as `lists_of` has them."""
+    """Return an iterator over edges or vertices that yields the values of all columns, converted as `lists_of` does."""
     return zip(*lists_of(columns).values()) if columns else iter([()] * count)
 
 
 def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
-    """Return the columns of the edges: the values as "weight", and the attributes."""
+    """Return the columns to write for edges: their weights as "weight", and their attributes."""
     columns = graph.edge_attributes.columns()
     if "weight" in columns and graph.edge_attributes.name_of(graph.values) != "weight":
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
@@ -88,9 +90,9 @@ def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def distinct_texts(path: Path, graph: Graph) -> list[str]:
-    """Return the names of vertices as texts, or their numbers.
+    """Return the names of vertices as texts, or the numbers of vertices if they have no names.
 
-    Raise ValueError if two texts are equal, or one is empty.
+    Raise ValueError if a text is empty or two texts are equal.
     """
     names = [*map(str, range(graph.n) if graph.names is None else graph.names.tolist())]
     if "" in names or len({*names}) < len(names):
@@ -99,20 +101,23 @@ def distinct_texts(path: Path, graph: Graph) -> list[str]:
 
 
 def weighted_by_default(edges: list[tuple[Any, Any, dict[str, Any]]]) -> None:
-    """Give edges without a weight the weight 1, as the format says, if others have one."""
+    """If any edge has a weight, give the weight 1 to edges without, as the file format defines."""
     if any("weight" in data for _, _, data in edges):
         for _, _, data in edges:
             data.setdefault("weight", 1)
 
 
 def renamed(records: Records, names: dict[Any, Any]) -> Records:
-    """Return the records with other ids of the vertices."""
+    """Return records in which the ids of vertices are replaced by `names`."""
     nodes = [(names[v], data) for v, data in records.nodes]
     return Records(nodes, [(names[u], names[v], data) for u, v, data in records.edges], records.undirected)
 
 
 def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
-    """Return the records with labels as ids, if all vertices have one and no two are equal. Warn if not."""
+    """Return the records with labels as ids of vertices, if each vertex has a label and no two labels are equal.
+
+    Otherwise warn, and return the records unchanged.
+    """
     ids = [v for v, _ in records.nodes]
     if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
         return renamed(records, dict(zip(ids, labels)))
@@ -123,7 +128,7 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
 
 
 def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
-    """Return the id of a node, and add it to the known ids. Raise FormatError if it is missing or not new."""
+    """Add the id of a node to the known ids, and return it. Raise FormatError if the id is missing or known already."""
     if name is None or name in known:
         raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
     known.add(name)
@@ -131,19 +136,22 @@ def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
 
 
 def known_ends(path: Path, place: int, ends: tuple[Any, Any], known: set[Any]) -> None:
-    """Raise FormatError for an edge whose ends are not both ids of nodes."""
+    """Raise FormatError if the source or the target of an edge is not the id of a node."""
     for end, name in zip(("source", "target"), ends):
         if name not in known:
             raise FormatError(path, None, f"edge {place} has the {end} {name!r}; expected the id of a node")
 
 
 def number_or_text(text: str) -> Any:
-    """Return the number that a text is, or the text."""
+    """Return a text as a number if it is one, else unchanged."""
     return int(text) if is_whole(text, 2**64) else float(text) if is_number(text) else text
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """Return the text of a file. Raise FormatError with the line of the first byte that is not UTF-8."""
+    """Return the content of a file, decoded from UTF-8.
+
+    Raise FormatError with the line of the first byte that is invalid.
+    """
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

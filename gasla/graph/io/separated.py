@@ -1,4 +1,4 @@
-"""Text in columns: detect the separator and the comments, and iterate over rows with line numbers.
+"""Text files in columns: detection of the separator and of comments, and iteration over rows with line numbers.
 
 Comments are lines that begin with `#` or `%`: anywhere in an edge list, but only before the first row of a CSV file,
 because names such as `#python` may begin with these characters.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gasla.graph.io.files import FormatError, is_number, open_text, translate_errors
 
 SIGNS = (",", ";", "\t", "|")
-SPACES = " "  # any number of spaces and tabs
+SPACES = " "  # As a separator this means any number of spaces and tabs.
 
 
 class Layout(NamedTuple):
@@ -25,16 +25,20 @@ class Layout(NamedTuple):
 
     separator: str  # one character, or SPACES
     head: int = 0  # number of comments and empty lines before the first row
-    has_comments: bool = False  # whether later lines may be comments
-    is_spaced: bool = False  # whether spaces around each separator are not part of the cells
-    left_out: frozenset[int] = frozenset()  # line numbers of bad rows to skip
-    titles: tuple[str, ...] = ()  # in the comment above the first row, if it has as many columns
+    has_comments: bool = False  # whether lines below the first row may be comments, too
+    # whether spaces around separators are ignored, because all separators in the first rows have some
+    is_spaced: bool = False
+    left_out: frozenset[int] = frozenset()  # line numbers of malformed rows to skip
+    titles: tuple[str, ...] = ()  # titles in the comment above the first row, if they are as many as the columns
 
 
 def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
-    """Detect the layout of a text file. The first rows determine the separator unless it is given."""
+    """Detect how a text file is divided into columns.
+
+    The first two rows determine the separator if `separator` is None.
+    """
     check_separator(separator)
-    lines = list(islice(_decoded(path), 4096))
+    lines = list(islice(_decoded_lines(path), 4096))
     if lines and lines[0][:2] == "\ufffd\ufffd":
         raise FormatError(path, 1, "the file looks like UTF-16 by its first two bytes; expected UTF-8")
     is_comment = [line[:1] in ("#", "%") or not line.strip() for line in lines]
@@ -44,7 +48,7 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
             path, head + 1, "the line begins with a byte order mark; expected one at the begin of the file at most"
         )
     first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
-    separator = separator or _separator(path, head + 1, first, is_csv)
+    separator = separator or _detect_separator(path, head + 1, first, is_csv)
     pairs = f"{separator} ", f" {separator}"
     is_spaced = len(first) == 2 and any(
         all(0 < line.count(separator) == line.count(pair) for line in first) for pair in pairs
@@ -54,7 +58,9 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
 
 
 def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
-    """Return the cells of a comment such as `#node1<tab>node2`, as STRING has them, if it has as many as the first row.
+    """Return the titles in a comment such as `#node1<tab>node2`, or () unless each cell of the first row has one.
+
+    The STRING database writes such files. A comment that is a sentence has a blank after its sign, and holds no titles.
 
     A comment that is a sentence has a blank behind its sign.
 
@@ -75,7 +81,7 @@ def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
 
 
 def check_separator(separator: str | None) -> None:
-    """Raise ValueError for an invalid separator."""
+    """Raise ValueError for a separator that is not a single suitable character."""
     if separator is None:
         return
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
@@ -84,9 +90,12 @@ def check_separator(separator: str | None) -> None:
         )
 
 
-def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
-    """Return the character that divides the first rows into the same number of columns, two or more."""
-    signs = [sign for sign in SIGNS if _columns(sample, sign) >= 2]
+def _detect_separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
+    """Return the separator that divides the first rows into the same number of columns, at least two.
+
+    If there is none, return a comma for CSV files and `SPACES` for edge lists.
+    """
+    signs = [sign for sign in SIGNS if _column_count(sample, sign) >= 2]
     if "," in signs and ";" in signs:
         raise FormatError(
             path, line, f"{sample[0].strip()[:60]!r} contains both ',' and ';'; pass separator=',' or separator=';'"
@@ -96,8 +105,8 @@ def _separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
     return "," if is_csv else SPACES
 
 
-def _columns(sample: list[str], sign: str) -> int:
-    """Return the number of columns of all rows, or 0 if they differ."""
+def _column_count(sample: list[str], sign: str) -> int:
+    """Return the number of columns into which `sign` divides every row, or 0 if it differs between rows."""
     try:
         counts = {len(row) for row in csv.reader(sample, delimiter=sign) if row}
     except csv.Error:
@@ -106,22 +115,23 @@ def _columns(sample: list[str], sign: str) -> int:
 
 
 def rows(path: Path, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield the rows with their line numbers, without empty lines and comments."""
-    with closing(_decoded(path)) as lines:
-        yield from _divided(path, lines, layout)
+    """Yield all rows with their line numbers, without empty lines, comments and rows that are left out."""
+    with closing(_decoded_lines(path)) as lines:
+        yield from _split_rows(path, lines, layout)
 
 
 def first_rows(path: Path, layout: Layout, first: int, last: int) -> list[list[str]]:
-    """Return some rows.
+    """Return the rows from position `first` up to, and without, position `last`.
 
-    The file is closed at once: Ctrl-C while Python frees a generator that was left would be lost.
+    The file is closed before this returns. Otherwise Python would close it when it frees the generator of rows, and
+    lose Ctrl-C meanwhile.
     """
     with closing(rows(path, layout)) as each_row:
         return [row for _, row in islice(each_row, first, last)]
 
 
-def _divided(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows in lines of a file, with their numbers."""
+def _split_rows(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Split lines of a file into cells, and yield the rows with their line numbers."""
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
@@ -152,16 +162,16 @@ def _words(line: str) -> list[str]:
     return next(csv.reader([line.replace("\t", " ").strip()], delimiter=" ", skipinitialspace=True), [])
 
 
-def _decoded(path: Path) -> Generator[str, None, None]:
+def _decoded_lines(path: Path) -> Generator[str, None, None]:
     with translate_errors(path), open_text(path) as text:
         for line in text:
             yield line.encode("latin-1").decode(errors="replace")
 
 
 def is_plain(path: Path) -> bool:
-    """Return whether the first row of an edge list has numbers separated by spaces, else the file is read as a table.
+    """Return whether an edge list can be read as plain numbers separated by spaces. Otherwise it is read as a table.
 
-    In a plain edge list a later comma is an error in a weight, such as 1,5.
+    The first row decides, so that in a plain edge list a later comma, as in the weight 1,5, is an error.
     """
     with translate_errors(path), open_text(path) as text:
         words = next((words for line in text if (words := line.split()) and words[0][0] not in "#%"), [])
@@ -171,13 +181,13 @@ def is_plain(path: Path) -> bool:
 
 
 def is_bipartite(path: Path) -> bool:
-    """Return whether a comment above the edges says so: ``% bip``, as KONECT has it."""
+    """Return whether a comment above the edges says that the graph is bipartite, by ``% bip`` as in KONECT's files."""
     with translate_errors(path), open_text(path) as text:
         comments = takewhile(lambda line: line[:1] in ("%", "#") or not line.strip(), text)
         return any(line.split()[:2] == ["%", "bip"] for line in comments)
 
 
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
-    """Warn with the number of skipped rows and the first error."""
-    said = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
-    warnings.warn(f"{path}: {said} skipped, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)
+    """Warn that malformed rows were skipped, with their number and the error of the first one."""
+    subject = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
+    warnings.warn(f"{path}: {subject} skipped, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)

@@ -1,4 +1,4 @@
-"""Write a folder of a graph (see `folder`) in bounded memory: an external sort of its edges.
+"""Writing of a graph as a folder (see `folder`) in bounded memory, by an external sort of its edges.
 
 The edges arrive in parts and are spooled to disk while degrees are counted. Two passes follow, each of which
 distributes edges among buckets of consecutive vertices and then sorts one bucket at a time in memory: by source, which
@@ -27,15 +27,16 @@ from gasla.graph.validate import require_vertices
 from gasla.output import placing_folder
 from gasla.progress import follow
 
-PER_EDGE = 64  # bytes of memory that sorting takes for each edge of a bucket, besides two copies of its attributes
-MOST_BUCKETS = 256  # files open at once
+# bytes of memory that sorting takes for each edge of a bucket, besides two copies of the edge's attributes
+PER_EDGE = 64
+MOST_BUCKETS = 256  # maximum number of buckets, because each is an open file
 
 Types = dict[str, np.dtype[Any]]
-Block = tuple[Array, Array, dict[str, Array]]  # ends of edges, and further columns
+Block = tuple[Array, Array, dict[str, Array]]  # the two ends of some edges, and their weights and attributes by name
 
 
 def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | None = None) -> Description:
-    """Write a folder of edges that arrive in parts.
+    """Write a graph as a folder, from edges that arrive in parts.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
         with closing(_Spool(folder)) as spool:
             for part in parts:
                 spool.append(part)
-        about = _sort(folder, spool, memory)
+        about = _sort_edges(folder, spool, memory)
         attributes = about_attributes("edge", spool.attributes, spool.time_types)
         attributes = attributes if graph is None else write_attributes(folder, graph)
         describe(folder, about, None if graph is None else graph.naming, attributes)
@@ -61,7 +62,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
 
 @contextmanager
 def _advice_on_full_disks(path: Path) -> Iterator[None]:
-    """Add to the error of a full disk how much room is needed, and where."""
+    """Extend the error that a full disk raises: say how much room is needed, and where."""
     try:
         yield
     except OSError as error:
@@ -74,30 +75,35 @@ def _advice_on_full_disks(path: Path) -> Iterator[None]:
 
 
 def parts_of(graph: Graph) -> Iterator[Part]:
-    """Yield the edges of a graph, in the order of the input."""
+    """Yield the edges of a graph in parts, in the order in which the edges were passed when it was made."""
     lists = graph.lists.rows or graph.lists.columns
-    for start in range(0, max(graph.m, 1), BLOCK):  # at least one part, for the number of vertices
+    # a graph without edges has one part, which says how many vertices there are
+    for start in range(0, max(graph.m, 1), BLOCK):
         part = slice(start, min(start + BLOCK, graph.m))
         if lists is None:
             src, dst = (ends[part] for ends in graph.edges())
         else:
-            own, others = rows_of(lists.indptr, part.start, part.stop), lists.indices[part]
-            src, dst = (own, others) if lists is graph.lists.rows else (others, own)
+            owners, neighbors = rows_of(lists.indptr, part.start, part.stop), lists.indices[part]
+            src, dst = (owners, neighbors) if lists is graph.lists.rows else (neighbors, owners)
         yield Part(src, dst, None if graph.values is None else graph.values[part], graph.n)
 
 
 class _Spool:
-    """The edges on disk in the order of arrival, and their degrees and properties so far."""
+    """Temporary files that hold the edges in the order in which they arrive.
+
+    Meanwhile it counts degrees, and keeps what else is to be known before sorting.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.m, self.n = folder, 0, 0
         self.has_loops = False
         self._degrees = np.zeros(0, np.int64)
-        self._kinds: list[tuple[int, np.dtype[Any]]] = []  # end and type of each part with weights
+        # for each part with weights: the number of edges up to its end, and the dtype of its weights
+        self._kinds: list[tuple[int, np.dtype[Any]]] = []
         self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
         self._of_attributes: dict[str, IO[bytes]] = {}
-        self._types: dict[str, np.dtype[Any]] = {}  # types of the attributes
+        self._types: dict[str, np.dtype[Any]] = {}  # dtypes of the attributes, by name
         self.time_types: dict[str, TimeType] = {}
 
     def append(self, part: Part) -> None:
@@ -116,7 +122,8 @@ class _Spool:
         self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
         require_vertices(self.n)
         self.has_loops = self.has_loops or bool((ends[0] == ends[1]).any())
-        if len(self._degrees) < self.n:  # doubled, so that the total time is linear
+        # The array doubles when it is too short, so that growing takes linear time in total.
+        if len(self._degrees) < self.n:
             grown = np.zeros(max(self.n, 2 * len(self._degrees)), np.int64)
             grown[: len(self._degrees)] = self._degrees
             self._degrees = grown
@@ -130,27 +137,27 @@ class _Spool:
 
     @property
     def degrees(self) -> Array:
-        """The number of edges from each vertex."""
+        """The number of edges out of each vertex."""
         return self._degrees[: self.n]
 
     @property
     def kind(self) -> np.dtype[Any] | None:
-        """The type of the weights, or None if there are none."""
+        """The dtype that holds the weights of all parts, or None if there are no weights."""
         return self._weight_type.dtype
 
     @property
     def attributes(self) -> list[str]:
-        """The names of the attributes."""
+        """The names of the edge attributes."""
         return [*self._types]
 
     @property
     def types(self) -> Types:
-        """The types of the weights and of the attributes."""
+        """The dtypes of the weights and of the attributes, by the names of their columns."""
         kind = {} if self.kind is None else {"values": self.kind}
         return kind | {f"attribute-{i}": kind for i, kind in enumerate(self._types.values())}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield sources, targets, weights and attributes in blocks. Afterwards the spool is deleted."""
+        """Yield all edges in blocks of sources, targets, weights and attributes. Delete the files at the end."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
         paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
         kind, types, offset = self.kind, [*self._types.values()], 0
@@ -171,10 +178,13 @@ class _Spool:
 
 
 class _Buckets:
-    """Edges distributed by one of their ends among files. Bucket i has the vertices `bounds[i]` to `bounds[i + 1]`."""
+    """Temporary files among which edges are distributed by source or by target, to be sorted one file at a time."""
 
     def __init__(self, folder: Path, name: str, degrees: Array, types: Types, memory: int) -> None:
-        """Choose bounds so that a bucket can be sorted in memory, unless the edges of one vertex alone exceed it."""
+        """Choose the bounds of buckets so that each bucket can be sorted in `memory` bytes.
+
+        Only a single vertex with very many edges can make a bucket larger.
+        """
         sums = np.cumsum(degrees)
         m = int(sums[-1]) if len(sums) else 0
         per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
@@ -187,7 +197,7 @@ class _Buckets:
         self._record = np.dtype([("own", ids), ("other", ids), *types.items()])
 
     def fill(self, blocks: Iterable[Block]) -> None:
-        """Distribute edges. Within a bucket they keep their order."""
+        """Distribute edges among the buckets. Within a bucket edges keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
             for own, other, columns in blocks:
@@ -202,18 +212,18 @@ class _Buckets:
                     _write(file, packed[a:b])
 
     def each(self) -> Iterator[Array]:
-        """Yield the edges of each bucket, and delete its file."""
+        """Yield the edges of one bucket after the other, and delete its file."""
         for path in self._paths:
             edges = np.fromfile(path, self._record)
             path.unlink()
             yield edges
 
 
-def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
-    """Write the lists by rows and by columns, and determine the graph's properties."""
+def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
+    """Write the adjacency lists by rows and by columns, and return the properties of the graph."""
     n, m, kind, types = spool.n, spool.m, spool.kind, spool.types
     buckets = _Buckets(folder, "by-source", spool.degrees, types, memory)
-    buckets.fill(_counted(spool.blocks(), m, "edges distributed by source"))
+    buckets.fill(_count_progress(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
     repeat = False
     with _Lists(folder, "rows", buckets.sums, n, m, types) as rows:
@@ -225,10 +235,11 @@ def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
             rows.append(edges)
     types = {} if kind is None else {"values": kind}
     buckets = _Buckets(folder, "by-target", in_degrees, types, memory)
-    buckets.fill(_counted(_edges_of(folder, m, kind is not None), m, "edges distributed by target"))
+    buckets.fill(_count_progress(_edges_by_rows(folder, m, kind is not None), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
-            columns.append(edges[np.argsort(edges["own"], kind="stable")])  # within a list sorted by row already
+            # edges come by ascending source, and a stable sort by target keeps that order
+            columns.append(edges[np.argsort(edges["own"], kind="stable")])
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
     is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
     for name in ("offsets", "ids", "values"):
@@ -238,7 +249,7 @@ def _sort(folder: Path, spool: _Spool, memory: int) -> Description:
 
 
 class _Lists:
-    """Neighbor lists, with values and attributes of the edges, written in order of their vertices."""
+    """Files of adjacency lists (offsets, ids, weights and attributes), written in the order of their vertices."""
 
     def __init__(self, folder: Path, name: str, sums: Array, n: int, m: int, types: Types) -> None:
         offsets = np.zeros(n + 1, index_dtype(m))
@@ -266,8 +277,8 @@ class _Lists:
         _close([self._ids, *self._columns.values()])
 
 
-def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
-    """Return targets, sources and values of the edges by rows, in blocks."""
+def _edges_by_rows(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
+    """Yield the targets, sources and weights of the edges that were written by rows, in blocks."""
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
     values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):
@@ -277,7 +288,7 @@ def _edges_of(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
 
 
 def _are_equal(folder: Path, name: str) -> bool:
-    """Return whether rows and columns have an array of the same bytes."""
+    """Return whether an array of the lists by rows equals that of the lists by columns, byte by byte."""
     with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
         while True:
             ours, theirs = a.read(BLOCK), b.read(BLOCK)
@@ -287,8 +298,8 @@ def _are_equal(folder: Path, name: str) -> bool:
                 return True
 
 
-def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
-    """Yield the blocks. An open progress bar counts their edges."""
+def _count_progress(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
+    """Yield the blocks unchanged. If a progress bar is open, it counts their edges."""
     done = 0
     follow(lambda: (done, m), unit)
     for block in blocks:
@@ -297,7 +308,7 @@ def _counted(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
 
 
 def _close(files: list[IO[bytes]]) -> None:
-    """Close all files, even if the disk has no room for what one of them still has to write."""
+    """Close all files, even if closing one fails, because the disk has no room for its last bytes."""
     with ExitStack() as stack:
         for file in files:
             stack.enter_context(file)
@@ -308,7 +319,7 @@ def _create(path: Path) -> IO[bytes]:
 
 
 def _write(file: IO[bytes], array: Array) -> None:
-    """Write an array by Python's file, which raises an error if the disk is full."""
+    """Write an array through Python's file object, which raises an error if the disk is full."""
     file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
@@ -322,5 +333,5 @@ def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
 
 
 def default_memory() -> int:
-    """Return the default for the bytes that sorting may take: an eighth of what is free, and at most 1 GiB."""
+    """Return how many bytes sorting may take by default: an eighth of the available memory, and at most 1 GiB."""
     return min(1 << 30, (available("cpu") or 1 << 31) // 8)
