@@ -32,60 +32,66 @@ GASLA, OWN = "gasla", "user's own"
 
 
 class Entry(NamedTuple):
-    """The result of one contestant in a cell."""
+    """The result of one contestant (gasla or another library) in a cell."""
 
     note: str  # "" if all went well, else why there are no times, or what is wrong with the answer
     seconds: list[float]  # one time per call, in the order of rounds
 
 
 class Settings(NamedTuple):
-    """Options of a measurement."""
+    """The options of a measurement."""
 
-    rounds: int  # at most
-    budget: float  # seconds per cell, without the checks, after which no further round begins
+    rounds: int  # maximum number of rounds
+    budget: float  # seconds per cell after which no further round begins; checks of answers don't count
     ceilings: Ceilings
-    some: int = tasks.SOME  # number of sources for calls that take several, such as betweenness
+    some: int = tasks.SOME  # number of sources for calls that take several sources, such as betweenness
     verified: bool = True  # whether gasla's answers are verified, on the CPU
 
 
 @dataclass(frozen=True)
 class Cell:
-    """All times of one cell. `seconds`, `gteps` and `ratio` are derived from them."""
+    """All times that were measured for one algorithm on one graph and one device.
+
+    `seconds`, `gteps` and `ratio` are derived from these times.
+    """
 
     graph: str
     device: str
     algorithm: str
-    own: str  # the contestant that is compared with the others, usually gasla
-    edges: list[int]  # edges traversed in round 0, 1, ..., repeating from the first
+    own: str  # name of the contestant that is compared with the other ones, usually gasla
+    edges: list[int]  # number of edges traversed in each round; further rounds repeat from the first number
     entries: dict[str, Entry]
     floor: Floor | None = None
-    against: tuple[str, ...] | None = None  # contestants to compare with; by default all others
+    against: tuple[str, ...] | None = None  # names of the contestants to compare with; None means all
 
     def medians(self, name: str) -> list[float]:
-        """Return for each source the median over its calls."""
+        """Return a contestant's median time for each source, over all calls with that source."""
         runs, count = self.entries[name].seconds, max(1, len(self.edges))
         return [median(runs[i::count]) for i in range(min(count, len(runs)))]
 
     def seconds(self, name: str | None = None) -> float | None:
-        """Return the median over the sources of `medians`."""
+        """Return a contestant's time in seconds, or None without times.
+
+        It is the median over the sources of the median times for each source.
+        """
         medians = self.medians(name or self.own)
         return median(medians) if medians else None
 
     def gteps(self, name: str | None = None) -> float | None:
-        """Return billions of edges traversed per second: the median over the sources."""
+        """Return billions of traversed edges per second, as the median over the sources, or None without times."""
         medians = self.medians(name or self.own)
         return median(e / s for e, s in zip(self.edges, medians)) / 1e9 if medians and self.edges else None
 
     @property
     def best(self) -> str | None:
-        """The fastest contestant besides `own`."""
+        """The name of the fastest contestant besides `own`, or None."""
         names = self.entries if self.against is None else self.against
         times = {n: t for n in names if n != self.own and (t := self.seconds(n)) is not None}
         return min(times, key=lambda name: times[name], default=None)
 
     @property
     def ratio(self) -> float | None:
-        """Time of `own` divided by that of `best`."""
+        """The time of `own` divided by the time of `best`. Below 1, `own` is faster."""
         own, other = self.seconds(), self.seconds(self.best) if self.best else None
         return own / other if own is not None and other is not None else None
 
@@ -97,12 +103,12 @@ class Cell:
 
     @property
     def wrong(self) -> str:
-        """The note on a wrong answer or a failure of `own`. It is "" if there is none."""
+        """The note of `own` if its answer is wrong or its call failed, else ""."""
         note = self.entries[self.own].note
         return note if note.startswith(("wrong", "failed")) else ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the cell as a JSON object: all times, and the figures derived from them for readers of the file."""
+        """Return the cell as a JSON object, with all times and with the figures that are derived from them."""
         best = self.best
         derived = {
             "seconds": self.seconds(),
@@ -117,7 +123,7 @@ class Cell:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Cell:
-        """Return a cell from a JSON object."""
+        """Return the cell that `as_dict` converted to a JSON object."""
         kept = {field.name: saved[field.name] for field in fields(cls)}
         kept["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
         kept["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
@@ -132,7 +138,10 @@ def measure(
     settings: Settings,
     functions: dict[str, Callable[..., Any]] | None = None,
 ) -> Iterator[Cell]:
-    """Yield a cell for each algorithm, compared with these peers, and one for each of a user's functions."""
+    """Measure algorithms on a graph, and yield a cell for each.
+
+    Each algorithm is compared with the peers of the given names. Further cells are for a user's own functions.
+    """
     contestants = {GASLA: tasks.Gasla(graph), **{name: peers.make(name, graph) for name in peer_names}}
     for name in algorithms:
         yield cell(graph, contestants, name, settings)
@@ -142,7 +151,10 @@ def measure(
 def cell(
     graph: BenchmarkGraph, contestants: dict[str, Any], algorithm: str, settings: Settings, name: str | None = None
 ) -> Cell:
-    """Check, then time, one algorithm. The first contestant is the cell's `own`."""
+    """Measure one algorithm: compare the answers of all contestants, then time their calls.
+
+    The first contestant is the one that the cell compares with the other ones.
+    """
     own, several = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
     sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several
     bound = {who: tasks.bind(peer, algorithm, graph.sources, several) for who, peer in contestants.items()}
@@ -151,7 +163,8 @@ def cell(
     notes = check(graph, algorithm, named, sources, settings.verified)
     timed = {who: call for who, call in calls.items() if notes.get(who, "overflows") == "overflows"}
     seconds: dict[str, list[float]] = {}
-    for device in DEVICES:  # separately, because an idle GPU lowers its clock
+    # One device after the other, because an idle GPU lowers its clock and would be slow when its turn comes.
+    for device in DEVICES:
         there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
         seconds |= by_turns(there, settings.rounds, settings.budget, (GASLA, own), device)
     entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
@@ -169,7 +182,10 @@ def check(
     sources: list[int],
     verified: bool = True,
 ) -> dict[str, str]:
-    """Call each contestant once. Return a note for each that failed or whose answer is wrong."""
+    """Call each contestant once, and compare their answers.
+
+    Return a note for each contestant that failed or whose answer is wrong.
+    """
     notes: dict[str, str] = {}
     arrays: dict[str, Any] = {}
     task, trusted = tasks.TASKS[algorithm], None
@@ -183,7 +199,7 @@ def check(
                     del arrays[name]
                 else:
                     trusted = name
-        except Exception as error:  # peers may raise anything; it is reported in the cell
+        except Exception as error:  # peers may raise any exception, which the cell reports
             arrays.pop(name, None)
             notes[name] = f"failed: {type(error).__name__}: {error}"
     return {**tasks.disagreements(algorithm, arrays, sources, trusted), **notes}
@@ -192,7 +208,7 @@ def check(
 def function_cells(
     graph: BenchmarkGraph, functions: dict[str, Callable[..., Any]], settings: Settings
 ) -> Iterator[Cell]:
-    """Time a user's functions, each in a cell of its own. Answers are not checked."""
+    """Time a user's functions, and yield a cell for each. Their answers are not checked."""
     sources = graph.sources
     for name, function in functions.items():
         counted, call = [graph.graph.m], lambda _, f=function: f(graph.graph)
@@ -201,7 +217,7 @@ def function_cells(
             call = lambda number, f=function: f(graph.graph, sources[number % len(sources)])  # noqa: E731
         try:
             call(0)
-        except Exception as error:  # an error in the user's function is reported in the cell
+        except Exception as error:  # an error in the user's function is reported in its cell
             yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry(f"failed: {error!r}", [])})
             continue
         seconds = by_turns({OWN: call}, settings.rounds, settings.budget, device=graph.device)
@@ -209,7 +225,7 @@ def function_cells(
 
 
 def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a user's file that take a graph, or a graph and a source, by name.
+    """Return the functions of a user's Python file that take a graph, or a graph and a source, by their names.
 
     A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
     """
@@ -223,7 +239,7 @@ def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
 
 
 def takes_source(function: Callable[..., Any]) -> bool:
-    """Return whether a user's function takes a source."""
+    """Return whether a user's function takes a source besides the graph."""
     return _parameters(function) == ["graph", "source"]
 
 

@@ -1,4 +1,4 @@
-"""Benchmark graphs by name. A name stands for the same graph, weights and sources on every machine.
+"""Benchmark graphs by name. A name means the same graph, weights and sources on every machine.
 
 Graphs are made once and stored in the user's cache folder.
 """
@@ -28,14 +28,15 @@ from gasla.output import placing
 
 SOURCES = 8
 FEATURES = 64
-STEPS = 16  # steps per walk
-SHUFFLED = 7  # seed
+STEPS = 16  # number of steps per random walk
+SHUFFLED = 7  # random seed for the new order of vertices
 RELATION = ("vertex", "to", "vertex")
-SELECTED, ONE_WAY = 0.55, 55  # fraction of edges in the directed graphs, and seed
-SAMPLES = 1 << 14  # edges sampled to test whether neighbors are close
-PART = 1 << 10  # vertices of the part of a graph for functions whose results outgrow the graph
-POINTS = 1 << 13  # points in space
-RANKED = 10  # vertices ranked for each vertex
+SELECTED, ONE_WAY = 0.55, 55  # fraction of edges that the directed graphs keep, and the random seed for choosing them
+SAMPLES = 1 << 14  # number of edges sampled to test whether neighbors are close in memory
+# number of vertices of the small part of a graph, for functions whose results would be too large for the whole graph
+PART = 1 << 10
+POINTS = 1 << 13  # number of points in space, for searches of nearest neighbors
+RANKED = 10  # number of vertices that are ranked for each vertex
 
 FAMILIES = {
     "rmat": datasets.rmat,
@@ -50,7 +51,7 @@ class Reach(NamedTuple):
     """The size of the part of a graph that is reachable from a source."""
 
     vertices: int
-    edges: int  # stored directed edges whose source is reachable, as counted by TEPS
+    edges: int  # stored directed edges whose source is reachable, as the unit TEPS counts edges
     depth: int
 
 
@@ -78,7 +79,7 @@ class BenchmarkGraph:
 
     @property
     def device(self) -> Device:
-        """The device of the matrix."""
+        """The device that the matrix is on."""
         return device_of(self.matrix)
 
     @property
@@ -88,7 +89,7 @@ class BenchmarkGraph:
         return self._like(array_module(matrix).ones_like(matrix.data), matrix.indices, matrix.indptr)
 
     def _like(self, data: Any, indices: Any, indptr: Any) -> Any:
-        """Return a matrix of the same type and shape."""
+        """Return a matrix of the same type and shape as the graph's, with other entries."""
         return type(self.matrix)((data, indices, indptr), shape=self.matrix.shape)
 
     @cached_property
@@ -98,14 +99,14 @@ class BenchmarkGraph:
 
     @cached_property
     def acyclic(self) -> Graph:
-        """An acyclic graph: each edge once, from the smaller vertex to the larger."""
+        """An acyclic directed graph, which has each edge once, from the smaller vertex to the larger."""
         owners, matrix = self.graph.out.owners(), self.matrix
         forward = owners < matrix.indices
         return Graph.from_edges(owners[forward], matrix.indices[forward], matrix.data[forward], n=self.graph.n)
 
     @cached_property
     def temporal(self) -> Graph:
-        """The graph with pseudorandom times of its edges, from 0 to 9999."""
+        """The graph with a pseudorandom time for each edge, from 0 to 9999."""
         xp = array_module(self.matrix.data)
         times = xp.arange(self.graph.m, dtype=np.int64) * 7919 % 10_000
         return self.graph.with_edge_attributes(time=times)
@@ -120,7 +121,7 @@ class BenchmarkGraph:
 
     @cached_property
     def two_sides(self) -> Graph:
-        """The bipartite double cover: an edge i - n + j for each edge i -> j."""
+        """The bipartite double cover of the graph, which has an edge i - n + j for each edge i -> j."""
         lists, n = self.graph.out, self.graph.n
         return Graph.from_edges(lists.owners(), lists.indices.astype(np.int64) + n, n=2 * n)
 
@@ -131,12 +132,12 @@ class BenchmarkGraph:
 
     @cached_property
     def network(self) -> Graph:
-        """The capacities as a `gasla.Graph`."""
+        """The graph with int32 weights as capacities of flows."""
         return self.graph.with_values(self.matrix.data.astype(np.int32))
 
     @cached_property
     def part(self) -> BenchmarkGraph:
-        """The part of the graph with the `PART` vertices nearest to the first source: it is connected."""
+        """A connected part of the graph with the `PART` vertices nearest to the first source."""
         level = moved(gasla.bfs(self.graph, self.sources[0]), "cpu")
         nearest = np.argsort(np.where(level < 0, self.graph.n, level), kind="stable")[
             : min(PART, int((level >= 0).sum()))
@@ -146,36 +147,39 @@ class BenchmarkGraph:
 
     @cached_property
     def shuffled(self) -> Graph:
-        """The same graph with its vertices in another order."""
+        """The graph with its vertices renumbered in random order, as a second graph for tests of isomorphism."""
         xp = array_module(self.matrix)
         order = xp.asarray(np.random.default_rng(SHUFFLED).permutation(self.graph.n))
         return Graph.from_edges(order[self.graph.out.owners()], order[self.matrix.indices], n=self.graph.n)
 
     @cached_property
     def typed(self) -> gasla.TypedGraph:
-        """The graph with one type of vertices and one relation."""
+        """The graph as a typed graph with one type of vertices and one relation."""
         return gasla.TypedGraph({RELATION: self.graph})
 
     @cached_property
     def points(self) -> Any:
-        """Points in a space of as many dimensions as there are features."""
+        """Random points in space, with one coordinate for each feature."""
         return self.features[:POINTS]
 
     @cached_property
     def costs(self) -> Graph:
-        """A complete bipartite graph with random weights, from one vertex for each feature to the others."""
+        """A complete bipartite graph with random weights.
+
+        It has a vertex for each feature on one side, and the vertices of the graph on the other side.
+        """
         return Graph.from_bipartite(csr_array(moved(self.features, "cpu").T + 1))
 
     @cached_property
     def ranked(self) -> Any:
-        """Different pseudorandom vertices for each vertex, as a recommendation would rank them."""
+        """For each vertex `RANKED` different pseudorandom vertices, as a recommender system would rank them."""
         ids = array_module(self.matrix).arange(self.graph.n, dtype=np.int64)
         first, step = ids * 7919, array_module(self.matrix).arange(RANKED, dtype=np.int64) * 104_729
         return (first[:, None] + step) % self.graph.n
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Source and target of flows and paths: the first two sources."""
+        """The source and the target of flows and paths, which are the first two sources of searches."""
         return self.sources[0], self.sources[1]
 
     @cached_property
@@ -185,7 +189,7 @@ class BenchmarkGraph:
 
     @cached_property
     def one_way(self) -> Any:
-        """A directed graph as a matrix: each stored edge is kept at random, independently of its reverse edge."""
+        """A directed graph as a matrix, which keeps each stored edge at random, independently of its reverse edge."""
         selected = np.random.default_rng(ONE_WAY).random(self.graph.m) < SELECTED
         selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
         before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
@@ -194,25 +198,25 @@ class BenchmarkGraph:
 
     @cached_property
     def directed(self) -> Graph:
-        """`one_way` as a `gasla.Graph`."""
+        """The directed graph `one_way` as a `gasla.Graph`."""
         return Graph(self.one_way)
 
     @cached_property
     def groups(self) -> Any:
-        """Arbitrary community labels: about sqrt(n) groups of consecutive vertices."""
+        """An arbitrary community label for each vertex: consecutive vertices form about sqrt(n) groups."""
         n = self.graph.n
         labels = np.arange(n, dtype=np.int32) // max(1, math.isqrt(n))
         return array_module(self.matrix).asarray(labels)
 
     @cached_property
     def features(self) -> Any:
-        """One row of random numbers per vertex."""
+        """A matrix of random features, with one row per vertex."""
         drawn = np.random.default_rng(FEATURES).random((self.graph.n, FEATURES), np.float32)
         return array_module(self.matrix).asarray(drawn)
 
     @cached_property
     def vector(self) -> Any:
-        """One random number per vertex."""
+        """A vector with one random number per vertex."""
         return moved(np.random.default_rng(1).random(self.matrix.shape[0], np.float32), self.device)
 
     @cached_property
@@ -223,7 +227,10 @@ class BenchmarkGraph:
 
     @cached_property
     def lower(self) -> Any:
-        """The pattern below the diagonal after sorting vertices by descending degree, as `triangle_count` does."""
+        """The matrix with all weights 1 below the diagonal, with vertices sorted by descending degree.
+
+        `triangle_count` uses the same order.
+        """
         A = self.on("cpu").pattern
         order = np.argsort(-np.diff(A.indptr), kind="stable")
         L = csr_array(tril(A[order][:, order], -1, format="csr"))
@@ -232,40 +239,40 @@ class BenchmarkGraph:
 
     @cached_property
     def walkers(self) -> Any:
-        """Start vertices of about n walkers, in proportion to in-degree: the targets of every (m / n)-th edge."""
+        """Start vertices of about n walkers, chosen in proportion to in-degree: the target of every (m / n)-th edge."""
         return self.graph.out.indices[:: max(1, self.graph.m // max(1, self.graph.n))]
 
     @cached_property
     def walks(self) -> Any:
-        """Random walks of every sixteenth walker."""
+        """Random walks from every sixteenth of the start vertices in `walkers`."""
         return gasla.random_walks(self.graph, self.walkers[::16], STEPS)
 
     @cached_property
     def personalizations(self) -> Any:
-        """Eight personalizations for PageRank, one row per source: all weight on that source."""
+        """Personalizations for PageRank, with one row per source that puts all weight on that source."""
         rows = np.zeros((len(self.sources), self.graph.n), np.float32)
         rows[np.arange(len(self.sources)), self.sources] = 1
         return array_module(self.matrix).asarray(rows)
 
     @cached_property
     def sources(self) -> list[int]:
-        """The sources of searches."""
+        """The vertices from which searches start, eight by default."""
         if self._sources is None:
             labels = gasla.connected_components(self.graph).labels
             self._sources = first_of_largest(moved(labels, "cpu"), SOURCES)
         return self._sources
 
     def spread(self, count: int) -> list[int]:
-        """Return `count` vertices reachable from the first source, evenly spaced by id.
+        """Return `count` vertices that are reachable from the first source, evenly spaced by id.
 
-        If there are fewer, return all of them.
+        If fewer vertices are reachable, return all of them.
         """
         reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
         places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
         return reached[places.astype(np.int64)].tolist()
 
     def reach(self, source: int) -> Reach:
-        """Return the part of the graph reachable from a source (cached)."""
+        """Return the size of the part of the graph that is reachable from a source. The result is cached."""
         if source not in self._reach:
             level = gasla.bfs(self.graph, source)
             reached = level >= 0
@@ -275,7 +282,10 @@ class BenchmarkGraph:
 
     @cached_property
     def is_scattered(self) -> bool:
-        """Whether neighbors are far apart in memory, and no hub is read so often that it stays in the cache."""
+        """Whether random reads miss the cache.
+
+        They do if most neighbors are far apart in memory, and no hub is read so often that it stays in the cache.
+        """
         n, m = self.graph.n, self.graph.m
         if m == 0 or int(self.graph.out_degrees.max()) >= 16 * m / n:
             return False
@@ -285,12 +295,15 @@ class BenchmarkGraph:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The value of `gasla.datasets.fingerprint`. On the GPU it is the given one."""
+        """The value of `gasla.datasets.fingerprint` for the matrix.
+
+        For a matrix on a GPU it was passed by the caller, or is None.
+        """
         on_cpu = isinstance(self.matrix.data, np.ndarray)
         return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 
     def on(self, device: Device) -> BenchmarkGraph:
-        """Return the graph itself if it is on that device, else a copy there, made once."""
+        """Return this graph on a device. A copy on the other device is made at the first call and kept."""
         if device == self.device:
             return self
         if self._twin is None:
@@ -300,7 +313,7 @@ class BenchmarkGraph:
 
 
 def _on_gpu(matrix: Any) -> Any:
-    """Copy a matrix to the GPU."""
+    """Return a copy of a SciPy matrix on the GPU, as a CuPy matrix."""
     require_gpu()
     from cupyx.scipy.sparse import csr_matrix
 
@@ -308,7 +321,10 @@ def _on_gpu(matrix: Any) -> Any:
 
 
 def load(name: str) -> BenchmarkGraph:
-    """Return a graph by name: `ny`, `openflights`, a family and a scale such as `rmat20`, or a file."""
+    """Return a benchmark graph, from the cache if possible.
+
+    `name` is `ny`, `openflights`, a family of graphs and a scale, such as `rmat20`, or the path of a file.
+    """
     if Path(name).is_file():
         matrix = _undirected(read_ends(name))
         if matrix.nnz == 0:
@@ -324,13 +340,13 @@ def load(name: str) -> BenchmarkGraph:
 
 
 def check(name: str) -> None:
-    """Raise ValueError for an unknown name."""
+    """Raise ValueError if no benchmark graph has this name."""
     if not Path(name).is_file():
         _maker(name)
 
 
 def _maker(name: str) -> Callable[[], csr_array]:
-    """Return the function that makes the graph with this name."""
+    """Return the function that makes the benchmark graph with this name. Raise ValueError for an unknown name."""
     if name == "ny":
         return lambda: datasets.with_weights(datasets.ny_roads())
     if name == "openflights":
@@ -346,7 +362,7 @@ def _maker(name: str) -> Callable[[], csr_array]:
 
 
 def _undirected(graph: Graph) -> csr_array:
-    """Return the undirected graph without self loops, with whole-number weights, as all benchmark graphs are."""
+    """Return the graph as benchmarks need it: undirected, without self loops, with whole-number weights."""
     src, dst = graph.edges()
     src, dst = np.append(src, dst), np.append(dst, src)
     inside = src != dst
@@ -355,7 +371,7 @@ def _undirected(graph: Graph) -> csr_array:
 
 
 def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
-    """Write a graph to the cache, if possible."""
+    """Write a graph to the cache. A folder that can't be written to is no error."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
@@ -369,5 +385,5 @@ def _load(path: Path) -> tuple[csr_array, list[int]] | None:
             n = len(saved["indptr"]) - 1
             matrix = csr_array((saved["data"], saved["indices"], saved["indptr"]), shape=(n, n))
             return matrix, saved["sources"].tolist()
-    except Exception:  # damaged archives raise many exception types; the arrays have checksums
+    except Exception:  # Damaged archives raise many types of exceptions. Checksums reveal damaged arrays.
         return None

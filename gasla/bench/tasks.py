@@ -35,128 +35,137 @@ from gasla.bench.peers import (
     power_iteration,
 )
 
-SOME = 4  # default number of sources of a call that takes several
-FEW = 100  # number of walks and samples to verify
-PATHS = 5  # number of shortest paths between two vertices
-FIRST = 4  # number of searches to verify, of many
-UNREACHED = 1e300  # larger distances mean unreachable: some peers return inf, others the largest double
-SPLIT = 0.8, 0.1, 0.1  # fractions of the edges
-LOADED = 1 << 13  # vertices whose neighbors a loader draws
-SOON = 10  # largest time between edges, of 10,000
-SHORT = 4  # edges of cycles and paths
-TOGETHER = 64  # graphs of a batch
-MOST_PRODUCTS = 1 << 31  # multiplications of a matrix with itself; larger products take too much memory and time
+SOME = 4  # default number of sources of a call that takes several sources
+FEW = 100  # number of walks or samples that are verified
+PATHS = 5  # number of shortest paths to find between two vertices
+FIRST = 4  # number of searches that are verified if a call makes many
+UNREACHED = 1e300  # Larger distances mean unreachable, since some peers return inf and others the largest double.
+SPLIT = 0.8, 0.1, 0.1  # fractions into which `split_edges` divides the edges
+LOADED = 1 << 13  # number of vertices whose neighbors a loader draws
+SOON = 10  # largest difference of times between consecutive edges, where times go up to 10,000
+SHORT = 4  # largest number of edges of the cycles and paths that are enumerated
+TOGETHER = 64  # number of graphs in a batch
+# Matrices whose square takes more multiplications are left out, because it takes too much memory and time.
+MOST_PRODUCTS = 1 << 31
 
 Answer = Any
 
 
-# --- comparison of answers --------------------------------------------------------------------------------------------
+# --- functions that compare answers of several libraries --------------------------------------------------------------
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return whether all values are equal."""
+    """Return whether all values of two answers are equal."""
     return bool((a == b).all())
 
 
 def near(a: Any, b: Any) -> bool:
-    """Return whether all values are equal up to rounding."""
+    """Return whether all values of two answers are equal up to rounding."""
     return bool((abs(a - b) <= 1e-6 + 1e-3 * abs(b)).all())
 
 
 def near_in_sum(a: Any, b: Any) -> bool:
-    """Return whether the L1 difference is small, for float32 sums."""
+    """Return whether the sum of absolute differences of two answers is below 1e-3, as for sums in float32."""
     return bool(abs(a - b).sum() < 1e-3)
 
 
 def as_given(answer: Any, _: list[int]) -> Any:
-    """Return the answer, unchanged."""
+    """Return the answer unchanged, for algorithms with only one correct answer."""
     return answer
 
 
 def nothing(answer: Any, _: list[int]) -> Any:
-    """Return nothing to compare, as several different answers are correct (orders, maximal sets, walks)."""
+    """Return an empty answer, so that nothing is compared.
+
+    This is for algorithms with several correct answers, such as orders, maximal sets and walks.
+    """
     return answer[:0]
 
 
 def distances(values: Any, _: list[int]) -> Any:
-    """Return distances, infinite for unreachable vertices."""
+    """Return distances as float64, in which unreachable vertices are infinite."""
     values = values.astype(np.float64)
     return array_module(values).where(values < UNREACHED, values, np.inf)
 
 
 def smallest_members(labels: Any, _: list[int]) -> Any:
-    """Return for each vertex the smallest vertex of its component."""
+    """Return for each vertex the smallest vertex of its component, because libraries label components differently."""
     _, first, inverse = array_module(labels).unique(labels, return_index=True, return_inverse=True)
     return first[inverse]
 
 
 def shares(values: Any, _: list[int]) -> Any:
-    """Return values scaled to sum 1: NetworKit's PageRank loses the rank of vertices without edges."""
+    """Return scores scaled to the sum 1, because NetworKit's PageRank loses the score of vertices without edges."""
     values = values.astype(np.float64)
     return values / values.sum()
 
 
 def unit(values: Any, _: list[int]) -> Any:
-    """Return scores scaled to norm 1."""
+    """Return scores scaled to the Euclidean norm 1."""
     values = values.astype(np.float64)
     return values / float((values * values).sum()) ** 0.5
 
 
 def ascending(ids: Any, _: list[int]) -> Any:
-    """Return ids, sorted."""
+    """Return ids sorted in ascending order, for answers that are sets."""
     return array_module(ids).sort(ids)
 
 
 def pairs(rows: Any, _: list[int]) -> Any:
-    """Return unordered pairs of vertices, each as one number, sorted."""
+    """Return each unordered pair of vertices as one number, sorted, for answers that are sets of pairs."""
     rows = rows.astype(np.int64)
     return array_module(rows).sort((rows.min(axis=1) << 32) + rows.max(axis=1))
 
 
 def levels_of(parents: Any, sources: list[int]) -> Any:
-    """Return the level of each vertex in a tree of parents."""
+    """Return the level of each vertex in a tree given by parents, because several trees are correct."""
     return depths(parents, sources[0])
 
 
 def whole_numbers(values: Any, _: list[int]) -> Any:
-    """Return counts, as int64."""
+    """Return counts as int64, because some libraries count in floats."""
     return values.astype(np.int64)
 
 
 def up_to_a_factor(values: Any, sources: list[int]) -> Any:
-    """Return scores relative to the largest, without sources: peers scale undirected graphs and sources differently."""
+    """Return scores divided by the largest score, with 0 at the sources of the computation.
+
+    Libraries scale scores of undirected graphs differently, and treat sources differently.
+    """
     values = values.astype(np.float64)
     values[array_module(values).asarray(sources)] = 0
     largest = float(values.max())
     return values / largest if np.isfinite(largest) and largest > 0 else values
 
 
-# --- the table --------------------------------------------------------------------------------------------------------
+# --- the table of measured algorithms ---------------------------------------------------------------------------------
 
 
 def part(name: str) -> Callable[[Answer], Any]:
-    """Return a function that takes a field of an answer."""
+    """Return a function that takes the field `name` of an answer, which is a named tuple."""
     return lambda answer: getattr(answer, name)
 
 
 class Benchmark(NamedTuple):
-    """How to call, verify and compare one algorithm on the benchmark's graphs: a `gasla.rows.Task`, resolved."""
+    """How to call, verify and compare one algorithm on the benchmark's graphs, made from a `gasla.rows.Task`."""
 
-    starts: Literal["source", "sources", "nowhere"]  # the argument of a call besides the graph
-    call: Callable[..., Answer]  # gasla's function, of the graph and this argument
-    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None  # takes graph, answer, sources; on CPU
-    array: Callable[[Answer], Any] = lambda answer: answer  # the part of the answer to compare with peers
-    form: Callable[[Any, list[int]], Any] = as_given  # normal form, in which correct answers are equal
-    agree: Callable[[Any, Any], bool] = same  # compares two normal forms
-    several: int | None = None  # number of sources, if "sources"
-    counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m  # edges traversed, if "nowhere"
+    starts: Literal["source", "sources", "nowhere"]  # what a call takes besides the graph
+    call: Callable[..., Answer]  # calls gasla's function with the graph and this argument
+    # Verifies an answer on the CPU, given the graph, the answer and the sources.
+    verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None
+    array: Callable[[Answer], Any] = lambda answer: answer  # takes the part of the answer that is compared with peers
+    form: Callable[[Any, list[int]], Any] = as_given  # brings an answer into a form in which correct answers are equal
+    agree: Callable[[Any, Any], bool] = same  # returns whether two answers in this form agree
+    several: int | None = None  # number of sources, if `starts` is "sources"
+    # Returns the number of edges that a call traverses, if `starts` is "nowhere".
+    counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m
     may_overflow: bool = False
-    function: str = ""  # the public function that is called, if the task has another name
-    on_part: bool = False  # whether it is called on `BenchmarkGraph.part`
+    function: str = ""  # name of the public function that is called, if the task has another name
+    on_part: bool = False  # whether the call is on `BenchmarkGraph.part`, a small part of the graph
 
 
 def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
-    """Return a verifier that compares an answer with one computed in float64."""
+    """Return a verifier that compares an answer with `right(graph)`, which is computed in float64."""
 
     def check(graph: BenchmarkGraph, answer: Any, _: list[int]) -> None:
         off = float(abs(form(answer, []) - form(right(graph), [])).sum(axis=-1).max())
@@ -167,12 +176,12 @@ def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]]
 
 
 def total(product: gasla.Sparse) -> Any:
-    """Return the sum of all entries of a product, for comparison."""
+    """Return the sum of all entries of a matrix product, by which products of several libraries are compared."""
     return np.array(float(product.data.sum(dtype=np.float64)))
 
 
 def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
-    """Return a verifier of the sum of a product's entries."""
+    """Return a verifier that compares the sum of a product's entries with `right(graph)`."""
 
     def check(graph: BenchmarkGraph, product: Any, _: list[int]) -> None:
         total_sum, expected = float(total(product)), right(graph)
@@ -183,7 +192,7 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
 
 
 def size(graph: gasla.Graph) -> Any:
-    """Return numbers of vertices and of stored edges."""
+    """Return the numbers of vertices and of stored edges of a graph, by which graphs as answers are compared."""
     return np.array([graph.n, graph.m])
 
 
@@ -193,19 +202,22 @@ def selected(graph: BenchmarkGraph) -> float:
 
 
 def ends(graph: BenchmarkGraph) -> dict[str, int]:
-    """Return the arguments of a call from one vertex to another."""
+    """Return the arguments `source` and `target` of a call from one vertex to another."""
     return dict(zip(("source", "target"), graph.ends))
 
 
 def ranks(g: BenchmarkGraph, **options: Any) -> Any:
-    """Return PageRank with a fixed number of iterations, as for the peers: the tolerance is 0."""
+    """Return PageRank after a fixed number of iterations, as the peers compute it.
+
+    The tolerance 0 prevents an earlier stop.
+    """
     return gasla.pagerank(
         g.graph, alpha=DAMPING, weighted=False, tol=0.0, max_iter=PAGERANK_ITERATIONS, dtype=np.float32, **options
     )
 
 
 def in_float64(g: BenchmarkGraph) -> Any:
-    """Return the pattern in float64."""
+    """Return the matrix with all weights 1 as float64."""
     return g.pattern.astype(np.float64)
 
 
@@ -256,19 +268,19 @@ def names_of(function: str) -> list[str]:
 
 
 class Paces(gasla.WalkProgram):
-    """Walks that go back along an edge one time in ten only."""
+    """Random walks that rarely go straight back: such a step is accepted one time in ten."""
 
     def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         return semirings.where(target.id == previous.id, 0.1, 1.0)
 
 
 def batches(g: BenchmarkGraph) -> int:
-    """Load the neighbors of some vertices in two layers. Return how many batches there are."""
+    """Load sampled neighbors of some vertices in two layers, and return the number of batches."""
     return sum(1 for _ in gasla.loader(g.graph, np.arange(min(LOADED, g.graph.n)), [DRAWN, DRAWN]))
 
 
 def picture(g: BenchmarkGraph) -> Any:
-    """Draw the part of a graph at given positions. Return them."""
+    """Draw a part of the graph at given positions, and return the positions."""
     from matplotlib import pyplot
 
     positions = g.part.features[:, :2]
@@ -277,7 +289,7 @@ def picture(g: BenchmarkGraph) -> Any:
 
 
 def of_row(function: str, row: rows.Task) -> Benchmark:
-    """Return the task that the `Row` of a function declares."""
+    """Return the benchmark for a function and the task that its `Row` declares."""
     own = row.name if row.name in verify.__all__ else ""
     checked_by = own if row.checked_by is None else row.checked_by
     made = task(function, row.options, checked_by=checked_by, checked_with=row.checked_with)
@@ -292,7 +304,7 @@ HITS = {"weighted": False, "tol": 0.0, "max_iter": PAGERANK_ITERATIONS, "dtype":
 TASKS: dict[str, Benchmark] = {
     task.name: of_row(row.function.__name__, task) for row in rows.rows() for task in row.tasks
 }
-TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of the benchmark
+TASKS |= {  # tasks that need the benchmark's own graphs, arguments or other libraries' settings
     "pagerank": Benchmark(
         "nowhere", lambda g: ranks(g).ranks, like(lambda g: power_iteration(in_float64(g)), shares),
         form=shares, agree=near_in_sum,
@@ -407,8 +419,8 @@ TASKS |= {  # tasks that need graphs, arguments or other libraries' settings of 
         totals(lambda g: int(gasla.triangle_count(g.graph))), total, agree=near,
     ),
 }  # fmt: skip
-COMPARED = tuple(TASKS)  # tasks that are compared with other libraries, or with bars
-TASKS |= {  # measured by `benchmarks.catalogue` beside their floors
+COMPARED = tuple(TASKS)  # tasks that are compared with other libraries, or with fixed bounds
+TASKS |= {  # tasks that `benchmarks.catalogue` measures and compares with lower bounds of times
     "dominators": task("dominators", on="directed", checked_by="dominators", counted=selected),
     "alternative_paths": task(
         "alternative_paths", ends, checked_by="alternative_paths",
@@ -507,7 +519,7 @@ ALGORITHMS = tuple(TASKS)
 
 
 class Gasla:
-    """gasla with the interface of a peer: one method per algorithm of the table."""
+    """gasla with the interface of a peer: each algorithm of the table is a method."""
 
     name = "gasla"
 
@@ -521,15 +533,15 @@ class Gasla:
 
 
 def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
-    """Return the sources for a call that takes several."""
+    """Return the sources for a call that takes several sources."""
     count = TASKS[algorithm].several
     return graph.sources[:some] if count is None else graph.spread(count)
 
 
 def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Callable[[int], Answer] | None:
-    """Return the peer's algorithm as a function of the number of the round, or None if the peer does not have it.
+    """Return a function that calls the peer's algorithm, given the number of the round, or None if the peer lacks it.
 
-    Calls with one source use the `sources` in turn; calls with several use `some`.
+    Calls with one source use another of the `sources` in each round. Calls with several sources use `some`.
     """
     method = getattr(peer, algorithm, None)
     if method is None:
@@ -542,7 +554,10 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """Return the number of edges traversed in each round. Walks and samples have the number of steps."""
+    """Return the number of edges that a call traverses, for each source that rounds start from.
+
+    Walks count steps instead.
+    """
     return {
         "source": lambda: [graph.reach(s).edges for s in graph.sources],
         "sources": lambda: [sum(graph.reach(s).edges for s in some)],
@@ -551,7 +566,7 @@ def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
 
 
 def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[int]) -> str:
-    """Verify gasla's answer on the CPU. Return what is wrong, or ""."""
+    """Verify gasla's answer on the CPU. Return what is wrong as text, or "" if the answer is correct."""
     check = TASKS[algorithm].verify
     try:
         if check is not None:
@@ -562,7 +577,7 @@ def broken(graph: BenchmarkGraph, algorithm: str, answer: Answer, sources: list[
 
 
 def on_cpu(answer: Answer) -> Answer:
-    """Return an answer, or a named tuple of answers, with NumPy arrays."""
+    """Return an answer, or a tuple or list of answers, with NumPy arrays in place of CuPy's."""
     if isinstance(answer, gasla.Graph):
         return answer.to("cpu")
     if isinstance(answer, gasla.Sparse):
@@ -585,7 +600,7 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
     """
     task = TASKS[algorithm]
     if len(answers) < 2 and not task.may_overflow:
-        return {}  # nothing to compare with
+        return {}  # there is no other answer to compare with
     if len({device_of(answer) for answer in answers.values()}) > 1:
         answers = {name: moved(answer, "cpu") for name, answer in answers.items()}
     forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in answers.items()}

@@ -25,25 +25,25 @@ from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
 PAGERANK_ITERATIONS = 20
-TOLERANCE = 1e-6  # mean change of scores at convergence
+TOLERANCE = 1e-6  # mean change of scores at which iterations end
 DAMPING = 0.85
-SIMILAR = 10  # most similar vertices per vertex
-NIBBLE = 0.01, 1e-6  # alpha and epsilon
-DRAWN = 10  # sampled neighbors per vertex
-WINDOW = 2  # steps between the vertices of a pair
-NODE2VEC = 0.5, 2.0  # p and q
-RADIUS = 2  # edges from the center of an ego graph to its farthest vertices
-TRUSS = 6  # k, so every edge is in four triangles
+SIMILAR = 10  # number of most similar vertices to find for each vertex
+NIBBLE = 0.01, 1e-6  # the parameters alpha and epsilon of PageRank-Nibble
+DRAWN = 10  # number of neighbors sampled per vertex
+WINDOW = 2  # largest number of steps between the two vertices of a pair taken from a walk
+NODE2VEC = 0.5, 2.0  # the parameters p and q of node2vec
+RADIUS = 2  # number of edges from the center of an ego graph to its farthest vertices
+TRUSS = 6  # k of the k-truss, in which every edge is in at least k - 2 = 4 triangles
 
 
 class Peer(NamedTuple):
-    """The class, the required package and the device of a peer."""
+    """Where a peer (another library to compare with) is found, the package that it requires, and its device."""
 
     cls: str
     module: str  # name of a module in gasla.bench
-    package: str  # has to be installed
+    package: str  # name of the package that has to be installed
     device: Device
-    beside: tuple[Device, ...] = ("cpu", "gpu")  # devices on which gasla is compared with it
+    beside: tuple[Device, ...] = ("cpu", "gpu")  # devices on which gasla is compared with this peer
 
 
 PEERS = {
@@ -58,35 +58,35 @@ PEERS = {
 
 
 def installed(device: Device) -> list[str]:
-    """Return the installed peers that compute on this device, without gasla itself."""
+    """Return the names of the installed peers that compute on a device. gasla itself is not among them."""
     return [
         name for name, peer in PEERS.items() if peer.device == device and name != "gasla-cpu" and is_installed(name)
     ]
 
 
 def is_installed(name: str) -> bool:
-    """Return whether the package of a peer is installed."""
+    """Return whether the package that a peer requires is installed."""
     return find_spec(PEERS[name].package) is not None
 
 
 def device_of(name: str, graph: BenchmarkGraph) -> Device:
-    """Return the device of a contestant. That of gasla is the graph's."""
+    """Return the device on which a contestant computes: a peer on its own, gasla on the graph's."""
     return PEERS[name].device if name in PEERS else graph.device
 
 
 def make(name: str, graph: BenchmarkGraph) -> Any:
-    """Return the peer with this name for this graph.
+    """Return an object of a peer's class for a graph, which is copied to the peer's device if necessary.
 
     Raise ImportError or RuntimeError if a package or a GPU is missing.
     """
     peer = PEERS[name]
-    module_of(peer.device)  # raises RuntimeError without a GPU
+    module_of(peer.device)  # this raises RuntimeError if the device is a GPU and there is none
     module = importlib.import_module(f"gasla.bench.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
 
 
 class Products:
-    """Sparse products of a library whose matrices have `@`, in float32, and algorithms made of them."""
+    """Algorithms made of sparse matrix products in float32, for libraries whose matrices support `@`."""
 
     def __init__(self, graph: BenchmarkGraph) -> None:
         self.graph = graph
@@ -101,40 +101,41 @@ class Products:
         return power_iteration(self.pattern)
 
     def personal_pageranks(self) -> Any:
-        """Compute all personalized PageRanks at once, by power iteration with a dense matrix."""
+        """Compute PageRank for all personalizations at once, by power iteration with a dense matrix."""
         return personal_iteration(self.pattern, self.graph.personalizations)
 
     def aggregate_features(self) -> Any:
-        """Multiply the symmetric matrix by a dense matrix."""
+        """Multiply the graph's matrix, which is symmetric, by the dense matrix of features."""
         return self.graph.matrix @ self.graph.features
 
     def mxv(self) -> Any:
-        """Multiply the matrix by a vector."""
+        """Multiply the graph's matrix by a vector."""
         return self.graph.matrix @ self.graph.vector
 
     def mxm(self) -> Any:
-        """Multiply the matrix by itself."""
+        """Multiply the graph's matrix by itself."""
         return self.graph.matrix @ self.graph.matrix
 
 
 def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
-    """Return parents from each source, by one search per source."""
+    """Return pairs of a source and the BFS parents from it, for libraries without a search from several sources."""
     return [(source, peer.bfs(source)) for source in sources]
 
 
 def levels_of(trees: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
-    """Return the results of `searches` as rows of levels."""
+    """Return the levels of all vertices for each search of `searches`, as the rows of a matrix."""
     return np.stack([depths(dense(parents), source) for source, parents in trees])
 
 
 def depths(parents: Any, source: int) -> Any:
-    """Return the number of steps from each vertex to the source along parents, or -1 if they don't lead there."""
+    """Return the number of steps from each vertex to the source along parents, or -1 if they lead elsewhere."""
     xp = array_module(parents)
     vertices = xp.arange(len(parents))
     ancestor = xp.where(parents < 0, vertices, parents)
     ancestor[source] = source
     steps = (ancestor != vertices).astype(np.int64)
-    for _ in range(len(parents).bit_length()):  # pointer doubling; bounded, because wrong parents may form a cycle
+    # Pointer doubling. The number of rounds is limited, because wrong parents may form a cycle.
+    for _ in range(len(parents).bit_length()):
         if not bool((ancestor != (further := ancestor[ancestor])).any()):
             break
         steps += steps[ancestor]
@@ -143,21 +144,24 @@ def depths(parents: Any, source: int) -> Any:
 
 
 def upper_places(matrix: Any) -> np.ndarray[Any, Any]:
-    """Return for each stored entry the position of its edge among the entries above the diagonal, by rows."""
+    """Return for each stored entry of a symmetric matrix the position of its edge among the entries above the diagonal.
+
+    Libraries that compute a value per undirected edge give it to both directions by these positions.
+    """
     n, rows = matrix.shape[0], np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     keys = np.minimum(rows, matrix.indices) * n + np.maximum(rows, matrix.indices)
     return np.searchsorted(np.sort(keys[rows < matrix.indices]), keys)
 
 
 def threads() -> int:
-    """Return the number of threads for all contestants: that of gasla."""
+    """Return the number of threads that all contestants use, which is gasla's."""
     from gasla.cpu.runtime.threads import num_threads
 
     return num_threads()
 
 
 def power_iteration(pattern: Any) -> Any:
-    """Return PageRank of a symmetric graph after `PAGERANK_ITERATIONS`, in the precision of its values."""
+    """Return PageRank of a symmetric graph after `PAGERANK_ITERATIONS` iterations, in the dtype of the matrix."""
     xp, kind, n = array_module(pattern), pattern.dtype.type, pattern.shape[0]
     degrees = pattern.indptr[1:] - pattern.indptr[:-1]
     sinks = xp.flatnonzero(degrees == 0)
@@ -170,7 +174,7 @@ def power_iteration(pattern: Any) -> Any:
 
 
 def hub_iteration(pattern: Any) -> Any:
-    """Return hub scores of HITS on a symmetric graph after `PAGERANK_ITERATIONS`."""
+    """Return the hub scores of HITS on a symmetric graph after `PAGERANK_ITERATIONS` iterations."""
     xp, kind, n = array_module(pattern), pattern.dtype.type, pattern.shape[0]
     hubs = xp.full(n, 1 / n, kind)
     for _ in range(PAGERANK_ITERATIONS):
@@ -181,7 +185,10 @@ def hub_iteration(pattern: Any) -> Any:
 
 
 def personal_iteration(pattern: Any, personalizations: Any) -> Any:
-    """Return personalized PageRank, one row per personalization. Sinks teleport by the personalization, too."""
+    """Return personalized PageRank, with one row per personalization.
+
+    Vertices without edges pass their rank on by the personalization, too.
+    """
     xp, kind = array_module(pattern), pattern.dtype.type
     degrees, personalizations = pattern.indptr[1:] - pattern.indptr[:-1], xp.ascontiguousarray(personalizations.T, kind)
     sinks = xp.flatnonzero(degrees == 0)

@@ -24,12 +24,13 @@ PLUS_SECOND = semiring.plus_second[FP32]
 PLUS_FIRST = semiring.plus_first[FP64]
 PLUS_PAIR = semiring.plus_pair[INT64]
 PLUS_TIMES = semiring.plus_times[FP32]
-BUCKET = 1 / 8  # width of a delta-stepping bucket relative to the largest weight: the fastest of 1/16 to 1/2 on R-MAT
-SAMPLED_EDGES = 4  # edges per vertex in the first phase of FastSV
+# Width of a delta-stepping bucket relative to the largest weight. Of 1/16 to 1/2 it is the fastest on R-MAT graphs.
+BUCKET = 1 / 8
+SAMPLED_EDGES = 4  # number of edges per vertex that the first phase of FastSV uses
 
 
 class GraphBLAS:
-    """Direction-optimizing BFS, delta-stepping, PageRank, FastSV, Sandia LL and batched Brandes."""
+    """Algorithms as in LAGraph, among them direction-optimizing BFS, delta-stepping, FastSV and batched Brandes."""
 
     name = "graphblas"
 
@@ -40,7 +41,7 @@ class GraphBLAS:
 
     @cached_property
     def pattern(self) -> Matrix:
-        """The edges with a single stored value, the fastest form for algorithms that ignore weights."""
+        """The matrix of all edges with a single stored value, the fastest form for algorithms that ignore weights."""
         return _matrix(self.graph.matrix, np.array([1], np.int32), iso=True)
 
     @cached_property
@@ -49,7 +50,10 @@ class GraphBLAS:
 
     @cached_property
     def light_and_heavy(self) -> tuple[Matrix, Matrix, float]:
-        """Edges of at most the width of a bucket, all other edges, and the width."""
+        """The matrix of light edges, the matrix of heavy edges, and the width of a bucket.
+
+        Light edges have at most the width of a bucket as weight.
+        """
         weights = _matrix(self.graph.matrix, self.graph.matrix.data)
         delta = float(np.ceil(BUCKET * self.graph.matrix.data.max()))
         return (
@@ -60,7 +64,7 @@ class GraphBLAS:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return a vector as an array with -1 for missing entries. Numbers and arrays stay unchanged."""
+        """Return a result as an array, with -1 in place of missing entries. Numbers and arrays stay unchanged."""
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
@@ -73,9 +77,9 @@ class GraphBLAS:
         return searches(self, sources)
 
     def bfs(self, source: int) -> Vector:
-        """Run LAGr_BreadthFirstSearch: any_secondi over the frontier.
+        """Run LAGr_BreadthFirstSearch, which multiplies the frontier by the matrix over the semiring any_secondi.
 
-        It pushes, and pulls while the frontier is wide.
+        It pushes from the frontier, and pulls while the frontier is wide.
         """
         A, n = self.pattern, self.n
         parents, frontier, degrees = Vector(INT32, n), Vector(INT32, n), Vector(INT64, n)
@@ -98,9 +102,9 @@ class GraphBLAS:
         return parents
 
     def sssp(self, source: int) -> Vector:
-        """Run LAGr_SingleSourceShortestPath: delta-stepping.
+        """Run LAGr_SingleSourceShortestPath, which is delta-stepping.
 
-        Light edges go until the bucket is settled, then the heavy.
+        Light edges are relaxed until all vertices of a bucket are settled, then the heavy edges once.
         """
         light, heavy, delta = self.light_and_heavy
         distances = Vector.from_dense(np.full(self.n, np.inf, np.float32))
@@ -122,7 +126,10 @@ class GraphBLAS:
             bucket << select.valuelt(rest, _fp32(high))
 
     def pagerank(self) -> Vector:
-        """Run LAGr_PageRank: plus_second over ranks divided by degrees. The ranks of sinks are spread evenly."""
+        """Run LAGr_PageRank, in which each vertex sums its neighbors' ranks divided by their degrees.
+
+        The ranks of sinks are spread evenly.
+        """
         A, n = self.pattern, self.n
         degrees = np.diff(self.graph.matrix.indptr)
         divisor = Vector.from_dense((np.maximum(degrees, 1) / DAMPING).astype(np.float32))
@@ -139,17 +146,17 @@ class GraphBLAS:
         return ranks
 
     def hits(self) -> np.ndarray:
-        """Return hubs and authorities: plus_second over the scores at the other ends."""
+        """Return the hub scores of HITS. Each half of an iteration sums the scores of neighbors."""
         A, hubs = self.pattern, Vector.from_dense(np.full(self.n, 1 / self.n, np.float32))
         for _ in range(PAGERANK_ITERATIONS):
             authorities = PLUS_SECOND(A @ hubs).new()
             authorities << authorities.apply(binary.truediv[FP32], right=_fp32(authorities.reduce().get(0)))
             hubs << PLUS_SECOND(A @ authorities)
             hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
-        return hubs.to_dense(fill_value=0)  # vertices without edges
+        return hubs.to_dense(fill_value=0)  # vertices without edges have no entry, and so get the score 0
 
     def maximal_independent_set(self) -> np.ndarray:
-        """Run LAGraph_MaximalIndependentSet: Luby's algorithm, with random scores that decrease with the degree."""
+        """Run LAGraph_MaximalIndependentSet: Luby's algorithm with random scores that decrease with the degree."""
         A, n, degrees = self.pattern, self.n, np.diff(self.graph.matrix.indptr)
         draws = np.random.default_rng(0).random(n, np.float32)
         score = Vector.from_dense((0.0001 + draws) / (1 + 2 * degrees).astype(np.float32))
@@ -170,9 +177,10 @@ class GraphBLAS:
         return members
 
     def components(self) -> np.ndarray:
-        """Run LG_CC_FastSV6: hooking and shortcutting.
+        """Run LG_CC_FastSV6, which finds components by hooking and shortcutting.
 
-        It takes a few edges per vertex, then edges outside the largest tree.
+        The first phase uses a few edges per vertex. The second phase uses the edges of vertices outside the largest
+        tree.
         """
         indptr, indices = self.graph.matrix.indptr, self.graph.matrix.indices
         parent = np.arange(self.n, dtype=np.int32)
@@ -196,7 +204,10 @@ class GraphBLAS:
         return _fast_sv(indptr, indices, parent, self.pattern)
 
     def triangles(self) -> int:
-        """Run LAGr_TriangleCount: Sandia LL, sorted by degree if degrees are skewed (LUT takes twice as long then)."""
+        """Run LAGr_TriangleCount by the method Sandia LL. If degrees are skewed, vertices are sorted by degree.
+
+        The method LUT takes twice as long on such graphs.
+        """
         A, degrees = self.pattern, np.diff(self.graph.matrix.indptr)
         if degrees.mean() > 4 * np.median(degrees):
             order = np.argsort(-degrees, kind="stable")
@@ -207,19 +218,22 @@ class GraphBLAS:
         return counts.reduce_scalar().get(0)
 
     def edge_support(self) -> tuple[Matrix, csr_array]:
-        """Return triangles per edge. Edges in no triangle have no entry, which `dense` fills in."""
+        """Return the number of triangles at each edge. Edges in no triangle have no entry, which `dense` fills in."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.pattern.S) << PLUS_PAIR(self.pattern @ self.pattern.T)
         return counts, self.graph.matrix
 
     def jaccard(self) -> tuple[Matrix, csr_array]:
-        """Return common neighbors of both ends of each edge, divided by the size of the union."""
+        """Return the Jaccard similarity of both ends of each edge.
+
+        It is the number of common neighbors, divided by the size of the union of both neighborhoods.
+        """
         common = Matrix(FP64, self.n, self.n)
         common(self.pattern.S) << semiring.plus_pair[FP64](self.pattern @ self.pattern.T)
         return self._over_either(common), self.graph.matrix
 
     def top_k_similar(self) -> np.ndarray:
-        """Return the Jaccard similarity of all pairs. NumPy selects the largest of each row."""
+        """Return for each vertex the largest Jaccard similarities, computed for all pairs and selected by NumPy."""
         common = semiring.plus_pair[FP64](self.pattern @ self.pattern.T).new()
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
         best = np.zeros((self.n, SIMILAR))
@@ -230,7 +244,7 @@ class GraphBLAS:
         return best
 
     def _over_either(self, common: Matrix) -> Matrix:
-        """Return common neighbors divided by the size of the union of both neighborhoods."""
+        """Divide the counts of common neighbors of pairs by the sizes of the unions of both neighborhoods."""
         degrees = self.degrees.dup(FP64).diag()
         either = semiring.plus_second[FP64](common @ degrees).new()
         either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
@@ -238,7 +252,7 @@ class GraphBLAS:
         return common.ewise_mult(either, binary.truediv).new()
 
     def adamic_adar(self) -> tuple[Matrix, csr_array]:
-        """Return common neighbors, each weighted by 1 / log(degree)."""
+        """Return for each edge the sum of 1 / log(degree) over the common neighbors of its ends."""
         weights = 1 / np.log(np.maximum(np.diff(self.graph.matrix.indptr), 2))
         weighed = semiring.plus_second[FP64](self.pattern @ Vector.from_dense(weights).diag()).new()
         sums = Matrix(FP64, self.n, self.n)
@@ -246,7 +260,10 @@ class GraphBLAS:
         return sums, self.graph.matrix
 
     def k_truss(self) -> tuple[Matrix, csr_array]:
-        """Run LAGraph_KTruss: count triangles at remaining edges, drop edges in too few, until none is dropped."""
+        """Run LAGraph_KTruss.
+
+        It counts triangles at the remaining edges and drops edges in too few triangles, until no edge is dropped.
+        """
         left = self.pattern
         while True:
             counts = Matrix(INT64, self.n, self.n)
@@ -280,17 +297,20 @@ class GraphBLAS:
         return PLUS_TIMES(self.weighted @ self.weighted).new()
 
     def mxm_masked(self) -> Matrix:
-        """Return triangles at each edge of the lower triangle: L @ L under the mask L."""
+        """Return the number of triangles at each edge of the lower triangle L of the matrix: L @ L masked by L."""
         counts = Matrix(INT64, self.n, self.n)
         counts(self.lower.S) << PLUS_PAIR(self.lower @ self.lower)
         return counts
 
     def aggregate_features(self) -> np.ndarray:
-        """Return the product of the symmetric matrix and a dense matrix."""
+        """Return the product of the graph's matrix, which is symmetric, and the dense matrix of features."""
         return PLUS_TIMES(self.weighted @ self.features).new().to_dense(fill_value=0)
 
     def betweenness(self, sources: list[int]) -> np.ndarray:
-        """Run LAGr_Betweenness (Brandes): path counts forward, dependencies backward, for all sources at once."""
+        """Run LAGr_Betweenness, which is Brandes' algorithm for all sources at once.
+
+        It counts shortest paths level by level, and then sums dependencies in the opposite order of levels.
+        """
         A, k, n = self.pattern, len(sources), self.n
         rows = np.arange(k)
         paths = Matrix.from_coo(rows, sources, np.ones(k), nrows=k, ncols=n)
@@ -332,12 +352,15 @@ def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:
 
 
 def _fp32(x: float) -> Scalar:
-    """Return a typed scalar: selecting from an FP32 vector by a plain Python number silently gives wrong results."""
+    """Return a number as a typed scalar.
+
+    Selecting from an FP32 vector by a plain Python number silently gives wrong results.
+    """
     return Scalar.from_value(np.float32(x))
 
 
 def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
-    """Relax these edges. Return the distances that decreased."""
+    """Relax the given edges out of the vertices in a bucket. Return the distances that decreased."""
     candidates = Vector(FP32, distances.size)
     candidates << MIN_PLUS(bucket @ edges)
     better = candidates.ewise_mult(distances, binary.lt).new()
@@ -349,14 +372,20 @@ def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
 def _some_edges(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first `count` entries of the rows that start at `first`, as indptr and indices."""
+    """Return the row offsets and column ids of a matrix made of parts of rows.
+
+    Row i of the result has `count[i]` entries, taken from position `first[i]` of `indices` on.
+    """
     ends = np.cumsum(count)
     positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - count), count)
     return np.append(0, ends), indices[positions]
 
 
 def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Matrix | None = None) -> np.ndarray:
-    """Return the root of each vertex: hook to the smallest grandparent of a neighbor until no grandparent changes."""
+    """Return the root of each vertex, which is the same within a component.
+
+    In each round a vertex is hooked to the smallest grandparent of its neighbors, until no grandparent changes.
+    """
     n = len(parent)
     if A is None:
         A = Matrix.ss.import_csr(
@@ -384,7 +413,7 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
 
 
 def _at_edges(matrix: Matrix, A: csr_array) -> np.ndarray:
-    """Return the entry of a matrix at each stored edge, by rows, or 0 if missing."""
+    """Return the entry of a matrix at each stored edge of the graph, by rows, or 0 where the matrix has none."""
     rows, columns, values = matrix.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)
