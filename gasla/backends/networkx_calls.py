@@ -1,7 +1,7 @@
-"""`networkx_report`: which of NetworkX's functions ran on gasla and which on NetworkX, how long, and why not.
+"""`networkx_report`: which calls of NetworkX ran on gasla and which on NetworkX, how long they took, and why.
 
-Calls that gasla runs or declines are counted always, by the hooks of the backend. NetworkX's own runs have no hook, so
-they are measured from the first call of `networkx_report` on, by a function around each of NetworkX's.
+Calls that gasla runs or declines are always counted, by the hooks of the backend. NetworkX's own runs have no hook, so
+they are measured from the first call of `networkx_report` on, by a wrapper around each of NetworkX's functions.
 """
 
 import atexit
@@ -21,17 +21,17 @@ CONVERSION = "(conversion)"
 
 
 class Call(NamedTuple):
-    """The calls of a function that one library ran for one reason."""
+    """The calls of one function that one library ran for one reason."""
 
-    function: str  # NetworkX's name; "(conversion)" of graphs for gasla
+    function: str  # name in NetworkX, or "(conversion)" for conversions of graphs
     ran_on: str  # "gasla" or "networkx"
     calls: int
-    seconds: float | None  # without calls of other functions in them; None if it was not measured
-    reason: str  # why not on gasla
+    seconds: float | None  # time without that of NetworkX's functions called within; None if it was not measured
+    reason: str  # why the calls did not run on gasla, or ""
 
 
 class Report:
-    """The calls until now, which print as a table, the slowest first. It grows while the program runs."""
+    """The calls of NetworkX until now, which print as a table. It grows while the program runs."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], list[Any]] = {}
@@ -41,7 +41,7 @@ class Report:
 
     @property
     def calls(self) -> list[Call]:
-        """The calls until now, the slowest first."""
+        """The calls until now as a list of `Call`, the slowest first."""
         with self._lock:
             found = [Call(name, where, count, took, why) for (name, where, why), (count, took) in self._counts.items()]
         return sorted(found, key=lambda call: (-(call.seconds or 0), -call.calls, call.function))
@@ -66,10 +66,11 @@ class Report:
             lines.append("? not measured: call gasla.networkx_report() first, or set GASLA_NETWORKX_REPORT=1")
         return "\n".join(lines)
 
-    # --- for the backend ----------------------------------------------------------------------------------------------
+    # --- methods that the backend calls
+    # -----------------------------------------------------------------------------------
 
     def add(self, name: str, where: str, seconds: float | None, why: str = "") -> None:
-        """Count one call."""
+        """Count one call of a function, which the library `where` ran."""
         with self._lock:
             count = self._counts.setdefault((name, where, why), [0, None if seconds is None else 0.0])
             count[0] += 1
@@ -77,7 +78,7 @@ class Report:
                 count[1] = (count[1] or 0.0) + seconds
 
     def decline(self, name: str, why: str) -> None:
-        """Note that NetworkX is going to run a call, and why."""
+        """Record that NetworkX is going to run a call, and why gasla does not."""
         LOG.debug("networkx.%s runs on NetworkX: %s", name, why)
         if self._measures:
             self._reasons()[name] = why
@@ -90,7 +91,10 @@ class Report:
 
     @contextmanager
     def measuring(self, name: str, where: str, why: str = "") -> Iterator[None]:
-        """Count one call, which takes the time of the block without that of other calls in it."""
+        """Count one call, and measure the block within `with` as its time.
+
+        Calls that are measured within it are subtracted.
+        """
         inner: list[float] = self._local.__dict__.setdefault("inner", [])
         inner.append(0.0)
         start = perf_counter()
@@ -103,7 +107,7 @@ class Report:
             self.add(name, where, max(0.0, took - others), why)
 
     def measure_networkx(self) -> None:
-        """Measure NetworkX's own runs from now on."""
+        """Measure NetworkX's own runs from now on, by replacing its functions by wrappers."""
         if self._measures:
             return
         try:
@@ -113,9 +117,9 @@ class Report:
 
         self._measures = True
         for name, function in getattr(backends, "_registered_algorithms", {}).items():
-            if name.endswith("__new__"):  # classes of graphs
+            if name.endswith("__new__"):  # these are the constructors of graphs
                 continue
-            dispatcher = function.__wrapped__  # NetworkX's object that chooses the backend
+            dispatcher = function.__wrapped__  # the object by which NetworkX chooses a backend for the function
             dispatcher.orig_func = self._measured(name, dispatcher)
 
     def _measured(self, name: str, dispatcher: Any) -> Callable[..., Any]:
@@ -164,7 +168,7 @@ def networkx_report() -> Report:
 
 
 def print_at_exit() -> None:
-    """Print the report when the program ends, if the environment asks for it."""
+    """Print the report when the program ends, if the environment variable GASLA_NETWORKX_REPORT asks for it."""
     if os.environ.get("GASLA_NETWORKX_REPORT", "0") not in ("", "0"):
         networkx_report()
         atexit.register(lambda: print(REPORT, file=sys.stderr))

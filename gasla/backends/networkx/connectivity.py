@@ -1,4 +1,4 @@
-"""Components, bipartiteness, trees, bridges."""
+"""Components, bipartiteness, trees and bridges of NetworkX graphs."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,7 +14,10 @@ from gasla.backends.networkx.dispatch import DIRECTED, NEVER, UNDIRECTED, compos
 
 
 def _labels(G: Converted) -> tuple[int, Array]:
-    """Return the number of weak components, and the component of each node, in the order of their first nodes."""
+    """Return the number of weakly connected components, and for each node the number of its component.
+
+    Components are numbered in the order of their first nodes.
+    """
     if not len(G):
         return 0, np.zeros(0, np.int32)
     components = gasla.connected_components(G.plain().to(G.device))
@@ -22,7 +25,7 @@ def _labels(G: Converted) -> tuple[int, Array]:
 
 
 def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
-    """Yield the nodes of each label: 0, 1, ..."""
+    """Yield the set of nodes with each label, for the labels 0, 1, … in turn."""
     order = np.argsort(labels, kind="stable")
     names = G.called(order)
     last = 0
@@ -34,14 +37,14 @@ def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
 @register(DIRECTED, least=20_000, name="weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def connected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the nodes of each component. Directions do not count."""
+    """Yield the set of nodes of each component, regardless of the directions of edges."""
     yield from sets(G, _labels(G)[1])
 
 
 @register(DIRECTED, least=20_000, name="number_weakly_connected_components")
 @register(UNDIRECTED, least=20_000)
 def number_connected_components(G: Converted) -> int:
-    """Return how many components there are. Directions do not count."""
+    """Return the number of components, regardless of the directions of edges."""
     return _labels(G)[0]
 
 
@@ -54,14 +57,14 @@ def check_nodes(G: Converted) -> None:
 @register(DIRECTED, least=20_000, name="is_weakly_connected")
 @register(UNDIRECTED, least=20_000)
 def is_connected(G: Converted) -> bool:
-    """Return whether there is one component. Directions do not count."""
+    """Return whether the graph is one component, regardless of the directions of edges."""
     check_nodes(G)
     return _labels(G)[0] == 1
 
 
 @register(UNDIRECTED, least=20_000)
 def node_connected_component(G: Converted, n: Any) -> set[Any]:
-    """Return the nodes of a node's component."""
+    """Return the set of nodes in the component of a node."""
     vertex = G.numbers[n]
     labels = _labels(G)[1]
     return set(G.called(np.flatnonzero(labels == labels[vertex])))
@@ -69,20 +72,20 @@ def node_connected_component(G: Converted, n: Any) -> set[Any]:
 
 @register(DIRECTED, least=20_000)
 def number_strongly_connected_components(G: Converted) -> int:
-    """Return how many strong components there are."""
+    """Return the number of strongly connected components."""
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) if len(G) else 0
 
 
 @register(DIRECTED, least=20_000)
 def is_strongly_connected(G: Converted) -> bool:
-    """Return whether there is one strong component."""
+    """Return whether the graph is one strongly connected component."""
     check_nodes(G)
     return int(gasla.strongly_connected_components(G.plain().to(G.device)).count) == 1
 
 
 @register(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the nodes of each strong component, in the order of their first nodes, which is not NetworkX's order."""
+    """Yield the set of nodes of each strong component, sorted by their first nodes, which is not NetworkX's order."""
     if len(G):
         components = gasla.strongly_connected_components(G.plain().to(G.device))
         yield from sets(G, moved(components.labels, "cpu"))
@@ -90,7 +93,7 @@ def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(least=20_000)
 def is_bipartite(G: Converted) -> bool:
-    """Return whether the graph can be colored with two colors."""
+    """Return whether the nodes can be colored with two colors so that no edge joins nodes of one color."""
     return bool(gasla.is_bipartite(G.plain().to(G.device))) if len(G) else True
 
 
@@ -99,7 +102,7 @@ is_tree = compose(nx.is_tree, least=NEVER)
 
 @register(least=20_000)
 def is_forest(G: Converted) -> bool:
-    """Return whether the graph has no cycle. Directions do not count."""
+    """Return whether the graph has no cycle, regardless of the directions of edges."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("G has no nodes.")
     return G.number_of_edges() == len(G) - _labels(G)[0]
@@ -113,14 +116,14 @@ NO_ROOT = only("root", None)
 
 @register(UNDIRECTED, NO_ROOT, least=20_000)
 def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Return the edges on no cycle, in the order of NetworkX's edges."""
+    """Return an iterator over the edges that are on no cycle, in the order in which NetworkX lists edges."""
     out, n = G.plain().out, len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     ends = np.asarray(moved(gasla.bridges(G.plain().to(G.device)), "cpu"), np.int64).reshape(-1, 2)
-    are = np.isin(tails * n + heads, ends[:, 0] * n + ends[:, 1])
+    is_bridge = np.isin(tails * n + heads, ends[:, 0] * n + ends[:, 1])
     if G.edges.copies is not None:
-        are &= G.edges.copies == 1
-    return iter(list(zip(G.called(tails[are]), G.called(heads[are]))))
+        is_bridge &= G.edges.copies == 1
+    return iter(list(zip(G.called(tails[is_bridge]), G.called(heads[is_bridge]))))
 
 
 compose(nx.has_bridges, UNDIRECTED, NO_ROOT, least=20_000)
@@ -128,13 +131,13 @@ compose(nx.has_bridges, UNDIRECTED, NO_ROOT, least=20_000)
 
 @register(UNDIRECTED, least=20_000)
 def is_biconnected(G: Converted) -> bool:
-    """Return whether the graph has edges and stays connected without any one node."""
+    """Return whether the graph has an edge and stays connected if any single node is removed."""
     return len(G) > 1 and gasla.is_biconnected(G.plain().to(G.device))
 
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives biconnected components in the order of its search")
 def biconnected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the nodes of each biconnected component, in the order of gasla's numbers, which is not NetworkX's."""
+    """Yield the set of nodes of each biconnected component, in the order of gasla, which is not NetworkX's."""
     if not len(G):
         return
     graph = G.plain().to(G.device)
@@ -150,5 +153,8 @@ def biconnected_components(G: Converted) -> Iterator[set[Any]]:
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives articulation points in the order of a depth-first search")
 def articulation_points(G: Converted) -> Iterator[Any]:
-    """Return the nodes whose removal disconnects their component, in the graph's order, which is not NetworkX's."""
+    """Return an iterator over the nodes whose removal disconnects their component.
+
+    They are in the order of the graph's nodes, which is not NetworkX's order.
+    """
     return iter(G.called(moved(gasla.articulation_points(G.plain().to(G.device)), "cpu")) if len(G) else [])

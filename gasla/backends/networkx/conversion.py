@@ -19,15 +19,15 @@ from gasla.backends.networkx_calls import CONVERSION, GASLA, REPORT
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
-BLOCK = 1 << 16  # names per lookup
-EXACT = 2**53  # integers below are exact in float64
+BLOCK = 1 << 16  # number of names that are looked up at a time
+EXACT = 2**53  # integers below this are exact in float64
 I64 = np.iinfo(np.int64)
-EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums are the same in Python and here
+EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums are the same in Python and in arrays
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
 class Edges:
-    """Edges in rows by tail, in NetworkX's order. Parallel edges are one entry."""
+    """The edges of a NetworkX graph as adjacency lists, in NetworkX's order. Parallel edges are one entry of a list."""
 
     def __init__(self, rows: list[Mapping[Any, Any]], numbers: dict[Any, int] | None, multigraph: bool) -> None:
         n = len(rows)
@@ -36,9 +36,9 @@ class Edges:
         offsets = np.zeros(n + 1, index_dtype(m))
         np.cumsum(degrees, out=offsets[1:])
         heads: Iterable[Any] = chain.from_iterable(rows)
-        ids = np.fromiter(heads if numbers is None else _looked_up(heads, numbers), np.int32, m)
+        ids = np.fromiter(heads if numbers is None else _look_up_ids(heads, numbers), np.int32, m)
         self.graph = Graph.from_csr(offsets, ids)
-        self.copies: Array | None = None  # how many edges each entry stands for, where some stand for several
+        self.copies: Array | None = None  # number of parallel edges for each entry; None if there are no parallel edges
         if multigraph:
             copies = np.fromiter((len(keys) for row in rows for keys in row.values()), np.int64, m)
             self.copies = copies if np.any(copies > 1) else None
@@ -49,7 +49,7 @@ class Edges:
         return len(self.graph.out.indices) if self.copies is None else int(self.copies.sum())
 
     def combined(self, values: Array, combine: np.ufunc) -> Array:
-        """Combine values of edges to one per entry."""
+        """Combine the values of parallel edges, for example by `np.add`, and return one value per adjacency entry."""
         if self.copies is None:
             return values
         firsts = np.cumsum(self.copies) - self.copies
@@ -57,9 +57,10 @@ class Edges:
 
 
 class Degrees:
-    """Numbers of edges by node, as a view of NetworkX's.
+    """The number of edges at each node, with the interface of NetworkX's degree views.
 
-    It is iterated as pairs, and called without arguments or for a node.
+    Iteration yields pairs of a node and its degree. A call with a node returns its degree, a call without arguments the
+    view itself.
     """
 
     def __init__(self, G: "Converted", counts: Array) -> None:
@@ -73,13 +74,13 @@ class Degrees:
 
 
 class Subgraph(NamedTuple):
-    """A subgraph whose only use is a copy, as in NetworkX's functions that return one."""
+    """A subgraph that can only be copied, which is all that NetworkX's functions do with it."""
 
     G: "Converted"
     nodes: Iterable[Any]
 
     def copy(self) -> Any:
-        """Return the subgraph as a graph of NetworkX's."""
+        """Return the subgraph as a NetworkX graph."""
         return induced(self.G, self.nodes)
 
 
@@ -91,8 +92,8 @@ class Converted:
 
     __networkx_backend__ = "gasla"
     device: Device = "cpu"
-    is_placed = False  # whether a call has chosen the device, for the calls that it makes
-    has_served = False  # whether a call has had this graph
+    is_placed = False  # whether `device` was chosen by a call, so that the calls it makes run on the same device
+    has_served = False  # whether any call has used this graph, so that a warning is due when it is used again
 
     def __init__(self, G: Any, wanted: Mapping[Any, Any], *, everything: bool, node_data: bool) -> None:
         self.names: list[Any] = list(G)
@@ -102,33 +103,36 @@ class Converted:
         self.are_numbers = all(type(v) is int for v in self.names) and self.names == list(range(n))
         self.numbers: dict[Any, int] = dict(zip(self.names, range(n)))
         numbers = None if self.are_numbers else self.numbers
-        rows = _rows(G._adj, self.names)
+        rows = _neighbor_dicts(G._adj, self.names)
         self.edges = Edges(rows, numbers, self._multigraph)
-        self._back = Edges(_rows(G._pred, self.names), numbers, False) if self._directed else self.edges
+        self._back = Edges(_neighbor_dicts(G._pred, self.names), numbers, False) if self._directed else self.edges
         self.node_data = [dict(G._node[name]) for name in self.names] if node_data else None
         self.data: list[dict[Any, Any]] | None = list(self._each(rows)) if everything else None
         keys = chain.from_iterable(chain.from_iterable(row.values() for row in rows))
         self.keys: list[Any] | None = list(keys) if self._multigraph else None
         self._values: dict[tuple[Any, Any], Array | str] = {}
-        self._integers: dict[tuple[Any, Any], tuple[Array, Array]] = {}  # among floats: which they are, and exactly
+        # For attributes that mix floats and integers: which values are integers, and these as exact int64.
+        self._integers: dict[tuple[Any, Any], tuple[Array, Array]] = {}
         for name, default in ({} if everything else wanted).items():
             self._keep(name, default, self._each(rows))
         self._made: dict[Hashable, Any] = {}
-        self._called: dict[Any, tuple[Array, Array]] = {}  # lengths that functions returned, and edges that they hide
+        # For each weight function: the weights that it returned, and which edges it hides by returning None.
+        self._called: dict[Any, tuple[Array, Array]] = {}
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
-        """Return the attributes of every edge."""
+        """Return an iterator over the attribute dictionaries of all edges."""
         each = chain.from_iterable(row.values() for row in rows)
         return chain.from_iterable(keys.values() for keys in each) if self._multigraph else each
 
-    # The interface that NetworkX needs before it calls a backend, and in functions that are composed of others.
+    # The following methods are called by NetworkX before it dispatches to a backend, and by those of its own functions
+    # that only call functions of this backend.
 
     def is_directed(self) -> bool:
-        """Return whether edges point one way."""
+        """Return whether the graph is directed."""
         return self._directed
 
     def is_multigraph(self) -> bool:
-        """Return whether there may be parallel edges."""
+        """Return whether the graph may have parallel edges."""
         return self._multigraph
 
     def __len__(self) -> int:
@@ -145,10 +149,10 @@ class Converted:
 
     @property
     def _adj(self) -> Mapping[Any, int]:
-        return self.numbers  # `nbunch_iter` looks up names in this mapping
+        return self.numbers  # NetworkX's `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
-        """Return the given nodes that are in the graph, as NetworkX's `nbunch_iter` does."""
+        """Return an iterator over the given nodes that are in the graph, as NetworkX's method `nbunch_iter` does."""
         names: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return names
 
@@ -158,7 +162,7 @@ class Converted:
 
     @property
     def degree(self) -> Degrees:
-        """The number of edges at each node, in both directions."""
+        """The number of edges at each node, those into and out of it together."""
         return self.once("degree", lambda: Degrees(self, self.all_degrees()))
 
     @property
@@ -172,7 +176,7 @@ class Converted:
         return self.once("out_degree", lambda: Degrees(self, self.degrees()))
 
     def subgraph(self, nodes: Iterable[Any]) -> "Subgraph":
-        """Return the subgraph of some nodes, to be copied."""
+        """Return the subgraph of some nodes, which can only be copied."""
         return Subgraph(self, nodes)
 
     def __str__(self) -> str:
@@ -181,34 +185,41 @@ class Converted:
         titled = f" named {name!r}" if name else ""
         return f"{kind}{titled} with {len(self)} nodes and {self.number_of_edges()} edges"
 
-    # The interface for the functions of this backend.
+    # The following methods are called by the functions of this backend.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the result of `make`, computed in the first call and cached with the graph."""
+        """Return the result of `make()`, computed in the first call and cached with the graph under the key `kind`."""
         if kind not in self._made:
             self._made[kind] = make()
         return self._made[kind]
 
     def on(self, device: Device) -> "Converted":
-        """Return a view of this graph for a call that runs on a device."""
-        other = copy(self)  # the copy shares what is cached now and later
+        """Return a view of this graph for a call that runs on a device. Both share their arrays and their cache."""
+        other = copy(self)  # the copy is shallow, so it shares what is cached now and later
         other.device, other.is_placed, other._called = device, True, {}
         return other
 
     def plain(self, reverse: bool = False) -> Graph:
-        """Return the edges without values and parallel edges.
+        """Return the edges as a `Graph` without values, in which parallel edges are one.
 
-        With `reverse`, they are reversed, and edges into a node in order.
+        With `reverse`, all edges are reversed, and the edges into a node are in the order in which NetworkX lists
+        predecessors.
         """
         return (self._back if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
-        """Return an attribute of every entry of `edges`."""
+        """Return an edge attribute with one value per adjacency entry.
+
+        Values of parallel edges are combined by `combine`.
+        """
         each_value = self.each(name)
         return each_value if callable(name) else self.edges.combined(each_value, combine)
 
     def _by_function(self, weight: Callable[..., Any]) -> Array:
-        """Return the weight of every entry by a function, called once each, or 0 where it hides an edge."""
+        """Return the weight of every adjacency entry by calling a weight function once for each.
+
+        Where the function returns None, which hides the edge, the weight is 0.
+        """
         if weight in self._called:
             return self._called[weight][0]
         if self.data is None:
@@ -220,25 +231,25 @@ class Converted:
             copies = repeat(1, len(out.indices)) if self.edges.copies is None else self.edges.copies.tolist()
             data = (dict(islice(pairs, many)) for many in copies)
         try:
-            given = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
+            results = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
         except Exception as error:
             raise NotImplementedError("a function of weights raises an error, where it may not be called") from error
-        numbers = _numbers([0 if x is None else x for x in given], "a function")
+        numbers = _to_array([0 if x is None else x for x in results], "a function")
         if isinstance(numbers, str):
             raise NotImplementedError(numbers)
         _require_exact(numbers, "a function")
-        self._called[weight] = numbers, np.fromiter((x is None for x in given), np.bool_, len(given))
+        self._called[weight] = numbers, np.fromiter((x is None for x in results), np.bool_, len(results))
         return numbers
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
-        """Return an attribute of every edge.
+        """Return an attribute of every edge as an array, with `default` for edges that lack it.
 
         Raises NotImplementedError unless all values are numbers that arrays can hold. Numbers of 2**53 and more are
         refused, too, unless `large`, with which integers among floats are rounded.
         """
         if callable(name):
             return self._by_function(name)
-        if name is None:  # NetworkX looks up an attribute that does not exist
+        if name is None:  # NetworkX would look up an attribute called None, which no edge has
             return np.full(self.edges.count, default)
         key = (name, default)
         if key not in self._values and self.data is not None:
@@ -251,7 +262,10 @@ class Converted:
         return values
 
     def integers(self, name: Any, default: Any = 1) -> tuple[Array, Array]:
-        """Return which values of an attribute are integers, and these as int64, limited to its range."""
+        """Return which values of an edge attribute are integers, and the values as int64.
+
+        Integers beyond int64 are limited to its range. Values that are not integers are 0 in the second array.
+        """
         values = self.each(name, default, large=True)
         if not callable(name) and (name, default) in self._integers:
             return self._integers[name, default]
@@ -259,27 +273,34 @@ class Converted:
         return is_whole, np.where(is_whole, values, 0).astype(np.int64)
 
     def _keep(self, name: Any, default: Any, edges: Iterable[dict[Any, Any]]) -> None:
-        """Keep an attribute of every edge as an array, and integers among floats once more, exactly."""
-        given = [data.get(name, default) for data in edges]
-        values = self._values[name, default] = _numbers(given, name)
+        """Store an attribute of every edge as an array.
+
+        If it mixes floats and integers, also store the integers as int64, because float64 rounds large ones.
+        """
+        values_list = [data.get(name, default) for data in edges]
+        values = self._values[name, default] = _to_array(values_list, name)
         if isinstance(values, str) or values.dtype.kind != "f":
             return
-        is_whole = np.fromiter((isinstance(x, int | np.integer) for x in given), np.bool_, len(given))
+        is_whole = np.fromiter((isinstance(x, int | np.integer) for x in values_list), np.bool_, len(values_list))
         if is_whole.any():
-            whole = [min(max(x, -I64.max), I64.max) if is_int else 0 for x, is_int in zip(given, is_whole.tolist())]
+            whole = [
+                min(max(x, -I64.max), I64.max) if is_int else 0 for x, is_int in zip(values_list, is_whole.tolist())
+            ]
             self._integers[name, default] = is_whole, np.array(whole, np.int64)
 
     def keys_of(self, edges: Array) -> list[Any]:
-        """Return the keys of some edges of a multigraph."""
+        """Return the keys of some edges of a multigraph, given the positions of the edges."""
         if self.keys is None:
             raise NotImplementedError("the graph was converted without its edges' keys")
         return [self.keys[edge] for edge in edges.tolist()]
 
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
-        """Return the edges with an attribute as float64. If all are 1, or the name is None, they have no values.
+        """Return the graph with an edge attribute as float64 weights.
+
+        It has no weights if all are 1 or the name is None.
 
         The attributes of parallel edges are combined, by default to the smallest. With the name None and `np.add`,
-        values are the numbers of parallel edges.
+        weights are the numbers of parallel edges.
         """
 
         def make() -> Graph:
@@ -307,27 +328,27 @@ class Converted:
         return made
 
     def backwards(self) -> Array:
-        """Return for each entry of the in-lists its position in the out-lists."""
+        """Return for each entry of the incoming adjacency lists the position of the same edge in the outgoing lists."""
 
         def make() -> Array:
             out, back = self.edges.graph.out, self._back.graph.out
-            there = np.lexsort((out.indices, out.owners()))
-            here = np.lexsort((back.owners(), back.indices))
-            places = np.empty(len(there), np.int64)
-            places[here] = there
+            out_order = np.lexsort((out.indices, out.owners()))
+            in_order = np.lexsort((back.owners(), back.indices))
+            places = np.empty(len(out_order), np.int64)
+            places[in_order] = out_order
             return places
 
         edge_ids: Array = self.once("backwards", make)
         return edge_ids
 
     def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
-        """Return whether sums of an attribute are whole numbers, in which case NetworkX's are as well."""
+        """Return whether sums of an edge attribute are integers. NetworkX's results are then integers as well."""
         return name is None or self.values(name, combine).dtype.kind in "bi"
 
     def degrees(self, reverse: bool = False) -> Array:
-        """Return the number of edges at each node.
+        """Return the number of edges out of each node, or into each node with `reverse`.
 
-        Of undirected graphs loops count twice, of directed ones those out of it.
+        In an undirected graph a loop counts twice, as in NetworkX.
         """
         edges = self._back if reverse else self.edges
         if self.edges.copies is None:
@@ -338,85 +359,92 @@ class Converted:
         return counts if self._directed else counts + self._loops()
 
     def all_degrees(self) -> Array:
-        """Return the number of edges at each node, in both directions."""
+        """Return the number of edges at each node, those into and out of it together."""
         return self.degrees() + self.degrees(reverse=True) if self._directed else self.degrees()
 
     def _loops(self) -> Array:
-        """Return numbers of loops at each node."""
+        """Return the number of loops at each node."""
         out = self.edges.graph.out
         owners = out.owners()
-        are = owners == out.indices
-        copies = None if self.edges.copies is None else self.edges.copies[are]
-        return np.bincount(owners[are], copies, len(self)).astype(np.int64)
+        is_loop = owners == out.indices
+        copies = None if self.edges.copies is None else self.edges.copies[is_loop]
+        return np.bincount(owners[is_loop], copies, len(self)).astype(np.int64)
 
     def has_loops(self) -> bool:
         """Return whether any edge leads from a node to itself."""
         return bool(self.edges.graph.has_self_loops)
 
-    # Building results.
+    # The following methods convert results to NetworkX's names of nodes.
 
     def called(self, ids: Any) -> list[Any]:
-        """Return the names of some vertices."""
+        """Return the names of the nodes with these ids."""
         chosen = np.asarray(ids).tolist()
         return chosen if self.are_numbers else list(map(self.names.__getitem__, chosen))
 
     def by_name(self, array: Any) -> dict[Any, Any]:
-        """Return a number of each node, as Python's numbers."""
+        """Return an array with one number per node as a dictionary from names of nodes to Python numbers."""
         return dict(zip(self.names, moved(array, "cpu").tolist()))
 
     def numbered(self, given: Iterable[Any]) -> list[int]:
-        """Return the vertices of some names."""
+        """Return the ids of the nodes with these names."""
         return [self.numbers[name] for name in given]
 
 
-def _looked_up(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
-    """Yield the numbers of several names, in half the time of single look-ups."""
-    rest = iter(names)
-    while some := list(islice(rest, BLOCK)):
-        yield from itemgetter(*some)(numbers) if len(some) > 1 else (numbers[some[0]],)
+def _look_up_ids(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
+    """Yield the ids of nodes by their names, looked up in blocks, which takes half the time of single look-ups."""
+    remaining = iter(names)
+    while block := list(islice(remaining, BLOCK)):
+        yield from itemgetter(*block)(numbers) if len(block) > 1 else (numbers[block[0]],)
 
 
-def _rows(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """Return the neighbors of every node with the attributes of the edges. Views are copied."""
+def _neighbor_dicts(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
+    """Return for each node a dictionary of its neighbors.
+
+    NetworkX's views are copied to dictionaries, which are faster.
+    """
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
 
-def _numbers(given: list[Any], name: Any) -> Array | str:
-    """Return attributes as an array. If they can't be one, return the reason as text."""
+def _to_array(given: list[Any], name: Any) -> Array | str:
+    """Return the values of an edge attribute as an array, or the reason as text if an array can't hold them."""
     if not given:
         return np.zeros(0, np.int64)
     try:
         numbers = np.array(given)
-    except (ValueError, OverflowError):  # lists of unequal lengths, for example
+    except (ValueError, OverflowError):  # for example, the values are lists of unequal lengths
         numbers = np.array(None)
     if numbers.ndim != 1 or numbers.dtype.kind not in "bif":
         odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
         kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
-    if odd_types := {*map(type, given)} - EVEN:  # narrow NumPy numbers overflow or round in NetworkX's sums
+    # NetworkX sums narrow NumPy numbers in their own type, so its sums overflow or are rounded differently
+    if odd_types := {*map(type, given)} - EVEN:
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
     return numbers
 
 
 def _require_exact(numbers: Array, name: Any) -> None:
-    """Refuse numbers of 2**53 and more: their sums are rounded, otherwise than in Python."""
+    """Raise NotImplementedError if a number is 2**53 or more.
+
+    float64 rounds sums of such numbers, and Python doesn't round sums of integers.
+    """
     if numbers.dtype.kind != "b" and bool((np.abs(numbers[np.isfinite(numbers)].astype(np.float64)) >= EXACT).any()):
         raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
 
 
 def like(G: Converted, names: Iterable[Any]) -> Any:
-    """Return a graph of NetworkX's with some nodes of this one, and without edges."""
+    """Return a new NetworkX graph of the same kind, with some of the nodes and their attributes, but no edges."""
     if G.data is None or G.node_data is None:
         raise NotImplementedError("the graph was converted without its attributes")
-    made = PLAIN[2 * G.is_multigraph() + G.is_directed()]()
-    made.graph.update(G.graph)
-    made.add_nodes_from((name, G.node_data[G.numbers[name]]) for name in names)
-    return made
+    result = PLAIN[2 * G.is_multigraph() + G.is_directed()]()
+    result.graph.update(G.graph)
+    result.add_nodes_from((name, G.node_data[G.numbers[name]]) for name in names)
+    return result
 
 
 def add(G: Converted, made: Any, entries: Array) -> None:
-    """Add the edges of some adjacency entries, with their attributes."""
+    """Add the edges of some adjacency entries, with their attributes, to the NetworkX graph `made`."""
     out, copies = G.plain().out, G.edges.copies
     tails, heads = G.called(out.owners()[entries]), G.called(out.indices[entries])
     data: Any = G.data
@@ -431,10 +459,10 @@ def add(G: Converted, made: Any, entries: Array) -> None:
 
 
 def induced(G: Converted, nodes: Iterable[Any]) -> Any:
-    """Return a copy of the subgraph of some nodes.
+    """Return the subgraph of some nodes as a new NetworkX graph, with NetworkX's order of nodes and edges.
 
-    As in NetworkX, nodes come in the order of a set if they are less than half of all. In a multigraph, so do the
-    neighbors of a node if the nodes are less than half of its neighbors.
+    As in NetworkX, nodes come in the order of a Python set if they are less than half of the graph's nodes. In a
+    multigraph, the neighbors of a node come in that order if the chosen nodes are less than half of its neighbors.
     """
     chosen = set(iter(nodes))
     names = list(chosen) if 2 * len(chosen) < len(G) else [name for name in G.names if name in chosen]
@@ -443,17 +471,17 @@ def induced(G: Converted, nodes: Iterable[Any]) -> Any:
     out = G.plain().out
     owners = out.owners()
     tails, heads = places[owners], places[out.indices]
-    kept = np.flatnonzero((tails >= 0) & (heads >= 0))
-    second = np.zeros(len(kept), np.int64)  # orders the neighbors of a node
+    entries = np.flatnonzero((tails >= 0) & (heads >= 0))
+    neighbor_order = np.zeros(len(entries), np.int64)  # second sort key, which orders the neighbors of a node
     if G.is_multigraph():
-        second = np.where(2 * len(chosen) < np.bincount(owners)[owners[kept]], heads[kept], 0)
-    made = like(G, names)
-    add(G, made, kept[np.lexsort((second, tails[kept]))])
-    return made
+        neighbor_order = np.where(2 * len(chosen) < np.bincount(owners)[owners[entries]], heads[entries], 0)
+    result = like(G, names)
+    add(G, result, entries[np.lexsort((neighbor_order, tails[entries]))])
+    return result
 
 
 class Unconverted:
-    """A graph whose conversion ran out of memory. Each call tries again."""
+    """A graph whose conversion ran out of memory. Each call that uses it tries the conversion again."""
 
     __networkx_backend__ = "gasla"
 
@@ -461,7 +489,7 @@ class Unconverted:
         self._convert = convert
 
     def convert(self) -> Converted:
-        """Try again to convert the graph: memory may be free by now."""
+        """Try the conversion again, and return the converted graph. Raise NotImplementedError if memory runs out."""
         try:
             return self._convert()
         except MemoryError as error:
@@ -478,7 +506,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> Converted | Unconverted:
-    """Convert a graph of NetworkX's.
+    """Convert a NetworkX graph to one of this backend.
 
     Parameters
     ----------
@@ -515,33 +543,36 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """Convert a graph of this backend to one of NetworkX's. Return anything else unchanged."""
+    """Convert a graph of this backend to a NetworkX graph. Return any other result unchanged."""
     if not isinstance(result, Converted):
         return result
     kind = PLAIN[2 * result.is_multigraph() + result.is_directed()]
     G = kind(**result.graph) if all(isinstance(key, str) for key in result.graph) else kind()
     G.graph.update(result.graph)
     G.add_nodes_from(result.names if result.node_data is None else zip(result.names, result.node_data))
-    entries = _entries_of(result)
-    for u, row in zip(result.names, _split(result.edges.graph, result)):
+    entries = _entry_attributes(result)
+    for u, row in zip(result.names, _neighbor_names(result.edges.graph, result)):
         own = G._adj[u]
         for v in row:
             entry = next(entries)
             own[v] = entry if result.is_directed() or v == u or u not in G._adj[v] else G._adj[v][u]
     if result.is_directed():
-        for v, row in zip(result.names, _split(result.plain(reverse=True), result)):
+        for v, row in zip(result.names, _neighbor_names(result.plain(reverse=True), result)):
             G._pred[v].update((u, G._succ[u][v]) for u in row)
     return G
 
 
-def _split(graph: Graph, names: Converted) -> Iterator[list[Any]]:
-    """Return the names of each vertex's neighbors."""
+def _neighbor_names(graph: Graph, names: Converted) -> Iterator[list[Any]]:
+    """Return an iterator over the vertices that yields the names of a vertex's neighbors as a list."""
     heads, offsets = names.called(graph.out.indices), graph.out.indptr.tolist()
     return (heads[first:last] for first, last in pairwise(offsets))
 
 
-def _entries_of(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """Return the attributes of the edge of each entry. Those of parallel edges are by key."""
+def _entry_attributes(graph: Converted) -> Iterator[dict[Any, Any]]:
+    """Return an iterator over the attribute dictionaries of all adjacency entries.
+
+    In a multigraph an entry stands for parallel edges, so it yields a dictionary from their keys to their attributes.
+    """
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]
     if graph.data is not None:

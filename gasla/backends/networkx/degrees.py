@@ -1,4 +1,4 @@
-"""Measures by degrees: degree centrality, isolated nodes, assortativity, degrees of neighbors, reciprocity."""
+"""Measures of degrees: degree centrality, isolated nodes, assortativity, degrees of neighbors, reciprocity."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ compose(nx.is_regular, least=NEVER)
 
 
 def strengths(G: Converted, kind: str, weight: Any) -> Array:
-    """Return weighted degrees: 'in', 'out' or 'in+out' of a directed graph.
+    """Return the weighted degree of each node. `kind` is 'in', 'out' or 'in+out' for a directed graph.
 
     A loop of an undirected graph counts twice.
     """
@@ -50,7 +50,10 @@ def strengths(G: Converted, kind: str, weight: Any) -> Array:
 
 
 def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
-    """Return the weight, tail and head of every edge, in adjacency order. Undirected edges come both ways."""
+    """Return the weights, tails and heads of all edges, in the order of the adjacency lists.
+
+    An undirected edge comes twice, once in each direction.
+    """
     out, copies = G.plain().out, G.edges.copies
     entries = np.arange(len(out.indices)) if copies is None else np.repeat(np.arange(len(out.indices)), copies)
     values = G.each(weight)
@@ -59,8 +62,11 @@ def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
     return values, out.owners()[entries], out.indices[entries]
 
 
-def _around(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
-    """Return the sum of the degrees of each node's neighbors, times the edge's weight. Parallel edges count once."""
+def _sum_over_neighbors(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
+    """Return for each node the sum over its neighbors of their degree times the edge's weight.
+
+    Parallel edges count once.
+    """
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     values = np.ones(len(heads), np.int64) if weight is None else each_edge(G, weight)[0]
@@ -88,7 +94,7 @@ def average_neighbor_degree(
                 raise nx.NetworkXError(f"{what} argument {kind} must be 'in', 'out' or 'in+out'")
     elif source != "out" or target != "out":
         raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
-    total = _around(G, source, strengths(G, target, None), weight)
+    total = _sum_over_neighbors(G, source, strengths(G, target, None), weight)
     degrees = strengths(G, source, weight)
     means = np.divide(total, degrees, out=np.zeros(len(G)), where=degrees != 0).tolist()
     return {name: means[G.numbers[name]] for name in G.nbunch_iter(nodes)}
@@ -98,7 +104,10 @@ def average_neighbor_degree(
 def average_degree_connectivity(
     G: Converted, source: Any = "in+out", target: Any = "in+out", nodes: Any = None, weight: Any = None
 ) -> dict[int, Any]:
-    """Return the mean degree of the neighbors of nodes of each degree. As in NetworkX, 'in+out' counts successors."""
+    """Return for each degree the mean degree of the neighbors of all nodes with this degree.
+
+    As in NetworkX, 'in+out' counts the degrees of successors only.
+    """
     if G.is_directed():
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):
@@ -106,7 +115,7 @@ def average_degree_connectivity(
     elif source != "in+out" or target != "in+out":
         raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
     keys, norms = strengths(G, source, None), strengths(G, source, weight)
-    sums = _around(G, "in" if source == "in" else "out", strengths(G, target, None), weight)
+    sums = _sum_over_neighbors(G, "in" if source == "in" else "out", strengths(G, target, None), weight)
     some, first, group = np.unique(keys, return_index=True, return_inverse=True)
     total, norm = np.bincount(group, sums, len(some)), np.bincount(group, norms, len(some))
     if bool((some[norm == 0] > 0).any()):
@@ -126,21 +135,21 @@ KINDS = when(
 def degree_assortativity_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """Return the correlation of the degrees at both ends of edges."""
+    """Return the correlation between the degrees at both ends of edges."""
     kinds = [strengths(G, kind, weight) for kind in ("in", "out") if kind in (x, y)]
     values = [set(column.tolist()) for column in kinds]
     numbers = {degree: i for i, degree in enumerate(set.union(*values) if G.is_directed() else values[0])}
-    return _correlation(G, [_coded(strengths(G, kind, weight).tolist(), numbers) for kind in (x, y)], numbers)
+    return _correlation(G, [_encode(strengths(G, kind, weight).tolist(), numbers) for kind in (x, y)], numbers)
 
 
-def _coded(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
+def _encode(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
     return np.fromiter(map(numbers.__getitem__, values), np.int64)
 
 
-def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
-    """Return the share of edges between every two of `count` kinds of nodes.
+def _mixing_matrix(G: Converted, sides: list[Array], count: int) -> Array:
+    """Return the matrix of the shares of edges that lead from one kind of nodes to another, for `count` kinds.
 
-    Rows are kinds of tails, columns of heads.
+    `sides` are the kinds of all nodes as tails and as heads. Rows are kinds of tails, columns kinds of heads.
     """
     _, tails, heads = each_edge(G, None)
     if not len(tails):
@@ -153,8 +162,11 @@ def _mixing(G: Converted, sides: list[Array], count: int) -> Array:
 
 
 def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -> float:
-    """Return M. E. J. Newman's coefficient (2003, equation 21), with NetworkX's operations in the same order."""
-    M = _mixing(G, sides, len(numbers))
+    """Return the assortativity coefficient of M. E. J. Newman (2003, equation 21).
+
+    NetworkX's operations are done in the same order, so that the rounding is the same.
+    """
+    M = _mixing_matrix(G, sides, len(numbers))
     M = M / M.sum() if M.sum() != 1.0 else M
     x = np.array(list(numbers))
     a, b = M.sum(axis=0), M.sum(axis=1)
@@ -166,20 +178,21 @@ def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -
 def degree_pearson_correlation_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """Return the correlation of the degrees at both ends of edges, by SciPy."""
+    """Return Pearson's correlation between the degrees at both ends of edges, as SciPy computes it."""
     from scipy.stats import pearsonr
 
     _, tails, heads = each_edge(G, None)
     if len(tails) < 2:
         raise NotImplementedError("the graph has fewer than two edges, which have no correlation")
-    places = np.argsort(np.array(G.numbered(set(G.names))))  # the order of NetworkX's set of nodes
+    # NetworkX goes through nodes in the order of a Python set, on which rounding depends
+    places = np.argsort(np.array(G.numbered(set(G.names))))
     order = np.argsort(places[tails], kind="stable")
     sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]
     return float(pearsonr(*sides)[0])
 
 
 def _attributes(G: Converted, attribute: Any) -> list[Any]:
-    """Return an attribute of every node, None where a node has none."""
+    """Return the value of an attribute for every node, or None for nodes without it."""
     if G.node_data is None:
         raise NotImplementedError("the graph was converted without its nodes' attributes")
     return [data.get(attribute) for data in G.node_data]
@@ -187,17 +200,18 @@ def _attributes(G: Converted, attribute: Any) -> list[Any]:
 
 @register(ALL_NODES, least=5_000)
 def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
-    """Return how much more often edges join nodes with the same value of an attribute than by chance."""
+    """Return how much more often than by chance edges join nodes with the same value of an attribute."""
     values = _attributes(G, attribute)
     _, tails, heads = each_edge(G, None)
     first = np.unique(np.column_stack([tails, heads]).ravel(), return_index=True)[1]
-    met = np.column_stack([tails, heads]).ravel()[np.sort(first)].tolist()  # nodes in the order of the edges
+    # nodes in the order in which edges first mention them
+    mentioned = np.column_stack([tails, heads]).ravel()[np.sort(first)].tolist()
     try:
-        numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in met).keys()))}
+        numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in mentioned).keys()))}
     except TypeError as error:
         raise NotImplementedError(f"{attribute!r} of a node cannot be hashed") from error
     codes = np.array([numbers.get(value, 0) for value in values], np.int64)
-    M = _mixing(G, [codes, codes], len(numbers))
+    M = _mixing_matrix(G, [codes, codes], len(numbers))
     M = M / M.sum() if M.sum() != 1.0 else M
     squares = (M @ M).sum()
     return float((M.trace() - squares) / (1 - squares))
@@ -205,18 +219,18 @@ def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any
 
 @register(ALL_NODES, least=5_000)
 def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
-    """Return the correlation of a numeric attribute at both ends of edges."""
+    """Return the correlation between the values of a numeric attribute at both ends of edges."""
     values = _attributes(G, attribute)
     if not all(type(value) in (int, float) and value == value for value in values):
         raise NotImplementedError(f"{attribute!r} of a node is missing or no number")
     numbers = {value: i for i, value in enumerate(set(values))}
-    codes = _coded(values, numbers)
+    codes = _encode(values, numbers)
     return _correlation(G, [codes, codes], numbers)
 
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def overall_reciprocity(G: Converted) -> float:
-    """Return the share of edges with a reverse edge. A loop is not its own."""
+    """Return the share of edges that have a reverse edge. A loop does not count as its own reverse."""
     m = len(G.plain().out.indices)
     if m == 0:
         raise nx.NetworkXError("Not defined for empty graphs")
@@ -224,7 +238,7 @@ def overall_reciprocity(G: Converted) -> float:
 
 
 def mutual(G: Converted) -> Array:
-    """Return for each edge of a directed graph whether its reverse is an edge, too."""
+    """Return for each edge of a directed graph whether the graph also has its reverse edge. Loops don't count."""
     out = G.plain().out
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     return (tails != heads) & np.isin(tails * len(G) + heads, heads * len(G) + tails)
@@ -232,9 +246,9 @@ def mutual(G: Converted) -> Array:
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def reciprocity(G: Converted, nodes: Any = None) -> Any:
-    """Return the share of mutual edges, of the graph or of nodes, or None for nodes without edges.
+    """Return the share of mutual edges, for the whole graph, for one node or for some nodes.
 
-    Loops of nodes are mutual.
+    It is None for nodes without edges. The loops of a node count as mutual.
     """
     if nodes is None:
         return overall_reciprocity(G)
@@ -251,7 +265,7 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
 
 @register(least=20_000)
 def s_metric(G: Converted) -> float:
-    """Return the sum of the products of degrees over all edges."""
+    """Return the sum over all edges of the product of the degrees of both ends."""
     _, tails, heads = each_edge(G, None)
     degrees = G.all_degrees()
     once = G.is_directed() | (tails <= heads)
@@ -262,7 +276,7 @@ def s_metric(G: Converted) -> float:
     UNDIRECTED, SIMPLE, when("normalized by a random graph", lambda given: bool(given["normalized"])), least=5_000
 )
 def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, seed: Any = None) -> dict[int, float]:
-    """Return the share of possible edges that exist between the nodes of more than k edges, for every k."""
+    """Return for every k the share of possible edges that exist between the nodes of degree above k."""
     if G.has_loops():
         raise Exception("rich_club_coefficient is not implemented for graphs with self loops.")
     _, tails, heads = each_edge(G, None)

@@ -1,7 +1,8 @@
-"""Which functions this backend offers, which calls it supports, and which of these are worth a conversion.
+"""The functions that this backend offers, which of their calls it supports, and which calls are worth a conversion.
 
-A function is registered with conditions under which it can return NetworkX's result; each gives the reason otherwise.
-If that only shows in the converted graph, the function raises NotImplementedError: NetworkX then runs the call itself.
+A function is registered with conditions on its arguments under which it returns what NetworkX returns. A condition that
+is not met gives the reason. If the reason is only found in the converted graph, the function raises
+NotImplementedError, and NetworkX runs the call itself.
 """
 
 import inspect
@@ -23,25 +24,27 @@ from gasla.backends.networkx_calls import GASLA, REPORT
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
 PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # arguments that restrict a call to a part of the graph
-PAIR = {"source", "target"}  # arguments that restrict a call if both are given
-NEVER = 2**62  # never worth a conversion; only graphs that are already converted
+PAIR = {"source", "target"}  # arguments that restrict a call to a part of the graph if both are given
+NEVER = 2**62  # as a minimum size of graphs: converting a graph for this call is never worthwhile
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A registered function."""
+    """A function that this backend offers to NetworkX, and the conditions for its calls."""
 
     function: Callable[..., Any]
     signature: inspect.Signature
     conditions: tuple[Condition, ...]
-    least: int  # minimum of nodes + edges for which converting a graph pays off
-    choice: str | None  # why results may differ from NetworkX's; then it only runs on request or by the setting
+    least: int  # minimum number of nodes and edges for which converting a graph pays off
+    # Why results may differ from NetworkX's, or None. Such a function runs only on request or by a setting.
+    choice: str | None
 
 
 class Declined(Exception):
-    """NotImplementedError of a call within a composed function (`compose`), which raises it in its own name.
+    """Raised when a function declines a call that a composed function (see `compose`) made.
 
-    NetworkX would catch NotImplementedError, and may run the inner call on the backend's graph, which it can't read.
+    It takes the place of NotImplementedError, which NetworkX would catch: it may then run the inner call itself on the
+    backend's graph, which it can't read. `compose` converts it back for the composed function.
     """
 
 
@@ -51,19 +54,18 @@ class _Composing(threading.local):
 
 OFFERED: dict[str, Offer] = {}
 _composing = _Composing()
-_has_warned = False  # whether a warning said that NetworkX keeps converted graphs
-# NetworkX's own text of 15 lines comes in every call.
+_has_warned = False  # whether this process has warned that NetworkX reuses converted graphs
+# NetworkX would print its own warning of 15 lines in every call, so it is replaced by `_warn_of_cache`.
 warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'gasla' backend", UserWarning)
 
 
 def register(
     *conditions: Condition, least: int, choice: str | None = None, name: str | None = None
 ) -> Callable[[Function], Function]:
-    """Return a decorator that registers a function.
+    """Return a decorator that registers a function of this backend.
 
-    By default the function runs for graphs of at least `least` nodes and edges.
-
-    `name` is NetworkX's, if it is not the function's.
+    NetworkX calls it for graphs of at least `least` nodes and edges. `name` is the function's name in NetworkX, if the
+    Python function is called otherwise.
     """
 
     def note(function: Function) -> Function:
@@ -86,7 +88,7 @@ def register(
                     ) from None
 
         title = name or function.__name__
-        OFFERED[title] = Offer(called, _with_device(function), conditions, least, choice)
+        OFFERED[title] = Offer(called, _signature_with_device(function), conditions, least, choice)
         return function
 
     return note
@@ -95,9 +97,10 @@ def register(
 def compose(
     theirs: Any, *conditions: Condition, least: int, choice: str | None = None, check: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """Register a function of NetworkX's that runs as it is, since its code only calls functions of this backend.
+    """Register a NetworkX function that runs unchanged on this backend's graphs.
 
-    If it returns an iterator that calls them later, `check` raises NotImplementedError in time.
+    Its code only calls functions of this backend. If it returns an iterator that calls them later, `check` raises
+    NotImplementedError beforehand, while NetworkX can still run the call itself.
     """
 
     def function(G: Converted, *args: Any, **kwargs: Any) -> Any:
@@ -105,7 +108,7 @@ def compose(
             check(G, *args, **kwargs)
         _composing.depth += 1
         try:
-            return theirs.orig_func(G, *args, **kwargs)  # calls within run on the device of `G`
+            return theirs.orig_func(G, *args, **kwargs)  # functions that it calls run on the device of `G`
         except Declined as refusal:
             raise NotImplementedError(str(refusal)) from None
         finally:
@@ -116,20 +119,23 @@ def compose(
     return register(*conditions, least=least, choice=choice)(function)
 
 
-def _with_device(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the function's signature, with the parameter `device` added."""
+def _signature_with_device(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function with an additional parameter `device`."""
     own = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
     return own.replace(parameters=[*own.parameters.values(), device])
 
 
 def _setting(name: str, default: Any) -> Any:
-    """Return a setting of `nx.config.backends.gasla`."""
+    """Return a setting from `nx.config.backends.gasla`, or the default if it is not set."""
     return getattr(nx.config.backends.get("gasla"), name, default)
 
 
 def _warn_of_cache(G: Converted) -> None:
-    """Warn once, in place of NetworkX's long warning in every call, that a kept conversion does not see all changes."""
+    """Warn that a converted graph is reused, although NetworkX does not notice all changes of the original.
+
+    The warning comes once, when a graph is used for the second time. NetworkX's own comes in every call, and is longer.
+    """
     global _has_warned
     is_first, G.has_served = not G.has_served, True
     if is_first or _has_warned or "cache" in nx.config.warnings_to_ignore:
@@ -140,12 +146,12 @@ def _warn_of_cache(G: Converted) -> None:
         "as G.add_edge, it has): call G.__networkx_cache__.clear() after them. Said once; "
         "nx.config.warnings_to_ignore.add('cache') says it never",
         UserWarning,
-        stacklevel=_level_of_user(),
+        stacklevel=_stack_level_of_caller(),
     )
 
 
-def _level_of_user() -> int:
-    """Return the level of the first caller of the calling function that is neither NetworkX nor gasla."""
+def _stack_level_of_caller() -> int:
+    """Return the `stacklevel` for a warning that points to the caller's code, outside of NetworkX and gasla."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("networkx", "gasla")):
         frame, level = frame.f_back, level + 1
@@ -153,17 +159,17 @@ def _level_of_user() -> int:
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return whether a call can return NetworkX's result, else the reason."""
-    return _noted(name, _can_run(name, args, kwargs))
+    """Return True if a call can return NetworkX's result, else the reason as text."""
+    return _report_refusal(name, _can_run(name, args, kwargs))
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return whether a call, conversion included, is faster than NetworkX, else the reason."""
-    return _noted(name, _should_run(name, args, kwargs))
+    """Return True if a call is faster than NetworkX, conversion of the graph included, else the reason as text."""
+    return _report_refusal(name, _should_run(name, args, kwargs))
 
 
-def _noted(name: str, answer: bool | str) -> bool | str:
-    """Return an answer to `can_run` or `should_run`. If it is no, which is a text, put that reason into the report."""
+def _report_refusal(name: str, answer: bool | str) -> bool | str:
+    """Return the answer of `can_run` or `should_run`. Add a reason against running to the report."""
     if isinstance(answer, str):
         REPORT.decline(name, answer)
     return answer
@@ -192,31 +198,34 @@ def _should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     G = bound.args[0]
     if isinstance(G, Converted) or _is_converted(G):
         return True
-    given = {name for name, value in bound.arguments.items() if value is not None}
-    if parts := given & PARTS or (PAIR if given >= PAIR else set()):
-        return f"only a part of the graph, by {' and '.join(sorted(parts))}"
+    arguments = {name for name, value in bound.arguments.items() if value is not None}
+    if restrictions := arguments & PARTS or (PAIR if arguments >= PAIR else set()):
+        return f"only a part of the graph, by {' and '.join(sorted(restrictions))}"
     if _size(G, offer.least) < offer.least:
         return f"a graph of fewer than {offer.least} nodes and edges"
     return True
 
 
 def _is_converted(G: Any) -> bool:
-    """Return whether NetworkX has a cached conversion of the graph."""
+    """Return whether NetworkX has cached a conversion of the graph for this backend."""
     cached = getattr(G, "__networkx_cache__", None) or {}
     return any(isinstance(graph, Converted) for graph in cached.get("backends", {}).get("gasla", {}).values())
 
 
 def _size(G: Any, enough: int) -> int:
-    """Count nodes and adjacency entries until there are enough."""
+    """Return the number of nodes and adjacency entries of a graph. Counting stops when the number reaches `enough`."""
     size = len(G)
     rows = iter(G._adj.values())
-    while size < enough and (some := list(islice(rows, 1000))):
-        size += sum(map(len, some))
+    while size < enough and (rows_block := list(islice(rows, 1000))):
+        size += sum(map(len, rows_block))
     return size
 
 
 def by_name(parameter: str) -> Condition:
-    """Require an attribute name or None. A function would have to be called for every edge."""
+    """Return the condition that an argument is an attribute's name or None, and not a function of edges.
+
+    A function would have to be called for every edge.
+    """
 
     def condition(given: Mapping[str, Any]) -> str | None:
         return f"{parameter} is a function" if callable(given[parameter]) else None
@@ -225,7 +234,7 @@ def by_name(parameter: str) -> Condition:
 
 
 def number(parameter: str) -> Condition:
-    """Require a number or None."""
+    """Return the condition that an argument is a number or None."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         value = given[parameter]
@@ -236,7 +245,7 @@ def number(parameter: str) -> Condition:
 
 
 def only(parameter: str, *values: Any) -> Condition:
-    """Require one of some values."""
+    """Return the condition that an argument is one of some values."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         argument = given[parameter]
@@ -250,17 +259,17 @@ def only(parameter: str, *values: Any) -> Condition:
 
 
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
-    """Return a condition that rejects a call, with this reason, if `holds` is true of its arguments."""
+    """Return the condition that declines a call for this reason if `holds(arguments)` is true."""
     return lambda given: reason if holds(given) else None
 
 
 def is_directed(given: Mapping[str, Any]) -> bool:
-    """Return whether the graph is directed."""
+    """Return whether the graph among the arguments of a call is directed."""
     return bool(given["G"].is_directed())
 
 
 def is_multigraph(given: Mapping[str, Any]) -> bool:
-    """Return whether the graph may have parallel edges."""
+    """Return whether the graph among the arguments of a call may have parallel edges."""
     return bool(given["G"].is_multigraph())
 
 

@@ -1,7 +1,8 @@
-"""The order in which NetworkX visits nodes: by a queue, a heap, or topological generations.
+"""The order in which NetworkX visits nodes, which a queue, a heap or topological generations determine.
 
 NetworkX's order follows from sequential steps, while gasla finds nodes in no particular order. So nodes are sorted
-afterwards: by distance, and ties by the first edge that reached each, in the adjacency order of the nodes before.
+afterwards: by distance, and nodes of equal distance by the first edge that reached them, in the adjacency order of the
+nodes before.
 """
 
 from collections.abc import Callable
@@ -17,21 +18,22 @@ from gasla.graph.graph import Graph
 
 
 class Queue(NamedTuple):
-    """Nodes in the order of a queue, and the node that enqueued each. Sources have -1."""
+    """Nodes in the order in which a breadth-first search puts them into its queue."""
 
     order: Array
-    parents: Array  # the parent of each node of `order`
+    parents: Array  # for each node of `order` the node from which it was reached, or -1 for sources
 
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
-    """Return the order of a breadth-first search, by SciPy, which is also sequential."""
+    """Return nodes in the order of a breadth-first search. SciPy computes it, since its search is sequential, too."""
     matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
         queue_parents = parents[order]
         queue_parents[0] = -1
         return Queue(order, queue_parents)
-    n, first = len(G), matrix.indptr[-1]  # an additional vertex with edges to all sources
+    # for several sources, the search starts from an additional vertex with edges to all of them
+    n, first = len(G), matrix.indptr[-1]
     indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
     indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
     larger = csr_array((np.ones(len(indices)), indices, indptr), shape=(n + 1, n + 1))
@@ -47,10 +49,10 @@ def _matrix(graph: Graph) -> csr_array:
 
 
 def layers(visited: Queue) -> list[Array]:
-    """Return the nodes of a queue, grouped by distance from the sources."""
+    """Return the nodes of a queue as one array for each distance from the sources."""
     places = np.zeros(int(visited.order.max()) + 1, np.int64)
     places[visited.order] = np.arange(len(visited.order))
-    begins = places[visited.parents]  # positions of parents in the queue, which ascend
+    begins = places[visited.parents]  # for each node the position of its parent in the queue; these positions ascend
     begins[visited.parents < 0] = -1
     bounds = [0, int((visited.parents < 0).sum())]
     while bounds[-1] < len(begins):
@@ -59,19 +61,21 @@ def layers(visited: Queue) -> list[Array]:
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
-    """Return the rank of each vertex by a key. The first edge that reached it breaks ties, or the last.
+    """Return the rank of each vertex when vertices are sorted by a key.
+
+    Vertices with equal keys are sorted by the first edge that reached each of them, or the last if `latest`.
 
     Parameters
     ----------
     keys : (n,) array
         Infinite, or -1 for whole numbers, where a vertex has no rank.
     edges : function
-        Returns tails and heads of the edges that count, in the order of the rows; none to a smaller key. Where no two
-        keys are equal it isn't called.
+        Returns tails and heads of the edges that may have reached a vertex, sorted by tail. No edge leads to a smaller
+        key. The function isn't called if no two keys are equal.
     sources : ids
-        The sources of the search, which come first in their order.
+        The sources of the search, which come first, in their order.
     latest : bool
-        Whether the edge counts that comes to a vertex last.
+        Whether the last edge that reaches a vertex determines its rank.
 
     Returns
     -------
@@ -91,31 +95,37 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     if not tied.any():
         return rank_of
     tails, heads = edges()
-    by_head = np.argsort(rank_of[heads], kind="stable")  # grouped by head, each group in row order
+    # edges grouped by head, with the edges of a head in the order of the rows
+    by_head = np.argsort(rank_of[heads], kind="stable")
     tails, heads = tails[by_head], heads[by_head]
     places = rank_of[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
         group = np.arange(first, last)
-        along = keys[tails[group]] == keys[heads[group]]  # edges of length 0
+        # whether an edge joins vertices with equal keys, and so has length 0
+        along = keys[tails[group]] == keys[heads[group]]
         before, within = group[~along], group[along]
-        begun = _arrived(tails[before], heads[before], by_head[before], rank_of, latest) if start else sources
+        begun = _order_of_arrival(tails[before], heads[before], by_head[before], rank_of, latest) if start else sources
         if len(begun) < end - start:
-            begun = _followed(begun.tolist(), tails[within], heads[within], by_head[within])
+            begun = _order_within_level(begun.tolist(), tails[within], heads[within], by_head[within])
         rank_of[begun] = np.arange(start, end)
     return rank_of
 
 
-def _arrived(tails: Array, heads: Array, places: Array, ranks: Array, latest: bool) -> Array:
-    """Return vertices in the order of the first edges that reach them, or of the last."""
+def _order_of_arrival(tails: Array, heads: Array, places: Array, ranks: Array, latest: bool) -> Array:
+    """Return the heads of some edges in the order in which edges first reach them, or last reach them if `latest`."""
     rows = np.lexsort((places, ranks[tails]))
-    once, at = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
-    settled = once[np.argsort(at)]
-    return settled[::-1] if latest else settled
+    vertices, positions = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
+    ordered = vertices[np.argsort(positions)]
+    return ordered[::-1] if latest else ordered
 
 
-def _followed(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
-    """Order the vertices at one distance: first `begun`, which smaller distances lead to, then what these lead to."""
+def _order_within_level(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
+    """Return the vertices at one distance in the order in which a search reaches them.
+
+    First come the vertices `begun`, which edges from smaller distances reach, then those that edges of length 0 reach
+    from them.
+    """
     rows: dict[int, list[int]] = {}
     for edge in np.argsort(places).tolist():
         rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))

@@ -38,7 +38,7 @@ ORDER = when(
 def shortest_path(
     G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    """Return shortest paths from a node, to a node, or both, or between all."""
+    """Return shortest paths from a source, to a target, between both, or between all pairs of nodes."""
     _check_method(method)
     by = {} if weight is None else {"weight": weight}
     if source is None and target is None:
@@ -55,12 +55,12 @@ def shortest_path(
 
 @register(least=20_000)
 def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any = "weight") -> tuple[Any, list[Any]]:
-    """Return the distance from one node to another, and a path."""
+    """Return the distance from one node to another, and a shortest path."""
     return _between(G, source, target, weight)
 
 
 def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
-    """Return paths from every node to one, in the order of a search from it."""
+    """Return a shortest path from every node to the target, sorted as a search from the target reaches the nodes."""
     if weight is None:
         return unweighted._paths(G, unweighted.numbered(G, target, f"Source {target} not in G"), None, True)
     search = weighted._search(G, [target], None, weight, reverse=True)
@@ -68,9 +68,9 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
 
 
 def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
-    """Return the distance between two nodes, and the path.
+    """Return the distance between two nodes, and a shortest path.
 
-    Of several, it is that of NetworkX's bidirectional search.
+    If there are several shortest paths, return the one that NetworkX's bidirectional search finds.
     """
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
@@ -92,7 +92,7 @@ def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, 
 def shortest_path_length(
     G: Converted, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
-    """Return distances from a node, to a node, or both, or between all."""
+    """Return distances from a source, to a target, between both, or between all pairs of nodes."""
     _check_method(method)
     by = {} if weight is None else {"weight": weight}
     if source is None and target is None:
@@ -105,7 +105,7 @@ def shortest_path_length(
     if source is None:
         if by:
             return weighted._search(G, [target], None, weight, reverse=True).lengths()
-        return unweighted._lengths(G, unweighted.numbered(G, target, f"Source {target} is not in G"), None, True)
+        return unweighted._distances(G, unweighted.numbered(G, target, f"Source {target} is not in G"), None, True)
     if by:
         return weighted.dijkstra_path_length(G, source, target, **by)
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
@@ -117,7 +117,10 @@ def shortest_path_length(
 
 
 def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
-    """Yield distances from nodes to all others, in blocks of rows. Unreachable nodes have inf."""
+    """Yield the distances from some nodes to all nodes, as matrices with a row for each of up to `MANY` sources.
+
+    Unreachable nodes have the distance inf.
+    """
     if weight is None:
         for rows in many_levels(G, sources):
             yield np.where(rows < 0, np.inf, rows)
@@ -130,7 +133,7 @@ def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
 
 @register(least=500)
 def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
-    """Return the mean distance between two nodes."""
+    """Return the mean distance over all pairs of nodes."""
     method = ("unweighted" if weight is None else "dijkstra") if method is None else method
     _check_method(method, ("unweighted", *METHODS, "floyd-warshall", "floyd-warshall-numpy"))
     n = len(G)
@@ -151,7 +154,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
 
 
 def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
-    """Return the distance to the farthest node of each of some."""
+    """Return the eccentricity of each of the given nodes, which is the distance to the farthest node."""
     eccentricities: list[Any] = []
     for rows in rows_of(G, ids, weight):
         farthest = rows.max(axis=1)
@@ -166,7 +169,7 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
 
 @register(only("sp", None), least=500)
 def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
-    """Return the distance to the farthest node, of every node, or of some, or of one."""
+    """Return the distance to the farthest node, from every node, from some nodes, or from one node."""
     names = list(G.nbunch_iter(v))
     by_name = dict(zip(names, _eccentricities(G, G.numbered(names), weight)))
     return by_name[v] if v in G else by_name
@@ -178,9 +181,10 @@ for theirs in (nx.diameter, nx.radius, nx.periphery):
 
 @register(least=500)
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
-    """Return the nodes of the smallest eccentricity."""
+    """Return the nodes with the smallest eccentricity."""
     if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
-        e = eccentricity(G)  # NetworkX has another algorithm for trees, which needs their adjacency
+        # NetworkX's algorithm for trees needs their adjacency, which this backend's graphs don't have
+        e = eccentricity(G)
     vertices: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
     return vertices
 
@@ -199,7 +203,8 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
             f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
         )
     nearest = np.flatnonzero(totals == totals.min()) if len(totals) else totals.astype(np.int64)
-    if undirected and is_tree(G):  # NetworkX walks from the first node
+    # NetworkX walks through a tree from the first node, so it lists nodes in the order of their distance from it
+    if undirected and is_tree(G):
         nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
     return G.called(nearest)
 
@@ -212,7 +217,10 @@ register(
 
 
 def _inverses(G: Converted, weight: Any) -> float:
-    """Return the sum of 1 / distance over all pairs of nodes at a distance above 0."""
+    """Return the sum of 1 / distance over all ordered pairs of nodes.
+
+    Pairs without a path and at distance 0 are left out.
+    """
     total = 0.0
     for rows in rows_of(G, list(range(len(G))), weight):
         far = rows[np.isfinite(rows) & (rows > 0)]
@@ -237,9 +245,10 @@ def global_efficiency(G: Converted) -> float:
 
 
 def _whole(rows: Array) -> Array:
-    """Convert whole distances to integers.
+    """Convert distances that are whole numbers from floats to integers.
 
-    These are Python's where a sum of squares, or of products with degrees, may leave int64.
+    The result has NumPy's int64, or Python's integers if a sum of squares, or of products with degrees, may exceed
+    int64.
     """
     is_small = rows.size == 0 or float(rows.max() * rows.shape[1]) ** 2 * rows.size < 2**61
     integers: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
@@ -247,9 +256,9 @@ def _whole(rows: Array) -> Array:
 
 
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
-    """Sum a measure of rows of distances, or return inf if the graph is disconnected.
+    """Return the sum of a measure over the distances of all pairs of nodes, or inf if the graph is disconnected.
 
-    The first row starts at a given node.
+    `measure` is called with a block of rows of the distance matrix and the number of the block's first row.
     """
     check_nodes(G)
     total: Any = 0
@@ -272,30 +281,31 @@ def wiener_index(G: Converted, weight: Any = None) -> Any:
 
 @register(UNDIRECTED, SIMPLE, least=500)
 def hyper_wiener_index(G: Converted, weight: Any = None) -> Any:
-    """Return half the sum of the distances of all pairs of nodes and of their squares."""
+    """Return half the sum of distance + distance**2 over all ordered pairs of nodes."""
     return _connected_sum(G, weight, lambda rows, first: rows + rows**2) / 2
 
 
-NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])  # it hides the node's degree
+# NetworkX's table of degrees holds the argument `weight` in place of this node's degree
+NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])
 
 
 @register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
 def schultz_index(G: Converted, weight: Any = None) -> Any:
-    """Return half the sum of distances times the sums of both degrees."""
+    """Return half the sum over all ordered pairs of nodes of the distance times the sum of both degrees."""
     degrees = G.degrees()
     return _connected_sum(G, weight, lambda rows, first: rows * (degrees[first:][: len(rows), None] + degrees)) / 2
 
 
 @register(UNDIRECTED, SIMPLE, NAMED_WEIGHT, least=500)
 def gutman_index(G: Converted, weight: Any = None) -> Any:
-    """Return half the sum of distances times the product of both degrees."""
+    """Return half the sum over all ordered pairs of nodes of the distance times the product of both degrees."""
     degrees = G.degrees()
     return _connected_sum(G, weight, lambda rows, first: rows * degrees[first:][: len(rows), None] * degrees) / 2
 
 
 @register(by_name("weight"), least=500)
 def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> Array:
-    """Return the matrix of all distances, from a search by every node."""
+    """Return the matrix of all distances. Instead of Floyd-Warshall, there is a search from every node."""
     if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
         raise nx.NetworkXError(
             "nodelist must contain every node in G with no repeats."
@@ -313,14 +323,16 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     return matrix
 
 
-LARGE = 512  # number of neighbors from which searches are faster than products of dense matrices
+LARGE = 512  # From this number of neighbors on, searches are faster than products of dense matrices.
 
 
 @register(UNDIRECTED, least=500)
 def local_efficiency(G: Converted) -> float:
-    """Return the mean over all nodes of the global efficiency of the subgraph of their neighbors."""
+    """Return the mean over all nodes of the global efficiency of the subgraph that the node's neighbors induce."""
     out, n = G.plain().out, len(G)
-    total: float = 0  # an integer where there are no pairs, as in NetworkX, whose error for no nodes names its division
+    # As in NetworkX, the sum stays an integer if there are no pairs, so that the division by 0 nodes raises the same
+    # error.
+    total: float = 0
     degrees = np.diff(out.indptr)
     edges = np.sort(out.owners().astype(np.int64) * n + out.indices)
     for degree in np.unique(degrees[degrees > 1]).tolist():
@@ -335,14 +347,17 @@ def local_efficiency(G: Converted) -> float:
 
 
 def _inverses_of(graph: Graph) -> float:
-    """Return the sum of 1 / distance over all pairs of vertices of a graph."""
+    """Return the sum of 1 / distance over all ordered pairs of vertices of a graph that have a path."""
     starts = range(0, graph.n, MANY)
     rows = (gasla.multi_source_bfs(graph, list(range(first, min(first + MANY, graph.n)))) for first in starts)
     return float(sum((1 / far[far > 0]).sum() for far in (moved(block, "cpu") for block in rows)))
 
 
 def _inverses_within(G: Converted, adjacent: Array) -> float:
-    """Return the sum of 1 / distance over all pairs of nodes in some small graphs, by their adjacency matrices."""
+    """Return the sum of 1 / distance over all pairs of nodes within each of several small graphs of equal size.
+
+    `adjacent` is a stack of their adjacency matrices.
+    """
     degree = adjacent.shape[1]
     if degree > LARGE:
         return float(sum(_inverses_of(Graph(csr_array(each)).to(G.device)) for each in adjacent))

@@ -1,4 +1,4 @@
-"""Shortest paths of fewest edges, in the order of NetworkX's queue."""
+"""Shortest paths by number of edges, with nodes in the order of NetworkX's queue."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -14,23 +14,23 @@ from gasla.backends.networkx.dispatch import compose, number, register, when
 from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
 from gasla.backends.networkx.visit_order import Queue, queue
 
-MANY = 64  # sources that are searched from at once
+MANY = 64  # number of sources from which one call searches at once
 
 
 def depth(limit: Any) -> int | None:
-    """Return the maximum level, as NetworkX compares it."""
+    """Return the largest integer level within a user's limit, or None for no limit, as NetworkX compares levels."""
     if limit is None or limit == float("inf"):
         return None
     return max(ceil(limit), 0)
 
 
 def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) -> Array:
-    """Return the number of edges from a node."""
+    """Return for each node the number of edges from a source, or -1 if it is not reached within the limit."""
     return np.asarray(moved(gasla.bfs(G.plain(reverse).to(G.device), source, depth_limit=limit), "cpu"))
 
 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
-    """Return the nodes within a number of edges, in order, and their distances."""
+    """Return the nodes within a number of edges of a source, in NetworkX's order, and their distances."""
     visited = queue(G, [source], reverse)
     far = levels(G, source, limit, reverse)[visited.order]
     if limit is not None:
@@ -39,13 +39,13 @@ def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tupl
     return visited, far
 
 
-def _lengths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
+def _distances(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
     visited, far = _within(G, source, depth(cutoff), reverse)
     return dict(zip(G.called(visited.order), far.tolist()))
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
-    """Return the path from the source to each node, or from each node to the target."""
+    """Return the path from a source to each node or, with `reverse`, from each node to a target."""
     limit = depth(cutoff)
     visited = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]
@@ -55,7 +55,7 @@ def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, l
 
 
 def numbered(G: Converted, name: Any, said: str) -> int:
-    """Return the id of a node, or NetworkX's error with this message."""
+    """Return the id of a node. Raise NetworkX's NodeNotFound with the message `said` if it is not in the graph."""
     if name not in G:
         raise nx.NodeNotFound(said)
     return G.numbers[name]
@@ -63,25 +63,25 @@ def numbered(G: Converted, name: Any, said: str) -> int:
 
 @register(number("cutoff"), least=20_000)
 def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, int]:
-    """Return the number of edges from a node to every other."""
-    return _lengths(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
+    """Return the number of edges on a shortest path from a source to each node."""
+    return _distances(G, numbered(G, source, f"Source {source} is not in G"), cutoff, False)
 
 
 @register(number("cutoff"), least=20_000)
 def single_target_shortest_path_length(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, int]:
-    """Return the number of edges from every other node to one."""
-    return _lengths(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
+    """Return the number of edges on a shortest path from each node to a target."""
+    return _distances(G, numbered(G, target, f"Target {target} is not in G"), cutoff, True)
 
 
 @register(number("cutoff"), least=20_000)
 def single_source_shortest_path(G: Converted, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
-    """Return a path of fewest edges from a node to every other."""
+    """Return a path with the fewest edges from a source to each node."""
     return _paths(G, numbered(G, source, f"Source {source} not in G"), cutoff, False)
 
 
 @register(number("cutoff"), least=20_000)
 def single_target_shortest_path(G: Converted, target: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
-    """Return a path of fewest edges from every other node to one."""
+    """Return a path with the fewest edges from each node to a target."""
     return _paths(G, numbered(G, target, f"Target {target} not in G"), cutoff, True)
 
 
@@ -91,10 +91,10 @@ all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, numb
 
 @register(number("cutoff"), least=20_000)
 def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
-    """Return the nodes before each one on paths of fewest edges from a node."""
+    """Return the predecessors of each node on paths with the fewest edges from a source."""
     vertex = numbered(G, source, f"Source {source} not in G")
     visited, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
-    pred = dict(zip(G.called(visited.order), _before(G, visited, far)))
+    pred = dict(zip(G.called(visited.order), _predecessors(G, visited, far)))
     seen = dict(zip(pred, far.tolist())) if return_seen else {}
     if target is not None:
         before = pred.get(target, [])
@@ -102,14 +102,17 @@ def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = Non
     return (pred, seen) if return_seen else pred
 
 
-def _before(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
-    """Return for each node of a queue its predecessors one level nearer, in the order of the queue."""
+def _predecessors(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
+    """Return for each node of a queue the names of its neighbors one level nearer to the source.
+
+    They are in the order of the queue.
+    """
     out = G.plain().out
     place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
     place[visited.order], level[visited.order] = np.arange(len(visited.order)), far
     tails = out.owners()
-    lead = (level[tails] + 1 == level[out.indices]) & (place[tails] >= 0)
-    tails, heads = tails[lead], out.indices[lead]
+    is_on_path = (level[tails] + 1 == level[out.indices]) & (place[tails] >= 0)
+    tails, heads = tails[is_on_path], out.indices[is_on_path]
     by_place = np.lexsort((place[tails], place[heads]))
     names, counts = G.called(tails[by_place]), np.bincount(place[heads], minlength=len(visited.order))
     ends = np.cumsum(counts).tolist()
@@ -119,42 +122,42 @@ def _before(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
 
 @register(least=20_000)
 def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[Any]:
-    """Return a path of fewest edges: the one that NetworkX's bidirectional search finds."""
+    """Return the path with the fewest edges that NetworkX's bidirectional search finds."""
     first = numbered(G, source, f"Source {source} is not in G")
     last = numbered(G, target, f"Target {target} is not in G")
-    path = _meeting(G, first, last)
+    path = _meet(G, first, last)
     if path is None:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
     return G.called(path)
 
 
-def _meeting(G: Converted, source: int, target: int) -> list[int] | None:
-    """Return the path of a bidirectional search.
+def _meet(G: Converted, source: int, target: int) -> list[int] | None:
+    """Return the path that a bidirectional breadth-first search finds, or None if there is none.
 
-    The smaller fringe grows, until it meets a node seen from the other side.
+    The side with the smaller fringe advances, until it meets a node that the other side has seen.
     """
     if source == target:
         return [source]
     lists = G.plain().out, G.plain(reverse=True).out
-    before = np.full((2, len(G)), -1, np.int64)
-    before[0, source], before[1, target] = source, target
+    parents = np.full((2, len(G)), -1, np.int64)
+    parents[0, source], parents[1, target] = source, target
     fringes = [np.array([source]), np.array([target])]
     while len(fringes[0]) and len(fringes[1]):
         side = 0 if len(fringes[0]) <= len(fringes[1]) else 1
         tails, heads = neighbors(lists[side], fringes[side])
-        met = np.flatnonzero(before[1 - side][heads] >= 0)
-        own = before[side]
-        fresh = first_of(heads, own < 0)
-        if len(met):
-            at = heads[met[0]]
-            own[at] = tails[met[0]] if own[at] < 0 else own[at]
-            return [*_back(before[0], int(at))[::-1], *_back(before[1], int(at))[1:]]
-        own[heads[fresh]] = tails[fresh]
-        fringes[side] = heads[fresh]
+        meeting_edges = np.flatnonzero(parents[1 - side][heads] >= 0)
+        side_parents = parents[side]
+        new_edges = first_of(heads, side_parents < 0)
+        if len(meeting_edges):
+            middle = heads[meeting_edges[0]]
+            side_parents[middle] = tails[meeting_edges[0]] if side_parents[middle] < 0 else side_parents[middle]
+            return [*_path_to_root(parents[0], int(middle))[::-1], *_path_to_root(parents[1], int(middle))[1:]]
+        side_parents[heads[new_edges]] = tails[new_edges]
+        fringes[side] = heads[new_edges]
     return None
 
 
-def _back(before: Array, vertex: int) -> list[int]:
+def _path_to_root(before: Array, vertex: int) -> list[int]:
     path = [vertex]
     while before[path[-1]] != path[-1]:
         path.append(int(before[path[-1]]))
@@ -162,7 +165,7 @@ def _back(before: Array, vertex: int) -> list[int]:
 
 
 def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
-    """Return the edges out of some vertices, row after row."""
+    """Return the tails and heads of the edges out of some vertices, row after row."""
     firsts = lists.indptr[some].astype(np.int64)
     counts = lists.indptr[some + 1] - firsts
     shifts = np.repeat(firsts - np.cumsum(counts) + counts, counts)
@@ -170,7 +173,7 @@ def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
 
 
 def first_of(heads: Array, are_new: Array) -> Array:
-    """Return the first position of each new vertex."""
+    """Return the position in `heads` at which each new vertex comes first."""
     places = np.flatnonzero(are_new[heads])
     _, at = np.unique(heads[places], return_index=True)
     firsts: Array = places[np.sort(at)]
@@ -185,7 +188,7 @@ compose(
 
 
 def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:
-    """Yield distances in edges from nodes to all others, in blocks of rows."""
+    """Yield the numbers of edges from some sources to all nodes, as matrices of up to `MANY` rows, one per source."""
     graph = G.plain().to(G.device)
     for first in range(0, len(sources), MANY):
         yield moved(gasla.multi_source_bfs(graph, sources[first : first + MANY]), "cpu")

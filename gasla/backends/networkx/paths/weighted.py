@@ -1,4 +1,4 @@
-"""Shortest paths by weight, in the order of NetworkX's heap."""
+"""Shortest paths by weight, with nodes in the order in which NetworkX's Dijkstra takes them from its heap."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +16,7 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 class Search:
-    """The result of Dijkstra's algorithm from some nodes, within a limit."""
+    """The result of Dijkstra's algorithm from some nodes, up to a maximum distance."""
 
     def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
         self.G, self.sources = G, list(dict.fromkeys(sources))
@@ -33,23 +33,23 @@ class Search:
         self._ranks: Array | None = None
 
     def tight(self) -> tuple[Array, Array]:
-        """Return tails and heads of the edges on shortest paths, in the order of the rows."""
+        """Return the tails and heads of all edges that is_tight on a shortest path, sorted by tail."""
         if self._tight is None:
             out = self.graph.out
             tails, heads, d = out.owners(), out.indices, self.distances
             long = 1.0 if self.graph.values is None else self.graph.out_values
-            are = (d[tails] + long == d[heads]) & np.isfinite(d[heads])
-            self._tight = tails[are], heads[are]
+            is_tight = (d[tails] + long == d[heads]) & np.isfinite(d[heads])
+            self._tight = tails[is_tight], heads[is_tight]
         return self._tight
 
     def ranks(self) -> Array:
-        """Return the position of each node in the order in which NetworkX's heap yields them, or -1 if unreached."""
+        """Return for each node its position in the order in which NetworkX's heap yields nodes, or -1 if unreached."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
 
     def order(self) -> Array:
-        """Return the nodes reached, in the order in which NetworkX's Dijkstra takes them from its heap."""
+        """Return the reached nodes in the order in which NetworkX's Dijkstra takes them from its heap."""
         ranks = self.ranks()
         reached = np.flatnonzero(ranks >= 0)
         order = np.empty(len(reached), np.int64)
@@ -57,11 +57,11 @@ class Search:
         return order
 
     def number(self, distance: float) -> Any:
-        """Return a distance in NetworkX's type."""
+        """Return a distance as the number that NetworkX returns, which is an int if all weights are."""
         return int(distance) if self.is_whole else distance
 
     def lengths(self) -> dict[Any, Any]:
-        """Return distances by name, in order."""
+        """Return the distance of each reached node, by name and in NetworkX's order."""
         order = self.order()
         distances = self.distances[order]
         far = (distances.astype(np.int64) if self.is_whole else distances).tolist()
@@ -69,32 +69,44 @@ class Search:
         return dict(zip(self.G.called(order), far))
 
     def parents(self) -> Array:
-        """Return the node that first reached each node at its distance, or -1 for sources."""
+        """Return for each node the node before it on NetworkX's shortest path, or -1 for sources.
+
+        Of several shortest paths, NetworkX keeps the first that reaches a node.
+        """
         tails, heads = self.tight()
         by_vertex, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
-        last = np.argsort(-by_rank[tails], kind="stable")  # where positions repeat, the last value stays
-        by_vertex[heads[last]] = tails[last]
+        # When NumPy assigns to a position several times, the last value stays. So tails of the lowest rank come last.
+        by_descending_rank = np.argsort(-by_rank[tails], kind="stable")
+        by_vertex[heads[by_descending_rank]] = tails[by_descending_rank]
         by_vertex[self.sources] = -1
         return by_vertex
 
     def paths(self) -> dict[Any, list[Any]]:
-        """Return paths by the name of their last node: first the sources, then the other nodes in order."""
-        order, before = self.order(), self.parents()
+        """Return the shortest path to each reached node, by the node's name.
+
+        Sources come first, then nodes in NetworkX's order.
+        """
+        order, parents = self.order(), self.parents()
         paths: dict[Any, list[Any]] = {name: [name] for name in self.G.called(self.sources)}
-        rest = order[len(self.sources) :]
-        lengthen(paths, self.G.called(rest), self.G.called(before[rest]))
+        later = order[len(self.sources) :]
+        lengthen(paths, self.G.called(later), self.G.called(parents[later]))
         return paths
 
     def is_only(self, target: int) -> bool:
-        """Return whether the shortest path to a node is unique, also up to the rounding of sums from its other end."""
+        """Return whether the shortest path to a node is the only one.
+
+        NetworkX sums distances from both ends, so paths count as equally edge_lengths if they differ by rounding only.
+        """
         out, d = self.graph.out, self.distances
-        long = 1.0 if self.graph.values is None else self.graph.out_values
-        near = np.flatnonzero(d[out.owners()] + long <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9))
-        counts = np.bincount(out.indices[near], minlength=len(self.G))
+        edge_lengths = 1.0 if self.graph.values is None else self.graph.out_values
+        tight_edges = np.flatnonzero(
+            d[out.owners()] + edge_lengths <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9)
+        )
+        counts = np.bincount(out.indices[tight_edges], minlength=len(self.G))
         return bool((counts[self.G.numbered(self.path(target)[1:])] == 1).all())
 
     def path(self, target: int) -> list[Any]:
-        """Return the path to one node."""
+        """Return the shortest path to a node."""
         before, vertices = self.parents(), [target]
         while before[vertices[-1]] >= 0:
             vertices.append(int(before[vertices[-1]]))
@@ -102,7 +114,10 @@ class Search:
 
 
 def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reverse: bool = False) -> Search:
-    """Return a search from some names, with NetworkX's errors."""
+    """Return a search from the nodes of some names.
+
+    Raise NetworkX's errors if there are none or one is not in the graph.
+    """
     if not sources:
         raise ValueError("sources must not be empty")
     for name in sources:
@@ -115,7 +130,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Return lengths and paths from the nearest of some nodes, to one node or to every one."""
+    """Return distances from the nearest source, and shortest paths, to one node or to all nodes."""
     search = _search(G, sources, cutoff, weight)
     if target in sources:
         return 0, [target]
@@ -134,17 +149,21 @@ multi_source_dijkstra_path = compose(nx.multi_source_dijkstra_path, number("cuto
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> dict[Any, Any]:
-    """Return distances from the nearest of some nodes."""
+    """Return for each node the distance from the nearest source."""
     return _search(G, sources, cutoff, weight).lengths()
 
 
 @register(least=10_000)
 def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> dict[Any, set[Any]]:
-    """Return the nodes that are nearest to each of some nodes. Of equally near ones, the heap's first wins."""
+    """Return for each center the set of nodes that are nearer to it than to other centers.
+
+    A node that is equally near to several centers belongs to the one from which NetworkX's search reaches it first.
+    """
     search = _search(G, center_nodes, None, weight)
     order, before = search.order(), search.parents()
     root = np.where(before < 0, np.arange(len(before)), before)
-    for _ in range(len(root).bit_length()):  # pointer doubling
+    # pointer doubling: each round doubles the number of steps toward the center
+    for _ in range(len(root).bit_length()):
         root = root[root]
     cells: dict[Any, set[Any]] = {}
     for center, node in zip(G.called(root[order]), G.called(order)):
@@ -167,7 +186,10 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
 
 
 def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Any:
-    """Return the distance from one node to another. If there is no path, raise an error with the message."""
+    """Return the distance from one node to another.
+
+    If there is no path, raise NetworkXNoPath with the message `missing`.
+    """
     search = _search(G, {source}, None, weight)
     vertex = G.numbers.get(target) if target in G else None
     if vertex is None or not np.isfinite(search.distances[vertex]):
@@ -188,7 +210,7 @@ def bellman_ford_path_length(G: Converted, source: Any, target: Any, weight: Any
 def astar_path_length(
     G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
 ) -> Any:
-    """Return the distance from one node to another, without a heuristic."""
+    """Return the distance from one node to another. Calls with a heuristic run on NetworkX."""
     if source not in G or target not in G:
         raise nx.NodeNotFound(f"Either source {source} or target {target} is not in G")
     return _length(G, source, target, weight, f"Node {target} not reachable from {source}")
@@ -198,26 +220,31 @@ def astar_path_length(
 def astar_path(
     G: Converted, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *, cutoff: Any = None
 ) -> list[Any]:
-    """Return the path from one node to another, without a heuristic."""
+    """Return a shortest path from one node to another. Calls with a heuristic run on NetworkX."""
     for name, node in (("Source", source), ("Target", target)):
         if node not in G:
             raise nx.NodeNotFound(f"{name} {node} is not in G")
-    return _reaching(G, source, target, weight, f"Node {target} not reachable from {source}").path(G.numbers[target])
+    return _search_reaching(G, source, target, weight, f"Node {target} not reachable from {source}").path(
+        G.numbers[target]
+    )
 
 
 @register(by_name("weight"), least=10_000)
 def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    """Return the path from one node to another, if it is the only one of its length."""
+    """Return the shortest path from one node to another, if there is only one. Else decline the call."""
     if source not in G or target not in G:
         raise NotImplementedError("a node is not in the graph")
-    search = _reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
+    search = _search_reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
     if not search.is_only(G.numbers[target]):
         raise NotImplementedError("several paths are equally short, and NetworkX's depends on the order of a queue")
     return search.path(G.numbers[target])
 
 
-def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
-    """Return a search from one node that reaches another. If there is no path, raise an error with the message."""
+def _search_reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
+    """Return the search from one node, given that it reaches another.
+
+    If there is no path, raise NetworkXNoPath with the message `missing`.
+    """
     search = _search(G, {source}, None, weight)
     if not np.isfinite(search.distances[G.numbers[target]]):
         raise nx.NetworkXNoPath(missing)
@@ -228,30 +255,30 @@ def _reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str)
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Any, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
-    """Return the nodes before each one on shortest paths from a node, and distances."""
+    """Return the predecessors of each node on shortest paths from a source, and the distances."""
     if source not in G:
         raise nx.NodeNotFound(f"Node {source} is not found in the graph")
     search = _search(G, [source], cutoff, weight)
     tails, heads = search.tight()
     by_rank = np.argsort(search.ranks()[tails], kind="stable")
     with without_collecting():
-        pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovered(search))}
+        pred: dict[Any, list[Any]] = {name: [] for name in G.called(_discovery_order(search))}
         for name, parent in zip(G.called(heads[by_rank]), G.called(tails[by_rank])):
             pred[name].append(parent)
     return pred, search.lengths()
 
 
-def _discovered(search: Search) -> Array:
-    """Return nodes in the order in which the search first met them, at any distance within the limit."""
+def _discovery_order(search: Search) -> Array:
+    """Return the reached nodes in the order in which NetworkX's search first met them, maybe at a larger distance."""
     out, d = search.graph.out, search.distances
     tails, heads = out.owners(), out.indices
     long = 1.0 if search.graph.values is None else search.graph.out_values
-    are = np.isfinite(d[tails]) & (d[tails] + long <= search.limit)
-    tails, heads = tails[are], heads[are]
-    came = heads[np.argsort(search.ranks()[tails], kind="stable")]
-    came = np.concatenate([np.array(search.sources, came.dtype), came])
-    _, at = np.unique(came, return_index=True)
-    return np.asarray(came[np.sort(at)])
+    is_within = np.isfinite(d[tails]) & (d[tails] + long <= search.limit)
+    tails, heads = tails[is_within], heads[is_within]
+    discovered = heads[np.argsort(search.ranks()[tails], kind="stable")]
+    discovered = np.concatenate([np.array(search.sources, discovered.dtype), discovered])
+    _, first_positions = np.unique(discovered, return_index=True)
+    return np.asarray(discovered[np.sort(first_positions)])
 
 
 def _check_lengths(G: Converted, cutoff: Any = None, weight: Any = "weight") -> None:
