@@ -63,7 +63,7 @@ def check(n: int, seed: int, density: float, text: str) -> None:
         oracles.subgraph_matches(graph, found, matrix(text), induced, directed=pattern.directed)
 
 
-@pytest.mark.parametrize("text", FEW)
+@pytest.mark.parametrize("text", [HOUSE, FEW[-1]])  # of all others thoroughly, as each compiles several joins
 def test_patterns_are_found_in_random_graphs(text: str) -> None:
     for seed in range(25):
         check(5 + seed % 4, seed, 0.15 + 0.07 * (seed % 9), text)
