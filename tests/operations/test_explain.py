@@ -288,7 +288,7 @@ def test_reasons_fit_into_a_trace(program: Any) -> None:
     plans += [Module(t, Variant(offsets)), Module(t, Variant(offsets, small=True)), Module(t, Variant(offsets, True))]
     for plan in plans:
         for asked in WAYS.values():
-            found = plan.ways(asked) if isinstance(plan, Module) else ways(plan, asked)
+            found = ways(plan, asked)
             assert found.keys() == {PULL, PUSH}
             assert all(0 < len(reason) <= most for reason in found.values())
 

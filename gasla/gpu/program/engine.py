@@ -17,7 +17,7 @@ from gasla.gpu.runtime.joint_memory import free_blocks
 from gasla.gpu.runtime.waiting import wait
 from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
-from gasla.program import Frontier, Schedule, VertexProgram
+from gasla.program import Frontier, Schedule, VertexProgram, reasons
 from gasla.program.binding import AUTO, PUSH, Binding, NeighborLists, Outcome
 from gasla.progress import follow, is_watched
 
@@ -355,7 +355,7 @@ class Run(Binding):
 
     def reasons(self) -> Mapping[int, str]:
         """Return sentences that explain when the run pushes and when it pulls, by the numbers in the log."""
-        return self.plan.ways(self._way)
+        return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:
         """Return everything that the run has computed so far: fields, counts, active vertices and aggregates."""

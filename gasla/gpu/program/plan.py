@@ -10,8 +10,6 @@ import numpy as np
 
 from gasla.gpu.program.rows import ROWS
 from gasla.names import given
-from gasla.program import reasons
-from gasla.program.binding import AUTO, PULL
 from gasla.program.hooks import ALONG, at
 from gasla.program.plan import Part, Plan
 from gasla.program.statements import read
@@ -223,16 +221,6 @@ class GpuPlan(Plan):
     def only_pulls(self) -> bool:
         """Whether every iteration pulls, so that the kernel needs no code for pushes."""
         return self.variant.small or self.variant.deterministic
-
-    def ways(self, asked: int) -> dict[int, str]:
-        """Return sentences that explain when the program pushes and when it pulls, by the numbers in choose.cuh.
-
-        `asked` is the number of the way that the user asked for, or AUTO.
-        """
-        texts = dict(reasons.ways(self, asked))
-        if self.searches and asked == AUTO and not self.only_pulls:
-            texts[PULL] += ", or few are left"
-        return texts
 
     @property
     def keeps_bits_of_receivers(self) -> bool:

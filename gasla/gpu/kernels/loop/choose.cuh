@@ -40,7 +40,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iter
 // Choose whether the next iteration pushes or pulls, and in which form the frontier after it is built.
 template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     const u64 size = now.size, edges = now.edges, pushed = most_pushed();
-    const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed || goes_on_pulling();
+    const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed;
     const bool dense = P::ONLY_PULLS || (!P::PRIORITISED && pulls);
     const bool small = P::SMALL_FRONTIERS && !dense && size > 0 && edges <= most_edges_of_small(now.form, pushed);
     s.size = size;
@@ -55,14 +55,6 @@ template <class P> __device__ __forceinline__ void Loop<P>::choose() {
 template <class P> __device__ __forceinline__ u64 Loop<P>::most_pushed() const {
     constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
     return now.remaining / ratio + c.a.self_n / 16;
-}
-
-// Return whether to pull again because the last pull has visited few edges. The next pull visits no more edges than
-// that. A push would first convert the bitmap to a list, which takes as long as several pulls.
-template <class P> __device__ __forceinline__ bool Loop<P>::goes_on_pulling() const {
-    constexpr u32 OFTEN = 8;
-    const bool pulled = P::SEARCHES && now.form == BITS && s.way == DENSE;
-    return pulled && read[TOUCHED] <= c.a.self_n / 16 && s.cheap_pulls++ < OFTEN;
 }
 
 // Guess whether the iteration after this one will pull. The guess assumes that newly reached vertices have average

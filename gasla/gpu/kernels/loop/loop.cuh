@@ -49,7 +49,6 @@ template <class P> struct Shared {
     u64 size;       // active vertices at the start of the iteration
     u64 touched;  // edges along which this iteration pushes
     u32 way;
-    u32 cheap_pulls;
     bool is_small;
     bool builds_bitmap;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
     bool ended;  // whether `end_iteration` has run for this iteration
@@ -100,7 +99,6 @@ template <class P> struct Loop {
             s.receivers = 0;
             s.ended = false;
             s.way = SPARSE;
-            s.cheap_pulls = 0;
             if constexpr (P::WAKES) P::take_changed(c);
         }
         __syncthreads();
@@ -209,7 +207,6 @@ template <class P> struct Loop {
     __device__ void enter(long long iteration);
     __device__ void choose();
     __device__ u64 most_pushed() const;
-    __device__ bool goes_on_pulling() const;
     __device__ bool pull_follows(u64 pushed) const;
     __device__ u64 most_edges_of_small(u32 form, u64 pushed) const;
 
