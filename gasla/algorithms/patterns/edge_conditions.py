@@ -1,7 +1,7 @@
-"""Conditions on the edges of a pattern: labels, and tests of attributes, each of which selects edges of the graph.
+"""Conditions on the edges of a pattern, which are labels and tests of attributes. Each selects edges of the graph.
 
-Edges of the pattern with the same conditions are in one relation. Relations are numbered from 1; an edge without
-conditions is in none.
+Edges of the pattern with the same conditions are in one relation. Relations are numbered from 1. An edge without
+conditions is in no relation.
 """
 
 import functools
@@ -29,10 +29,13 @@ Pair = tuple[int, int]
 def relations_of(
     graph: Graph, pattern: Pattern, edge_labels: Any, pattern_edge_labels: Any, where: Any
 ) -> tuple[Relations, list[Array]]:
-    """Return the relations of a pattern's edges, and which edges of the graph are in each, in host memory."""
+    """Return the relations of a pattern's edges, and for each relation which edges of the graph are in it.
+
+    The latter are bool arrays in host memory.
+    """
     labels: dict[Pair, Any] = {}
     if edge_labels is not None or pattern_edge_labels is not None:
-        labels = _labels(pattern, edge_labels, pattern_edge_labels)
+        labels = _edge_labels_of(pattern, edge_labels, pattern_edge_labels)
     tests = {} if where is None else by_edge(pattern, "where", where)
     traced = {pair: traced_test(graph, f"where[{pair}]", test, ("edge",)) for pair, test in tests.items()}
     numbers: dict[Any, int] = {}
@@ -47,7 +50,7 @@ def relations_of(
                 assert column is not None
                 mask &= has_label("pattern_edge_labels", column, labels[pair])
             if pair in tests:
-                mask &= _holds(graph, tests[pair])
+                mask &= _holds_for_edges(graph, tests[pair])
             masks.append(mask)
             numbers[key] = len(masks)
         relations[pair] = frozenset({numbers[key]})
@@ -56,8 +59,10 @@ def relations_of(
     return relations, masks
 
 
-def _labels(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
-    """Return the labels of a pattern's edges."""
+def _edge_labels_of(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
+    """Return the labels of a pattern's edges by their ends, after checking them and that the graph's edges have
+    labels.
+    """
     if labels is None or wanted is None:
         given, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
         raise ValueError(
@@ -77,13 +82,16 @@ def check_label(name: str, label: Any) -> None:
 
 
 def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
-    """Return the label of each vertex or edge of a graph, in host memory. `of` says which."""
+    """Return the label of each vertex or edge of a graph, in host memory. `of` is "vertex" or "edge".
+
+    `labels` is the name of one of the `attributes`, or an array of `count` labels.
+    """
     name = "labels" if of == "vertex" else "edge_labels"
     if isinstance(labels, str):
         if labels not in attributes:
             try:
                 attributes.require(labels, name)
-            except ValueError as error:  # attributes are numbers, and labels may be texts
+            except ValueError as error:  # the error speaks of attributes, which are numbers, while labels may be texts
                 each = "vertices" if of == "vertex" else "edges"
                 raise ValueError(f"{error}; or pass the texts themselves, an array for the {count} {each}") from None
         labels = attributes[labels]
@@ -98,7 +106,9 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
 
 
 def has_label(name: str, column: Array, label: Any) -> Array:
-    """Return whether each entry of a column is a label of the pattern, which must be of the column's kind."""
+    """Return whether each entry of a column equals a label of the pattern. Raise TypeError for texts against
+    numbers.
+    """
     if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
         raise TypeError(f"{name} has {label!r}, and labels are {column.dtype}; expected labels of one kind")
     is_equal: Array = np.broadcast_to(np.asarray(column == label, bool), column.shape)
@@ -106,7 +116,10 @@ def has_label(name: str, column: Array, label: Any) -> Array:
 
 
 def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
-    """Return what a mapping has for edges of a pattern, by their ends. Those of an undirected edge ascend."""
+    """Return the values of a mapping whose keys are edges of a pattern, by the ends of the edges.
+
+    `given` is what the caller passed as the argument `name`. The ends of an undirected edge ascend.
+    """
     if not isinstance(given, Mapping):
         raise TypeError(
             f"{name} is {reprlib.repr(given)}; expected a mapping of edges of the pattern, such as {_example(pattern)}"
@@ -121,7 +134,10 @@ def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
 
 
 def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
-    """Return an edge of a pattern that is given by its ends or as text. The ends of an undirected edge ascend."""
+    """Return the ends of an edge of a pattern, which is given by its ends or as text such as "0-1".
+
+    The ends of an undirected edge ascend.
+    """
     ends: Any = key
     if isinstance(key, str):
         sign = ">" if pattern.directed else "-"
@@ -129,28 +145,28 @@ def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
     if not isinstance(ends, tuple) or len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
         raise TypeError(f"{name} has {key!r}; expected edges of the pattern, such as {_example(pattern)}")
     if ends not in pattern.edges:
-        known = ", ".join(_text(pattern, pair) for pair in edges_of(pattern))
+        known = ", ".join(_edge_text(pattern, pair) for pair in edges_of(pattern))
         raise ValueError(f"{name} has {key!r}, which is no edge of the pattern; expected some of {known}")
     u, v = map(int, ends)
     return (u, v) if pattern.directed or u < v else (v, u)
 
 
 def edges_of(pattern: Pattern) -> list[Pair]:
-    """Return the edges of a pattern, ascending. An undirected pattern has each once, with ends that ascend."""
+    """Return the edges of a pattern in ascending order. An undirected edge is there once, with ends that ascend."""
     return [pair for pair in sorted(pattern.edges) if pattern.directed or pair[0] < pair[1]]
 
 
-def _text(pattern: Pattern, pair: Pair) -> str:
+def _edge_text(pattern: Pattern, pair: Pair) -> str:
     return f"{pair[0]}{'>' if pattern.directed else '-'}{pair[1]}"
 
 
 def _example(pattern: Pattern) -> str:
     pair = min(pattern.edges, default=(0, 1))
-    return f"{_text(pattern, pair)!r} or {pair}"
+    return f"{_edge_text(pattern, pair)!r} or {pair}"
 
 
 class Between(NamedTuple):
-    """A condition on two edges of a pattern. Of equal conditions the expressions are one object."""
+    """A condition on two edges of a pattern. Equal conditions have the same object as `expression`."""
 
     earlier: Pair
     later: Pair
@@ -159,11 +175,13 @@ class Between(NamedTuple):
 
 
 def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Between]:
-    """Return the conditions between two edges of a pattern."""
+    """Return the conditions between two edges of a pattern, from the argument `between` of `subgraph_matches`."""
     if given is None:
         return []
     pairs = edges_of(pattern)[:2]
-    example = f"{{{tuple(_text(pattern, pair) for pair in pairs)}: lambda earlier, later: earlier.time < later.time}}"
+    example = (
+        f"{{{tuple(_edge_text(pattern, pair) for pair in pairs)}: lambda earlier, later: earlier.time < later.time}}"
+    )
     if not isinstance(given, Mapping):
         raise TypeError(f"between is {reprlib.repr(given)}; expected a mapping such as {example}")
     conditions = []
@@ -178,17 +196,17 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
     return conditions
 
 
-# --- tests of attributes ---------------------------------------------------------------------------------------------
+# --- tests of edges' attributes, which are functions that users pass --------------------------------------------------
 
 
 def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
-    """Return the expression of a test of some edges' attributes. Its errors say what it may read and return.
+    """Return the expression of a test, which is a function of the attributes of one or two edges that a user passes.
 
-    Equal expressions are one object.
+    An error says what the test may read and return. Equal expressions are one object.
     """
     if not callable(test):
         raise TypeError(f"{name} is {reprlib.repr(test)}; expected a function of {' and '.join(roles)}")
-    records = [Record("edge", _symbols(graph, role)) for role in roles]
+    records = [Record("edge", _symbols_of(graph, role)) for role in roles]
     try:
         inspect.signature(test).bind(*records)
     except TypeError as error:
@@ -200,7 +218,10 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
 
 
 def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
-    """Return the arrays that tests may read, by name: attributes of edges, `weight` for the values, and `id`."""
+    """Return functions that return the arrays that tests may read, by name.
+
+    The names are attributes of edges, `weight` for the graph's values, and `id`.
+    """
     columns: dict[str, Callable[[], Any]] = {"id": lambda: np.arange(graph.m)}
     if graph.value_type is not None:
         columns["weight"] = lambda: graph.values
@@ -208,7 +229,7 @@ def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
     return columns | {name: functools.partial(numbers, name) for name in graph.edge_attributes}
 
 
-def _symbols(graph: Graph, role: str) -> dict[str, Expr]:
+def _symbols_of(graph: Graph, role: str) -> dict[str, Expr]:
     types: dict[str, Any] = {"id": np.dtype(np.int64)}
     if graph.value_type is not None:
         types["weight"] = graph.value_type
@@ -217,19 +238,21 @@ def _symbols(graph: Graph, role: str) -> dict[str, Expr]:
 
 
 def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
-    """Return a function that returns a column, or some entries of it, as tests on arrays read them."""
+    """Return a function that returns a column, or its entries at `ids`, converted to the type that tests on arrays
+    read.
+    """
 
-    def made() -> Array:
+    def read_entries() -> Array:
         column: Any = moved(read(), "cpu")
         kind: Any = computed(column.dtype)
         values: Array = as_values((column if ids is None else column[ids]).astype(kind, copy=False))
         return values
 
-    return made
+    return read_entries
 
 
-def _holds(graph: Graph, test: Callable[..., Any]) -> Array:
-    """Return whether a test holds for each edge."""
+def _holds_for_edges(graph: Graph, test: Callable[..., Any]) -> Array:
+    """Return whether a test holds for each edge of the graph."""
     record = Record("edge", Lazy({name: readable(read) for name, read in columns_of(graph).items()}))
     with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(test(record), bool), graph.m)

@@ -1,7 +1,9 @@
-"""The matches of a pattern whose edges are told apart: for each edge of the pattern, an edge of the graph.
+"""Find the matches of a pattern whose edges are told apart. A match has an edge of the graph for each edge of the
+pattern.
 
-Edges are matched one after another, so that conditions between two are tested as soon as both are there. Edges are
-sorted by their ends: those that may follow are a range of them. Blocks of matches are extended by ranges, depth-first.
+Edges are matched one after another, so that a condition between two edges is tested as soon as both are matched. The
+graph's edges are sorted by their ends, so that the edges that may come next are a range of them. Blocks of matches are
+extended by such ranges, depth-first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +24,14 @@ from semirings import Semiring
 
 Array = np.ndarray[Any, Any]
 
-PART = 1 << 18  # matches per block
+PART = 1 << 18  # largest number of matches per block, to bound memory
 
 
-class _Lists(NamedTuple):
-    """Edges sorted by their ends, in one direction or both: where those of each vertex begin, other ends, and numbers.
+class _AdjacencyLists(NamedTuple):
+    """Adjacency lists in which edges are sorted by their ends, in one direction or in both.
 
-    A key is the vertex whose list it is times n, plus the other end.
+    `indptr` says where the edges of each vertex begin. `others` and `ids` are the other ends and the ids of the edges.
+    The key of an edge, by which a search finds it, is the vertex whose list it is in times n, plus the other end.
     """
 
     indptr: Array
@@ -38,23 +41,29 @@ class _Lists(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """The next edge. It is in the list of a matched vertex, and its other end is at a place, matched before or new."""
+    """A step of the search, which matches one more edge of the pattern.
+
+    The edge is in the adjacency list of a vertex matched before, at the place `owner`. Its other end is at `place`,
+    where a vertex has been matched before unless `is_new`. A place is a position in the order of matching vertices.
+    """
 
     edge: int
-    lists: _Lists
+    lists: _AdjacencyLists
     owner: int
     place: int
     is_new: bool
-    above: tuple[int, ...]  # places of smaller vertices
-    apart: tuple[tuple[int, bool], ...]  # places of vertices that have no edge to the new one, or none from it
+    above: tuple[int, ...]  # places of vertices that must be smaller than the new one
+    # places of vertices that must have no edge to the new vertex (True), or none from it (False)
+    apart: tuple[tuple[int, bool], ...]
     vertex: int
     between: tuple[Between, ...]
 
 
 class EdgeMatching:
-    """A pattern in a graph in host memory, whose edges are told apart.
+    """A search for a pattern whose edges are told apart, in a graph in host memory.
 
-    `labels` has the number of each vertex's label, `masks` which edges are in each of the pattern's relations.
+    `labels` has the number of each vertex's label. `masks` has a bool array for each of the pattern's relations, which
+    says which edges of the graph are in the relation. `between` are the conditions between two edges.
     """
 
     def __init__(
@@ -69,30 +78,31 @@ class EdgeMatching:
         self.graph, self.pattern, self.induced, self.labels, self.between = graph, pattern, induced, labels, between
         self.edges = edges_of(pattern)
         src, dst = graph.edges()
-        there = src != dst
+        is_proper = src != dst
         if not pattern.directed and is_undirected(graph, graph.value_type is not None):
-            there &= src < dst  # an edge is stored in both directions
+            is_proper &= src < dst  # an edge is stored in both directions, of which one is matched
         self.src, self.dst = src.astype(np.int64), dst.astype(np.int64)
-        self.masks = [there, *(mask & there for mask in masks)]
-        self._lists: dict[tuple[int, bool], _Lists] = {}
+        self.masks = [is_proper, *(mask & is_proper for mask in masks)]
+        self._lists: dict[tuple[int, bool], _AdjacencyLists] = {}
 
-    # --- what is asked ------------------------------------------------------------------------------------------------
+    # --- numbers and lists of matches, which callers ask for
+    # --------------------------------------------------------------
 
     def count(self) -> int:
         """Return the number of matches."""
-        return sum(columns.shape[1] for columns, _ in self._matches())
+        return sum(columns.shape[1] for columns, _ in self._match_blocks())
 
     def per_vertex(self) -> Array:
         """Return the number of matches that each vertex is in."""
         tally = np.zeros(self.graph.n, np.int64)
-        for _, vertices in self._matches():
+        for _, vertices in self._match_blocks():
             tally += np.bincount(vertices.ravel(), minlength=self.graph.n)
         return tally
 
     def per_edge(self) -> Array:
         """Return the number of matches that each edge is in."""
         tally = np.zeros(self.graph.m, np.int64)
-        for columns, _ in self._matches():
+        for columns, _ in self._match_blocks():
             tally += np.bincount(columns.ravel(), minlength=self.graph.m)
         return tally
 
@@ -101,7 +111,7 @@ class EdgeMatching:
         values: Any = self.graph.values
         totals = [semiring.monoid.reduce(values[:0])]
         with np.errstate(all="ignore"):
-            for columns, _ in self._matches():
+            for columns, _ in self._match_blocks():
                 product = values[columns[0]]
                 for ids in columns[1:]:
                     product = semiring.multiply(product, values[ids])
@@ -109,9 +119,9 @@ class EdgeMatching:
             return semiring.monoid.reduce(np.array(totals[1:])) if len(totals) > 1 else totals[0]
 
     def listed(self, most: int | None) -> Array:
-        """Return all matches, as rows of the ids of edges. Raise ValueError if there are more than `most`."""
+        """Return all matches, a row of edge ids for each. Raise ValueError if there are more than `most`."""
         number, blocks = 0, [np.empty((len(self.edges), 0), np.int64)]
-        for columns, _ in self._matches():
+        for columns, _ in self._match_blocks():
             number += columns.shape[1]
             if most is not None and number > most:
                 raise ValueError(
@@ -122,39 +132,45 @@ class EdgeMatching:
         return _smallest(np.concatenate(blocks, axis=1), self._images).T
 
     def stream(self, most: int) -> Iterator[Array]:
-        """Yield all matches in arrays of at most `most` rows, as they are found."""
-        for columns, _ in self._matches():
+        """Yield all matches as the search finds them, in arrays of at most `most` rows of edge ids."""
+        for columns, _ in self._match_blocks():
             for start in range(0, columns.shape[1], most):
                 yield _smallest(columns[:, start : start + most], self._images).T
 
-    # --- symmetries ---------------------------------------------------------------------------------------------------
+    # --- symmetries of the pattern, by which each match is found once
+    # -----------------------------------------------------
 
     @cached_property
     def _group(self) -> list[tuple[int, ...]]:
-        """The automorphisms that keep conditions between edges."""
+        """The automorphisms of the pattern under which the conditions between edges stay the same."""
         known = {(one.earlier, one.later, id(one.expression)) for one in self.between}
 
         def is_kept(a: tuple[int, ...]) -> bool:
             moved = {
-                (self._moved(one.earlier, a), self._moved(one.later, a), id(one.expression)) for one in self.between
+                (self._image_of(one.earlier, a), self._image_of(one.later, a), id(one.expression))
+                for one in self.between
             }
             return moved == known
 
         return [a for a in self.pattern.automorphisms if is_kept(a)]
 
-    def _moved(self, pair: Pair, a: tuple[int, ...]) -> Pair:
+    def _image_of(self, pair: Pair, a: tuple[int, ...]) -> Pair:
         u, v = a[pair[0]], a[pair[1]]
         return (u, v) if self.pattern.directed or u < v else (v, u)
 
     @cached_property
     def _images(self) -> list[tuple[int, ...]]:
-        """The automorphisms as permutations of the edges."""
-        return sorted({tuple(self.edges.index(self._moved(pair, a)) for pair in self.edges) for a in self._group})
+        """The automorphisms of the pattern as permutations of its edges."""
+        return sorted({tuple(self.edges.index(self._image_of(pair, a)) for pair in self.edges) for a in self._group})
 
-    # --- the search ---------------------------------------------------------------------------------------------------
+    # --- the depth-first search
+    # -------------------------------------------------------------------------------------------
 
-    def _matches(self) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of matches: the ids of edges, by the pattern's, and the vertices in the order of matching."""
+    def _match_blocks(self) -> Iterator[tuple[Array, Array]]:
+        """Yield blocks of matches, as two arrays in which each column is a match.
+
+        The first has edge ids in the order of the pattern's edges. The second has vertices in the order of matching.
+        """
         steps, order = self._steps()
         first, lists = steps[0], steps[0].lists
         owners = lists.keys // max(self.graph.n, 1)
@@ -162,14 +178,19 @@ class EdgeMatching:
         for start in track(range(0, len(owners), PART), "blocks"):
             part = slice(start, start + PART)
             vertices = np.stack([owners[part], lists.others[part]])
-            keep = self._has_label(order[0], vertices[0]) & self._fits(first, vertices[:1], slice(None), vertices[1])
-            for columns, matched in self._extended(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
+            keep = self._has_label(order[0], vertices[0]) & self._satisfies(
+                first, vertices[:1], slice(None), vertices[1]
+            )
+            for columns, matched in self._extend_all(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
                 yield columns[places], matched
 
-    def _extended(
+    def _extend_all(
         self, columns: Array, vertices: Array, steps: Sequence[_Step], all_steps: Sequence[_Step]
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of matches that extend some by all remaining edges. Each column is a match."""
+        """Extend a block of partial matches by all remaining edges, and yield blocks of complete matches.
+
+        Each column of `columns` (edge ids) and of `vertices` is a match. `steps` are the steps that remain.
+        """
         if not columns.shape[1]:
             return
         if not steps:
@@ -184,52 +205,69 @@ class EdgeMatching:
             low, high = (np.searchsorted(lists.keys, keys, side) for side in ("left", "right"))
         lengths = high - low
         for part in shares(lengths, PART):
-            each = lengths[part]
-            which = np.repeat(np.arange(part.start, part.stop), each)
-            at = np.arange(len(which)) + np.repeat(low[part] - running_sums(each)[:-1], each)
-            keep = self._fits(step, vertices, which, lists.others[at]) if step.is_new else np.ones(len(at), bool)
+            part_lengths = lengths[part]
+            match_index = np.repeat(np.arange(part.start, part.stop), part_lengths)
+            positions = np.arange(len(match_index)) + np.repeat(
+                low[part] - running_sums(part_lengths)[:-1], part_lengths
+            )
+            keep = (
+                self._satisfies(step, vertices, match_index, lists.others[positions])
+                if step.is_new
+                else np.ones(len(positions), bool)
+            )
             for one in step.between:
-                keep &= self._holds(one, columns, which, lists.ids[at], all_steps)
-            which, at = which[keep], at[keep]
-            longer, grown = np.concatenate([columns[:, which], lists.ids[at][None]]), vertices[:, which]
+                keep &= self._condition_holds(one, columns, match_index, lists.ids[positions], all_steps)
+            match_index, positions = match_index[keep], positions[keep]
+            longer_columns, longer_vertices = (
+                np.concatenate([columns[:, match_index], lists.ids[positions][None]]),
+                vertices[:, match_index],
+            )
             if step.is_new:
-                grown = np.concatenate([grown, lists.others[at][None]])
-            yield from self._extended(longer, grown, steps[1:], all_steps)
+                longer_vertices = np.concatenate([longer_vertices, lists.others[positions][None]])
+            yield from self._extend_all(longer_columns, longer_vertices, steps[1:], all_steps)
 
     def _has_label(self, v: int, vertices: Array) -> Any:
-        """Return whether vertices have the label of the pattern's vertex v."""
+        """Return whether each of some vertices of the graph has the label of the pattern's vertex `v`."""
         wanted = self.pattern.labels[v]
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
-    def _fits(self, step: _Step, vertices: Array, which: Any, new: Array) -> Array:
-        """Return whether new vertices fit at the other end of an edge of some matches.
+    def _satisfies(self, step: _Step, vertices: Array, match_index: Any, new: Array) -> Array:
+        """Return whether new vertices fit at the other end of the next edge, by their labels, ids and neighbors.
 
-        Conditions between edges are not tested.
+        The vertex new[i] extends the match in column which[i] of `vertices`. Conditions between edges are not tested
+        here.
         """
         keep: Array = self._has_label(step.vertex, new)
         for place, matched in enumerate(vertices):
-            keep &= matched[which] < new if place in step.above else matched[which] != new
+            keep &= matched[match_index] < new if place in step.above else matched[match_index] != new
         for place, forward in step.apart:
-            u, v = (vertices[place][which], new) if forward else (new, vertices[place][which])
-            keys = self._lists_of(0, False).keys
-            at = np.searchsorted(keys, u * self.graph.n + v)
-            keep &= keys[np.minimum(at, len(keys) - 1)] != u * self.graph.n + v
+            u, v = (vertices[place][match_index], new) if forward else (new, vertices[place][match_index])
+            keys = self._adjacency(0, False).keys
+            positions = np.searchsorted(keys, u * self.graph.n + v)
+            keep &= keys[np.minimum(positions, len(keys) - 1)] != u * self.graph.n + v
         return keep
 
-    def _holds(self, one: Between, columns: Array, which: Array, new: Array, steps: Sequence[_Step]) -> Array:
-        """Return whether a condition between new edges and edges of some matches holds."""
+    def _condition_holds(
+        self, one: Between, columns: Array, match_index: Array, new: Array, steps: Sequence[_Step]
+    ) -> Array:
+        """Return whether the condition `one` holds between each new edge and the edges of the match that it extends.
+
+        The edge new[i] extends the match in column which[i] of `columns`.
+        """
         numbers = [step.edge for step in steps]
         records = []
         for pair in one[:2]:
             place = numbers.index(self.edges.index(pair))
-            ids = columns[place][which] if place < len(columns) else new
-            makers = {name: readable(read, ids) for name, read in columns_of(self.graph).items()}
-            records.append(Record("edge", Lazy(makers)))
+            ids = columns[place][match_index] if place < len(columns) else new
+            readers = {name: readable(read, ids) for name, read in columns_of(self.graph).items()}
+            records.append(Record("edge", Lazy(readers)))
         with np.errstate(all="ignore"):
             return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
 
-    def _lists_of(self, relation: int, backward: bool) -> _Lists:
-        """Return the edges of a relation, by their sources or by their targets. Undirected ones are there by both."""
+    def _adjacency(self, relation: int, backward: bool) -> _AdjacencyLists:
+        """Return the edges of a relation sorted by source, or by target if `backward`. Undirected edges are sorted by
+        both ends.
+        """
         if (relation, backward) not in self._lists:
             ids, n = np.flatnonzero(self.masks[relation]), self.graph.n
             owners, others = (self.dst, self.src) if backward else (self.src, self.dst)
@@ -239,26 +277,27 @@ class EdgeMatching:
             order = np.argsort(keys, kind="stable")
             keys = keys[order]
             indptr = np.searchsorted(keys, np.arange(n + 1) * n)
-            self._lists[relation, backward] = _Lists(indptr, keys, keys % max(n, 1), ids[order])
+            self._lists[relation, backward] = _AdjacencyLists(indptr, keys, keys % max(n, 1), ids[order])
         return self._lists[relation, backward]
 
     def _relation(self, pair: Pair) -> int:
         return next(iter(self.pattern.relations.get(pair, ())), 0)
 
     def _steps(self) -> tuple[list[_Step], list[int]]:
-        """Return the edges of the pattern in the order of matching, and its vertices.
+        """Return a step for each edge of the pattern, in the order of matching, and the order of the pattern's
+        vertices.
 
-        The first edge is one of the rarest relation; next comes an edge between matched vertices, or with the most
-        conditions that can be tested.
+        The first edge is one in the rarest relation. Next comes an edge between matched vertices, if there is any, or
+        else the edge with the most conditions that can be tested.
         """
         sizes = {pair: int(self.masks[self._relation(pair)].sum()) for pair in self.edges}
-        tested = {pair: sum(pair in one[:2] for one in self.between) for pair in self.edges}
-        first = min(self.edges, key=lambda pair: (sizes[pair], -tested[pair]))
+        condition_counts = {pair: sum(pair in one[:2] for one in self.between) for pair in self.edges}
+        first = min(self.edges, key=lambda pair: (sizes[pair], -condition_counts[pair]))
         chain, order = [first], [*first]
         while len(chain) < len(self.edges):
-            near = [pair for pair in self.edges if pair not in chain and not {*pair}.isdisjoint(order)]
-            chain.append(max(near, key=lambda pair: (
-                {*pair} <= {*order}, len(self._decided(pair, chain)), -sizes[pair],
+            adjacent = [pair for pair in self.edges if pair not in chain and not {*pair}.isdisjoint(order)]
+            chain.append(max(adjacent, key=lambda pair: (
+                {*pair} <= {*order}, len(self._testable_conditions(pair, chain)), -sizes[pair],
             )))  # fmt: skip
             order += [v for v in chain[-1] if v not in order]
         above = smaller_places(order, len(order), self._group)
@@ -269,8 +308,8 @@ class EdgeMatching:
             seen += [v for v in pair if v not in seen]
         return steps, order
 
-    def _decided(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
-        """Return the conditions between an edge and the edges before it in the pattern."""
+    def _testable_conditions(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
+        """Return the conditions between an edge and the edges that are matched before it."""
         pairs = {*before, pair}
         return tuple(one for one in self.between if pair in one[:2] and {*one[:2]} <= pairs)
 
@@ -285,14 +324,17 @@ class EdgeMatching:
             for forward in ((True, False) if pattern.directed else (True,))
             if self.induced and is_new and ((w, v) if forward else (v, w)) not in pattern.edges
         ]
-        lists = self._lists_of(self._relation(pair), pattern.directed and (u, v) != pair)
+        lists = self._adjacency(self._relation(pair), pattern.directed and (u, v) != pair)
         place = len(seen) if is_new else seen.index(v)
-        smaller, decided = above[v] if is_new else (), self._decided(pair, before)
+        smaller, decided = above[v] if is_new else (), self._testable_conditions(pair, before)
         return _Step(self.edges.index(pair), lists, seen.index(u), place, is_new, smaller, tuple(apart), v, decided)
 
 
 def _smallest(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
-    """Replace each match by the smallest of its images under permutations."""
+    """Replace each match by the lexicographically smallest of its images under permutations of the edges.
+
+    Each column is a match. So the result does not depend on the order of the search.
+    """
     best = columns
     for a in group:
         image = columns[list(a)]

@@ -1,4 +1,4 @@
-"""Sums over vertices or edges that may exceed 64 bits, as Python integers."""
+"""Sums over vertices or edges that may exceed 64 bits and are returned as Python integers."""
 
 from math import comb, prod
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from gasla.arrays import array_module, moved
 
-LARGEST = 1 << 62  # int64 adds sums up to this
+LARGEST = 1 << 62  # a product is added in int64 if, times the number of products, it is below this bound
 
 
 def sum_of_products(*factors: Any) -> int:
@@ -22,13 +22,14 @@ def sum_of_products(*factors: Any) -> int:
     """
     sizes = prod(factor.astype(np.float64) for factor in factors)
     fits = sizes * max(len(sizes), 1) < LARGEST
-    few = array_module(fits).where(fits, prod(factors), 0)  # products that do not fit have wrapped around
+    # products that do not fit have wrapped around, so 0 replaces them
+    few = array_module(fits).where(fits, prod(factors), 0)
     large = [moved(factor[~fits], "cpu").tolist() for factor in factors]
     return int(few.sum()) + sum(map(prod, zip(*large)))
 
 
 def sum_of_choices(values: Any, r: int) -> int:
-    """Return the sum of the binomial coefficients (value over r) of some values.
+    """Return the sum over some values of the number of ways to choose r of so many items.
 
     Examples
     --------

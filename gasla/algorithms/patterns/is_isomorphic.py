@@ -1,9 +1,9 @@
-"""Isomorphism: whether two graphs are one, but for the numbers of their vertices.
+"""Isomorphism, which tells whether two graphs are the same but for the numbers of their vertices.
 
-Both are colored together, by rounds of Weisfeiler's and Lehman's refinement. Where colors occur as often in both,
-vertices of one graph are matched with vertices of the same color in the other, each next to a vertex matched before,
-and so that edges lead to edges; where no vertex is left, the last match is taken back. In trees, and in most
-graphs that have no symmetries, colors tell which vertex it is, and no match is taken back.
+Both graphs are colored together, by rounds of Weisfeiler's and Lehman's refinement. If each color occurs equally often
+in both, vertices of one graph are matched with vertices of the same color in the other. Each vertex is next to a vertex
+matched before, and edges must lead to edges. Where no vertex is left, the search takes back the last match. In trees,
+and in most graphs without symmetries, colors determine the vertex, and no match is taken back.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]
-Near = list[Counter[int]]  # how many edges lead to each neighbor of a vertex
+Near = list[Counter[int]]  # for each vertex, how many edges lead to each of its neighbors
 
 
 def is_isomorphic(graph: Any, other: Any, *, labels: Any = None, other_labels: Any = None) -> bool:
@@ -100,18 +100,19 @@ def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: An
     large = _vertices_of_large_components(one.to("cpu"))
     return (
         match
-        for colors in _colors(one, two, hashes, large)
-        for match in _matches(one.to("cpu"), two.to("cpu"), *colors)
+        for colors in _matching_colors(one, two, hashes, large)
+        for match in _search(one.to("cpu"), two.to("cpu"), *colors)
     )
 
 
-def _colors(
+def _matching_colors(
     one: Graph, two: Graph, hashes: tuple[Array, Array], large: list[Array]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield colors of both graphs that occur as often in both.
+    """Yield colors of the vertices of both graphs, with each color equally often in both, until an isomorphism can be
+    searched.
 
-    Of each large component, a vertex of the rarest color has a color of its own: it corresponds to each vertex of the
-    other graph in turn.
+    In each large component, a vertex of the rarest color gets a color of its own. It may correspond to each vertex of
+    this color in the other graph, so colors are yielded for each choice.
     """
     count = 0
     while True:
@@ -132,17 +133,19 @@ def _colors(
     for w in np.flatnonzero(theirs == mine[v]).tolist():
         marked = hashes[0].copy(), hashes[1].copy()
         marked[0][v] = marked[1][w] = ~hashes[0][v]
-        yield from _colors(one, two, marked, large[shared[0] :])
+        yield from _matching_colors(one, two, marked, large[shared[0] :])
 
 
 def _vertices_of_large_components(graph: Graph) -> list[Array]:
-    """Return the vertices of the components with a sixteenth of the vertices or more."""
+    """Return arrays of vertices, one for each component that has more than a sixteenth of all vertices."""
     labels = connected_components(graph).labels
     return [np.flatnonzero(labels == c) for c in np.flatnonzero(np.bincount(labels) > graph.n // 16)]
 
 
-def _near(graph: Graph) -> tuple[Near, Near]:
-    """Return the out-neighbors and the in-neighbors of each vertex."""
+def _neighbor_counts(graph: Graph) -> tuple[Near, Near]:
+    """Return two lists, which have the number of edges to each out-neighbor and from each in-neighbor of every
+    vertex.
+    """
     both: tuple[Near, Near] = tuple([Counter() for _ in range(graph.n)] for _ in range(2))  # type: ignore[assignment]
     src, dst = (ends.tolist() for ends in graph.edges())
     for u, v in zip(src, dst, strict=True):
@@ -151,8 +154,11 @@ def _near(graph: Graph) -> tuple[Near, Near]:
     return both
 
 
-def _order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
-    """Return the vertices by components, the rarest color first, each with the neighbor that precedes it, or -1."""
+def _search_order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
+    """Return the order in which vertices are matched, as pairs of a vertex and the neighbor that is matched before it.
+
+    Each component begins with a vertex of the rarest color, whose neighbor is -1, and goes on by breadth-first search.
+    """
     sizes, out, in_ = Counter(colors), *near
     order: list[tuple[int, int]] = []
     seen = [False] * len(colors)
@@ -172,12 +178,16 @@ def _order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
     return order
 
 
-def _matches(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Iterator[Array]:
-    """Match vertices in order, and take back the last match where no vertex fits."""
-    near, far = _near(one), _near(two)
+def _search(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Iterator[Array]:
+    """Yield isomorphisms by backtracking: match vertices in order, and take back the last match where no vertex fits.
+
+    `colors` and `others` are the colors of the vertices of the first and of the second graph.
+    """
+    near, far = _neighbor_counts(one), _neighbor_counts(two)
     image, taken = [-1] * one.n, [-1] * two.n
-    order, candidates = _order(near, colors), _Candidates(far, others, taken)
-    places: list[Iterator[int]] = []  # for each vertex in order, the vertices still to be tried
+    order, candidates = _search_order(near, colors), _Candidates(far, others, taken)
+    # for each vertex that was matched or is being matched, in order: the candidates not yet tried
+    places: list[Iterator[int]] = []
     while True:
         if len(places) == len(order):
             yield np.array(image, one.id_dtype)
@@ -190,7 +200,7 @@ def _matches(one: Graph, two: Graph, colors: list[int], others: list[int]) -> It
                 taken[image[v]] = image[v] = -1
             if w < 0:
                 places.pop()
-            elif all(_fit(mine, theirs, v, w, image, taken) for mine, theirs in zip(near, far)):
+            elif all(_edges_agree(mine, theirs, v, w, image, taken) for mine, theirs in zip(near, far)):
                 image[v], taken[w] = w, v
                 break
         if not places:
@@ -198,7 +208,10 @@ def _matches(one: Graph, two: Graph, colors: list[int], others: list[int]) -> It
 
 
 class _Candidates:
-    """The vertices of the other graph by color and neighbor. Those taken at the front of a list are skipped."""
+    """The vertices of the other graph, by color and neighbor, that a vertex may be matched with.
+
+    Vertices at the front of a list that are taken already are skipped in later searches.
+    """
 
     def __init__(self, far: tuple[Near, Near], colors: list[int], taken: list[int]) -> None:
         self.far, self.colors, self.taken = far, colors, taken
@@ -208,7 +221,9 @@ class _Candidates:
             self.lists.setdefault((color, -1), []).append(v)
 
     def of(self, color: int, beside: int) -> Iterator[int]:
-        """Yield the free vertices of a color, next to a vertex unless that is -1."""
+        """Yield the vertices of a color that are not matched. Unless `beside` is -1, they are neighbors of the vertex
+        `beside`.
+        """
         key = color, beside
         if key not in self.lists:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))
@@ -225,8 +240,8 @@ class _Candidates:
         self.starts[key] = before
 
 
-def _fit(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
-    """Return whether two vertices have the same edges to matched vertices, and the same number of loops."""
+def _edges_agree(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
+    """Return whether v and w have the same edges to vertices that are matched, and the same number of self loops."""
     matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
     some = far[w]
     if near[v][v] != some[w] or any(some[x] != count for x, count in matched):

@@ -36,9 +36,11 @@ from gasla.operations.primitives import count_cliques, count_common_neighbors, o
 from gasla.operations.sparse import Sparse
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach
 
-PART = 1 << 24  # paths of two edges per block
-FLAT = 128  # largest degree up to which a GPU takes vertices in any order
-# Cycles of four: a path of three vertices is matched, and the fourth vertex, which joins its ends, is only counted.
+PART = 1 << 24  # number of paths of two edges that are counted in one block, to bound memory
+# If no vertex has a larger degree, a GPU counts in the order of ids. Sorting vertices by degree would not pay.
+FLAT = 128
+# Plan that counts cycles of four vertices. It matches a path of three vertices, and only counts the vertices that are
+# neighbors of both ends of the path.
 CYCLES = JoinPlan(
     (Join(()), Join((Reach(0),), above=(0,)), Join((Reach(1),), above=(0,))),
     (Free(Join((Reach(0), Reach(2)), apart=(1,), above=(0,)), met=((1, ()),)),),
@@ -46,14 +48,17 @@ CYCLES = JoinPlan(
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
-    """Count the matches of a pattern in a simple graph."""
+    """Return the number of matches of an undirected pattern of up to four vertices in a simple graph."""
     if induced:
         return induced_counts(simple, [pattern, *pattern.larger()])[pattern.degrees]
     return COUNTS[pattern.degrees](Sums(simple))
 
 
 def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int, ...], int]:
-    """Count the induced matches of patterns, by their degrees. The larger patterns of each must be among them."""
+    """Return the numbers of induced matches of patterns, by the degrees of the pattern's vertices.
+
+    With each pattern, `patterns` must have all patterns of as many vertices and more edges that contain it.
+    """
     counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
     for one in sorted(patterns, key=lambda p: -len(p.edges)):
@@ -63,7 +68,7 @@ def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int
 
 
 class Sums:
-    """Numbers of matches in a simple graph, induced or not, from sums that several patterns share."""
+    """Numbers of matches in a simple graph, induced or not. They are computed from sums that several patterns share."""
 
     def __init__(self, simple: Graph) -> None:
         self.simple = simple
@@ -79,31 +84,32 @@ class Sums:
         return count_common_neighbors(orient(self.simple), per_vertex=True)[1]
 
     def stars(self, leaves: int) -> int:
-        """Count vertices with some of their neighbors."""
+        """Return the number of stars, each of which is a vertex with `leaves` of its neighbors."""
         return sum_of_choices(self.degrees, leaves)
 
     def cliques(self, k: int) -> int:
-        """Count sets of k vertices that are all adjacent."""
+        """Return the number of sets of k vertices that are all adjacent."""
         return count_cliques(self.simple, k)
 
     def paths(self) -> int:
-        """Count paths of four vertices, by their middle edges."""
-        others, lists = (self.degrees - 1).clip(min=0), self.simple.out
-        sums = running_sums(others[lists.indices])
-        beyond = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
-        return sum_of_products(others, beyond) // 2 - int(self.triangles.sum())
+        """Return the number of paths of four vertices, as a sum over their middle edges."""
+        others_of_vertex, lists = (self.degrees - 1).clip(min=0), self.simple.out
+        sums = running_sums(others_of_vertex[lists.indices])
+        # sums modulo 2**64, so this is exact even if they have wrapped around
+        sum_at_neighbors = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]
+        return sum_of_products(others_of_vertex, sum_at_neighbors) // 2 - int(self.triangles.sum())
 
     def paws(self) -> int:
-        """Count triangles with a neighbor of a corner."""
+        """Return the number of paws. A paw is a triangle with another neighbor of one of its corners."""
         return sum_of_products((self.degrees - 2).clip(min=0), self.triangles)
 
     def diamonds(self) -> int:
-        """Count edges with two of their triangles."""
+        """Return the number of diamonds. A diamond is an edge with two of the triangles that it is in."""
         _, triangles = count_common_neighbors(orient(self.simple), per_edge=True)
         return sum_of_choices(triangles, 2) // 2  # each edge is stored twice
 
     def cycles(self) -> int:
-        """Count cycles of four vertices."""
+        """Return the number of cycles of four vertices."""
         return _cycles(self.simple) if self.simple.m else 0
 
 
@@ -118,33 +124,35 @@ def _cycles(simple: Graph) -> int:
 def five_cycles(simple: Graph) -> int:
     """Return the number of cycles of five vertices in a simple undirected graph.
 
-    Each cycle is found at its last vertex a, in the order of degrees, from which paths of two edges lead to both ends
-    of the opposite edge c - d. So the sum over edges c - d of the products of the numbers of paths to c and to d counts
-    it twice, and what has a vertex twice: with each triangle of a and two earlier vertices d, another neighbor of d as
-    c (or of c as d), or a neighbor of d that is later than the triangle in the place of a.
+    Each cycle is found at its last vertex a in the order of degrees. Paths of two edges lead from a to both ends of the
+    opposite edge c - d. The sum over all edges c - d of the product of the numbers of paths to c and to d counts each
+    cycle twice. It also counts closed walks that visit a vertex twice, which are subtracted. These have a triangle of a
+    and two earlier vertices, one of which is d, and another neighbor of d as c (or the same with c and d exchanged), or
+    a neighbor of d that is later than the triangle in the place of a.
     """
     graph, _ = by_degree(simple)
     degrees, total = graph.out_degrees.astype(np.int64), 0
     for first, rows, paths in _paths_to_earlier(graph):
         to_both = mxm(paths, graph, semirings.plus_first, mask=paths)
         triangles: Any = mxm(rows, graph, semirings.plus_pair, mask=rows).data
-        last = Adjacency(rows.indptr, rows.indices).owners()
-        later = degrees[last + first] - (rows.indptr[1:] - rows.indptr[:-1])[last]
-        twice = 2 * (degrees[rows.indices] - 1) + later - 1
-        total += sum_of_products(paths.data, to_both.data) - sum_of_products(triangles, twice)
+        last_vertices = Adjacency(rows.indptr, rows.indices).owners()
+        later = degrees[last_vertices + first] - (rows.indptr[1:] - rows.indptr[:-1])[last_vertices]
+        walks_to_subtract = 2 * (degrees[rows.indices] - 1) + later - 1
+        total += sum_of_products(paths.data, to_both.data) - sum_of_products(triangles, walks_to_subtract)
     return total // 2
 
 
 def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
-    """Yield for blocks of vertices the first one, their earlier neighbors, and how many paths lead over these.
+    """Yield for each block of vertices its first vertex, their adjacency to earlier vertices, and numbers of paths.
 
-    The paths have two edges and lead to earlier vertices.
+    Earlier vertices are those of smaller id. The matrix of numbers has the paths of two edges to earlier vertices whose
+    middle vertex is an earlier neighbor.
     """
     lists = graph.sorted_out
     src, xp = lists.owners(), array_module(lists.indices)
-    back = lists.indices < src
-    src, dst = src[back], lists.indices[back]
-    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # start of each vertex's list of earlier neighbors
+    is_earlier = lists.indices < src
+    src, dst = src[is_earlier], lists.indices[is_earlier]
+    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # where each vertex's earlier neighbors start
     sums = running_sums(graph.out_degrees[dst])
     for part in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
         first, last, count = int(starts[part.start]), int(starts[part.stop]), part.stop - part.start
@@ -158,9 +166,9 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
 
 
 def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
-    """Return the graph with vertices sorted by degree, then by id, and each one's original id. `hubs_first` falls.
+    """Return the graph with its vertices renumbered by degree, and the original id of each vertex.
 
-    With `hubs_first` the order is reversed.
+    Vertices of equal degree are in the order of ids. With `hubs_first` the order is reversed.
     """
     xp = array_module(simple.out.indices)
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
@@ -170,7 +178,7 @@ def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
 
 
 def in_order(simple: Graph, order: Any) -> Graph:
-    """Return the graph with its vertices in an order, and ascending lists."""
+    """Return the graph with its vertices renumbered in the given order, and with ascending adjacency lists."""
     lists = simple.subgraph(order).sorted_out
     return Graph.from_csr(lists.indptr, lists.indices)
 

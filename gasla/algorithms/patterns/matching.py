@@ -1,8 +1,8 @@
-"""The matches of a pattern in a simple graph: their number, blocks of them, and how many there are at each vertex.
+"""Find or count the matches of a pattern in a simple graph.
 
-A compiled join extends matches depth-first. Where that is not worth compiling, blocks of rows are extended by one
-vertex at a time with operations on whole arrays. Both find the same matches, with vertices numbered by their degrees:
-each match is found once, and hubs are reached from their small neighbors.
+A compiled join extends matches depth-first. Where compiling a join is not worthwhile, blocks of partial matches are
+extended by one vertex at a time with operations on whole arrays. Both find the same matches. Vertices are renumbered by
+degree, so that hubs are reached from their small neighbors.
 """
 
 import warnings
@@ -24,22 +24,23 @@ from gasla.program import EdgeFrontier
 from gasla.program.join_plan import Join, JoinPlan, Reach
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-Sides = list[tuple[Graph, Graph]]  # for each relation a graph and its reverse, or an undirected graph twice
+Sides = list[tuple[Graph, Graph]]  # for each relation, a graph and its reverse; an undirected graph stands for both
 
-PART = 1 << 22  # neighbors per block
-ROWS = 1 << 20  # rows whose vertices get their original ids at once
-AHEAD = 1 << 10  # most blocks of edges whose matches are counted before any are written
-FORMULAS = 4  # vertices of undirected patterns up to which sums tell the numbers of matches
-SAMPLES = 1 << 10  # edges from which numbers of matches are estimated
-MANY = 10**11  # estimated partial matches from which a warning is given
-FEW = 1 << 15  # edges up to which patterns of at most four vertices are not worth compiling a join for each
+PART = 1 << 22  # neighbors per block, to bound memory
+ROWS = 1 << 20  # how many matches get their original vertex ids at once
+AHEAD = 1 << 10  # how many blocks of edges are counted at once, at most, before their matches are written
+FORMULAS = 4  # largest number of vertices of an undirected pattern that formulas count without matching
+SAMPLES = 1 << 10  # number of edges from which the number of matches is estimated
+MANY = 10**11  # estimated number of partial matches above which users are warned
+# number of edges up to which compiling a join for a pattern of at most four vertices takes longer than it saves
+FEW = 1 << 15
 
 
 class Matching:
-    """A pattern in a simple graph.
+    """A search for a pattern in a simple graph.
 
-    `labels` has the number of each vertex's label, if the pattern has labels. `related` are the simple graphs of the
-    edges in the pattern's relations 1, 2, …
+    `labels` has the number of each vertex's label, if the pattern has labels. `related` has for each of the pattern's
+    relations 1, 2, … the simple graph of the edges in the relation.
     """
 
     def __init__(
@@ -52,15 +53,15 @@ class Matching:
 
     @cached_property
     def _ordered(self) -> tuple[list[Graph], Array]:
-        """The graph of each relation with its vertices sorted by degree, and the original id of each vertex."""
+        """For each relation its graph, with vertices sorted by degree, and the original id of each vertex."""
         first, order = match_counts.by_degree(self.simple)
         return [first, *(match_counts.in_order(each, order) for each in self.related)], order
 
     def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
-        """Return bits that tell to which vertices of a pattern each vertex may be mapped, by its label and its degree.
+        """Return for each vertex of the graph a bit mask of the pattern's vertices that it may be matched with.
 
-        It has an edge in each relation of the pattern's edges there. The `merged` vertices may coincide, and then need
-        only one neighbor.
+        A vertex may be matched if it has the label, at least the degrees, and an edge in each relation of the pattern's
+        vertex. The `merged` vertices of the pattern may be matched with the same vertex, and so count as one neighbor.
         """
         (graph, *related), vertices = self._ordered
         kinds = array_module(vertices).zeros(graph.n, np.uint8)
@@ -79,20 +80,23 @@ class Matching:
     def _listing(self) -> Listing:
         return listing(self.pattern, self.induced)
 
-    # --- numbers ------------------------------------------------------------------------------------------------------
+    # --- numbers of matches
+    # -----------------------------------------------------------------------------------------------
 
     def count(self) -> int:
         """Return the number of matches."""
-        by_formula = self._formula(self.pattern)
+        by_formula = self._count_by_formula(self.pattern)
         if by_formula is not None:
             return by_formula
         if not self.is_joined:
-            return sum(columns.shape[1] for columns in self._columns())
-        self._warn(self._counted)
-        return self._maps_of(self.pattern, self.induced) // len(self.pattern.automorphisms)
+            return sum(columns.shape[1] for columns in self._match_columns())
+        self._warn_if_slow(self._counting)
+        return self._count_maps(self.pattern, self.induced) // len(self.pattern.automorphisms)
 
-    def _formula(self, pattern: Pattern) -> int | None:
-        """Return the number of matches of a pattern, if it can be told without enumeration."""
+    def _count_by_formula(self, pattern: Pattern) -> int | None:
+        """Return the number of matches of a pattern by a formula or a count of cliques, or None if there is no
+        formula.
+        """
         if self.labels is not None or self.related:
             return None
         induced = self.induced and pattern is self.pattern
@@ -106,40 +110,44 @@ class Matching:
             return match_counts.five_cycles(self.simple)
         return None
 
-    def _maps_of(self, pattern: Pattern, induced: bool) -> int:
-        """Return the number of maps of a pattern to the graph: matches times automorphisms."""
+    def _count_maps(self, pattern: Pattern, induced: bool) -> int:
+        """Return the number of maps of a pattern to the graph, which is the number of matches times that of
+        automorphisms.
+        """
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
-        by_formula = None if pattern is self.pattern else self._formula(pattern)
+        by_formula = None if pattern is self.pattern else self._count_by_formula(pattern)
         if by_formula is not None:
             maps = by_formula * len(pattern.automorphisms)
         elif pattern.size == 1:
             maps = int(self._kinds(pattern).sum())
         else:
-            way, graphs, kinds = self._counted if pattern is self.pattern else self._way(pattern, induced)
+            way, graphs, kinds = self._counting if pattern is self.pattern else self._counting_plan(pattern, induced)
             maps = way.times * join(way.plan, graphs[0], kinds, graphs[1:]).total()
-            maps -= sum(self._maps_of(merged, False) for merged in way.merged)
+            maps -= sum(self._count_maps(merged, False) for merged in way.merged)
         if not induced:
             self._maps.append((pattern, maps))
         return maps
 
-    def _way(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
-        """Return the way to count a pattern's maps, with the graphs and kinds for its join."""
-        way = counting(pattern, induced)
-        graphs, kinds = self._ordered[0], self._kinds(pattern, way.free)
-        if way.descends:
+    def _counting_plan(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
+        """Return the plan to count a pattern's maps, and the graphs and the bit masks of vertices that its join
+        takes.
+        """
+        plan = counting(pattern, induced)
+        graphs, kinds = self._ordered[0], self._kinds(pattern, plan.free)
+        if plan.descends:
             xp = array_module(kinds)
             descending = xp.arange(len(kinds), dtype=self.simple.id_dtype)[::-1]
             graphs, kinds = [each.subgraph(descending) for each in graphs], xp.ascontiguousarray(kinds[::-1])
-        return way, graphs, kinds
+        return plan, graphs, kinds
 
     @cached_property
-    def _counted(self) -> tuple[Counting, list[Graph], Array]:
-        return self._way(self.pattern, self.induced)
+    def _counting(self) -> tuple[Counting, list[Graph], Array]:
+        return self._counting_plan(self.pattern, self.induced)
 
-    def _warn(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
-        """Warn if a join on a CPU probably takes very long."""
+    def _warn_if_slow(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
+        """Warn if a join on a CPU probably takes very long, by an estimate of the number of partial matches."""
         way, graphs, kinds = counted
         if self.simple.engine != "cpu" or self.simple.m <= FEW:
             return
@@ -151,19 +159,21 @@ class Matching:
             )
 
     def explained(self) -> str:
-        """Describe how matches are counted and listed, and estimate their number."""
+        """Return a text that says how matches are counted and listed, and an estimate of their number."""
         if self.pattern.size == 1:
             return "Each vertex that has the label is a match."
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
-        listing, way = self._listing, self._counted[0]
+        listing, way = self._listing, self._counting[0]
         matches = expected(listing.plan, graphs, kinds)[-1]
-        lines = [f"Listing matches vertices {_numbered(listing.order)} of the pattern in this order."]
+        lines = [f"Listing matches vertices {_join_numbers(listing.order)} of the pattern in this order."]
         if self.labels is None and not self.related:
             lines.append("Counting may do without: cliques, and most patterns of up to four vertices, have formulas.")
         if self.is_joined:
             order, size = way.order, way.plan.size
-            steps = sum(expected(way.plan, *self._counted[1:]))
-            lines += [f"Otherwise it matches vertices {_numbered(order[:size])}, and counts what fits at the others."]
+            steps = sum(expected(way.plan, *self._counting[1:]))
+            lines += [
+                f"Otherwise it matches vertices {_join_numbers(order[:size])}, and counts what fits at the others."
+            ]
             lines += [f"That visits some {steps:.2g} partial matches."]
         return "\n".join([*lines, f"There are some {matches:.2g} matches, as estimated by {SAMPLES:,} samples."])
 
@@ -173,58 +183,65 @@ class Matching:
         xp = array_module(vertices)
         tally = xp.zeros(len(vertices), np.int64)
         if self.is_joined:
-            self._warn((self._listing, graphs, self._kinds(self.pattern)))
+            self._warn_if_slow((self._listing, graphs, self._kinds(self.pattern)))
             tally[vertices] = join(self._listing.plan, graphs[0], self._kinds(self.pattern), graphs[1:]).tally()
             return tally
-        for columns in self._columns():
+        for columns in self._match_columns():
             tally[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
         return tally
 
-    # --- matches ------------------------------------------------------------------------------------------------------
+    # --- lists of matches
+    # -------------------------------------------------------------------------------------------------
 
     def listed(self, number: int) -> Array:
-        """Return all matches, whose number is known: where each vertex of the pattern is."""
+        """Return all matches, a row for each, with the graph's vertex for each vertex of the pattern.
+
+        `number` is the number of matches, which the caller has counted.
+        """
         rows = array_module(self.simple.out.indices).empty((number, self.pattern.size), self.simple.id_dtype)
         filled = 0
         if self.is_joined:
-            counting, writing = self._joins()
+            counting, writing = self._compile_joins()
             counts = np.array(counting.count(), np.int64)
             places = np.cumsum(counts) - counts
             writing.write(0, np.stack([np.zeros_like(counts), counts, places], axis=1), rows)
             for filled in range(0, number, ROWS):
-                rows[filled : filled + ROWS] = self._named(rows[filled : filled + ROWS].T)
+                rows[filled : filled + ROWS] = self._original_rows(rows[filled : filled + ROWS].T)
             filled = int(counts.sum())
         else:
-            for columns in self._columns():
-                rows[filled : filled + columns.shape[1]] = self._named(columns)
+            for columns in self._match_columns():
+                rows[filled : filled + columns.shape[1]] = self._original_rows(columns)
                 filled += columns.shape[1]
         assert filled == number, f"{filled} matches were found, and {number} counted"
         return rows
 
     def stream(self, most: int) -> Iterator[Array]:
-        """Yield all matches in arrays of at most `most` rows, as they are found."""
-        for columns in self._written(most) if self.is_joined else self._columns():
+        """Yield all matches as they are found, in arrays of at most `most` rows."""
+        for columns in self._write_blocks(most) if self.is_joined else self._match_columns():
             for start in range(0, columns.shape[1], most):
-                yield self._named(columns[:, start : start + most])
+                yield self._original_rows(columns[:, start : start + most])
 
-    def _named(self, columns: Array) -> Array:
-        """Turn columns in the order of matching into rows of ids in the order of the pattern's vertices."""
+    def _original_rows(self, columns: Array) -> Array:
+        """Turn columns of vertices in the order of matching into rows of original ids in the order of the pattern's
+        vertices.
+        """
         places = np.argsort(self._listing.order).tolist()
         return _smallest(self._ordered[1][columns[places]], self.pattern).T
 
-    def _joins(self) -> tuple[JoinRun, JoinRun]:
-        """Return the join that counts the matches of blocks of edges, and the one that writes them."""
+    def _compile_joins(self) -> tuple[JoinRun, JoinRun]:
+        """Return two joins, one that counts the matches of blocks of edges, and one that writes them."""
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
         plans = self._listing.counting, self._listing.plan
         counting, writing = (join(plan, graphs[0], kinds, graphs[1:]) for plan in plans)
         return counting, writing
 
-    def _written(self, most: int) -> Iterator[Array]:
-        """Yield columns of matches as the compiled join writes them: blocks of edges are counted, then written.
+    def _write_blocks(self, most: int) -> Iterator[Array]:
+        """Yield columns of matches that the compiled join writes. Blocks of edges are counted first, so that arrays
+        fit.
 
-        Those of a block with `most` or more, which are not all counted, are written one part after another.
+        The join stops counting a block at `most` matches. So a block that reaches `most` is written in several parts.
         """
-        counting, writing = self._joins()
+        counting, writing = self._compile_joins()
         xp = array_module(self.simple.out.indices)
         first, ahead = 0, 4
         while first < counting.blocks:
@@ -242,24 +259,28 @@ class Matching:
                         break
             first, ahead = first + len(counts), min(2 * ahead, AHEAD)
 
-    def _columns(self) -> Iterator[Array]:
-        """Yield columns of matches, by operations on arrays."""
+    def _match_columns(self) -> Iterator[Array]:
+        """Yield columns of matches that operations on whole arrays find, without a compiled join."""
         graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
         sides = _sides(graphs, self.pattern.directed)
         joins = self._listing.plan.joins
         first = array_module(vertices).arange(len(vertices), dtype=graphs[0].id_dtype)
         if kinds is not None:
-            first = first[_is_kind(kinds, joins[0])]
-        yield from _extended(sides, kinds, first[None], joins[1:])
+            first = first[_may_match(kinds, joins[0])]
+        yield from _extend_all(sides, kinds, first[None], joins[1:])
 
 
-def _numbered(vertices: Sequence[int]) -> str:
+def _join_numbers(vertices: Sequence[int]) -> str:
     return ", ".join(map(str, vertices))
 
 
 def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Divide blocks into groups of less than `most` matches together. A block that has `most` or more is a group."""
+    """Yield the first and last block of groups of blocks that together have less than `most` matches.
+
+    `counts` has the number of matches of each block. A block that has `most` or more is a group of its own, and a block
+    without matches may be in no group.
+    """
     begin = total = 0
     for block, count in enumerate(counts):
         if total and total + count >= most:
@@ -272,32 +293,40 @@ def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
         yield begin, len(counts)
 
 
-# --- blocks of rows ---------------------------------------------------------------------------------------------------
+# --- operations on blocks of matches, as whole arrays -----------------------------------------------------------------
 
 
-def _extended(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
-    """Yield blocks of matches, extended by all remaining joins. Each column is a match."""
+def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
+    """Extend a block of partial matches by all remaining vertices, and yield blocks of complete matches.
+
+    Each column is a match. `joins` has the conditions for each vertex of the pattern that is still to be matched.
+    """
     if not columns.shape[1]:
         return
     if not joins:
         yield columns
         return
-    for few, which, added in _steps(sides, kinds, columns, joins[0]):
+    for few, which, added in _extend_by_one(sides, kinds, columns, joins[0]):
         longer = array_module(columns).concatenate([few[:, which], added[None]])
-        yield from _extended(sides, kinds, longer, joins[1:])
+        yield from _extend_all(sides, kinds, longer, joins[1:])
 
 
-def _steps(sides: Sides, kinds: Array | None, columns: Array, join: Join) -> Iterator[tuple[Array, Array, Array]]:
-    """Extend matches by one vertex. Yield some of them, which of these are extended, and the new vertices."""
+def _extend_by_one(
+    sides: Sides, kinds: Array | None, columns: Array, join: Join
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Extend partial matches by one vertex. Yield part of the matches, and two arrays of the same length.
+
+    They are, for each extended match, the column of the match that it extends and the new vertex.
+    """
     xp = array_module(columns)
-    for chosen, (a, b) in _lists(sides, columns, join):
+    for chosen, (a, b) in _candidate_lists(sides, columns, join):
         graph, src, dst = sides[a.relation][a.backward], chosen[a.place], chosen[b.place]
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
             few = chosen[:, part]
             above = few[list(join.above)].max(axis=0) if join.above else None
             which, added = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
             left = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
-            fits = _fits(sides, kinds, few, which, added, left)
+            fits = _satisfies(sides, kinds, few, which, added, left)
             yield few, *((which, added) if fits is None else (which[fits], added[fits]))
 
 
@@ -306,7 +335,10 @@ def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:
 
 
 def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[float]:
-    """Estimate how many matches of the first two, three, … vertices of a join there are.
+    """Estimate the number of partial matches with the first two, three, … vertices of a join, from random samples.
+
+    A sample is an edge. It is extended by one vertex at a time, drawn among those that fit, and its weight is
+    multiplied by the number of vertices that fit.
 
     A sample is an edge, which is extended by one of the vertices that fit at a time; it stands for as many matches as
     there were choices.
@@ -323,15 +355,15 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     at = xp.asarray(random.integers(0, m, SAMPLES))
     u, v = xp.searchsorted(lists.indptr, at, side="right") - 1, lists.indices[at]
     u, which = u.astype(v.dtype), xp.arange(SAMPLES)
-    fits = _is_kind(kinds[u], first) & _is_kind(kinds[v], second) & ((u < v) | (not second.above))
-    more = _fits(sides, None, u[None], which, v, second._replace(within=second.within[1:]))
+    fits = _may_match(kinds[u], first) & _may_match(kinds[v], second) & ((u < v) | (not second.above))
+    more = _satisfies(sides, None, u[None], which, v, second._replace(within=second.within[1:]))
     chosen = xp.flatnonzero(fits if more is None else fits & more)
-    # the last row has the numbers of the samples
+    # the last row has the index of each sample, to find its weight
     columns, weights = xp.stack([u, v, which])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
     totals = [float(weights[columns[-1]].sum())]
     for each in plan.joins[2:]:
         parts = []
-        for few, owners, fitting in _steps(sides, kinds, columns, each):
+        for few, owners, fitting in _extend_by_one(sides, kinds, columns, each):
             counts = xp.bincount(owners, minlength=few.shape[1])
             ends, some = xp.cumsum(counts), xp.flatnonzero(counts)
             pick = (ends - counts)[some] + (xp.asarray(random.random(len(some))) * counts[some]).astype(np.int64)
@@ -343,10 +375,12 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     return totals
 
 
-def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
-    """Yield the lists with the candidates for the next vertex: matches, and the lists that are intersected.
+def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
+    """Yield parts of the matches, with the two adjacency lists whose intersection has the candidates for the next
+    vertex.
 
-    A single list stands for both. Candidates in lists of two sorts come from the shorter list of each match.
+    If only one list has the candidates, it is both of the two. If the lists are of different relations or directions,
+    which can't be intersected, the candidates are those in the shorter list of each match.
     """
     first = join.within[0]
     groups = [
@@ -363,29 +397,37 @@ def _lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tu
     yield columns[:, ~is_shorter], (b, b)
 
 
-def _fits(sides: Sides, kinds: Array | None, columns: Array, which: Array, added: Array, join: Join) -> Array | None:
-    """Return whether new vertices satisfy the remaining constraints of a join, or None if there are none."""
+def _satisfies(
+    sides: Sides, kinds: Array | None, columns: Array, which: Array, added: Array, join: Join
+) -> Array | None:
+    """Return whether new vertices satisfy the remaining conditions of a join, or None if no conditions remain.
+
+    The vertex added[i] extends the match in column which[i] of `columns`.
+    """
 
     def has(reach: Reach) -> Array:
         graph = sides[reach.relation][reach.backward]
         return has_edges(graph, EdgeFrontier(graph.n, added, columns[reach.place][which], added))
 
-    asked = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
-    asked += [added != columns[place][which] for place in join.apart]
+    conditions = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
+    conditions += [added != columns[place][which] for place in join.apart]
     if kinds is not None:
-        asked.append(_is_kind(kinds[added], join))
-    return reduce(and_, asked) if asked else None
+        conditions.append(_may_match(kinds[added], join))
+    return reduce(and_, conditions) if conditions else None
 
 
-def _is_kind(kinds: Array, join: Join) -> Array:
+def _may_match(kinds: Array, join: Join) -> Array:
     return (kinds >> np.uint8(join.vertex) & np.uint8(1)).astype(bool)
 
 
 def _smallest(columns: Array, pattern: Pattern) -> Array:
-    """Replace each match by the smallest of its images under automorphisms."""
+    """Replace each match by the lexicographically smallest of its images under the pattern's automorphisms.
+
+    Each column is a match. So the result does not depend on the order of matching.
+    """
     xp, group = array_module(columns), pattern.automorphisms
     for vertex in range(pattern.size):
-        # for each vertex that can take this place, one automorphism that keeps all earlier vertices fixed
+        # one automorphism for each vertex that can take this place, with all earlier vertices fixed
         choices = {a[vertex]: a for a in group}
         best, smallest = columns[vertex], columns
         for other, a in choices.items():

@@ -1,4 +1,4 @@
-"""A pattern: a connected graph of up to eight vertices, given as text or as a small matrix, and its symmetries."""
+"""The class of patterns. A pattern is a connected graph of up to eight vertices, given as text or as a small matrix."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -11,17 +11,18 @@ from gasla.algorithms.patterns import pattern_text
 from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
 
-MOST = 8  # vertices
+MOST = 8  # the largest number of vertices of a pattern
 Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
-Relations = dict[tuple[int, int], frozenset[int]]  # for each edge of the pattern, the relations that it must be in
+# for each edge of the pattern, the relations that a matching edge of the graph must be in
+Relations = dict[tuple[int, int], frozenset[int]]
 
 
 class Pattern:
-    """A connected simple graph of `size` vertices.
+    """A connected simple graph of `size` vertices, whose matches in a larger graph are searched.
 
-    `labels` has the number of each vertex's label; -1 stands for any label. `frequencies` has how many vertices of a
-    graph have each label. An edge that has no `relations` may be any edge; `sizes` has how many edges of the graph are
-    in each relation, from 1 on.
+    `labels` has the number of each vertex's label, or -1 for any label. `frequencies` says how many vertices of the
+    larger graph have each label. An edge without `relations` may be matched with any edge. `sizes` says how many edges
+    of the larger graph are in each relation, from relation 1 on.
     """
 
     def __init__(
@@ -40,9 +41,11 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
-        """Return the pattern given by text or a matrix. A wrong one raises an error that names the mistake."""
+        """Return the pattern that a text or a matrix describes. Raise an error that says the mistake if it is no
+        pattern.
+        """
         size, pairs, directed = (
-            pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read(given, directed)
+            pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read_matrix(given, directed)
         )
         if not 1 <= size <= MOST:
             raise ValueError(f"the pattern has {size} vertices; expected 1 to {MOST}")
@@ -75,21 +78,23 @@ class Pattern:
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     def degrees_of(self, v: int, merged: Sequence[int] = ()) -> tuple[int, int]:
-        """Return the numbers of edges from and to a vertex, if some vertices are one."""
+        """Return the numbers of out-neighbors and in-neighbors of a vertex, where the `merged` vertices count as
+        one.
+        """
         after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
         return tuple(len(near.difference(merged)) + (not near.isdisjoint(merged)) for near in (after, before))  # type: ignore[return-value]
 
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
-        """Permutations of the vertices that preserve edges, labels and relations: vertex v is mapped to `a[v]`."""
+        """The permutations of the vertices that preserve edges, labels and relations. Each maps vertex v to `a[v]`."""
         return list(self.isomorphisms(self))
 
     def isomorphisms(self, other: "Pattern") -> Iterator[tuple[int, ...]]:
         """Yield the maps to another pattern of the same size that preserve edges, labels and relations."""
         if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
-            yield from self._continued(other, ())
+            yield from self._extend_isomorphism(other, ())
 
-    def _continued(self, other: "Pattern", a: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    def _extend_isomorphism(self, other: "Pattern", a: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         v = len(a)
         if v == self.size:
             yield a
@@ -106,14 +111,14 @@ class Pattern:
                     for u, x in enumerate(a)
                 )
             ):
-                yield from self._continued(other, (*a, w))
+                yield from self._extend_isomorphism(other, (*a, w))
 
     def may_coincide(self, u: int, v: int) -> bool:
-        """Return whether labels allow one vertex in the place of both."""
+        """Return whether labels allow that the same vertex of the graph matches both vertices of the pattern."""
         return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
 
     def merged(self, parts: list[list[int]]) -> "Pattern":
-        """Return the pattern in which the vertices of each part are one. Vertices that are in no part stay."""
+        """Return the pattern in which the vertices of each part become one. Vertices in no part remain apart."""
         inside = {v for part in parts for v in part}
         parts = [*([v] for v in range(self.size) if v not in inside), *parts]
         to = {v: k for k, part in enumerate(parts) for v in part}
@@ -125,9 +130,10 @@ class Pattern:
         return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations, self.sizes)
 
     def rarity(self, v: int, to: int | None = None) -> float:
-        """Return how rare a vertex is by its label and its edges' relations, 0 if not at all.
+        """Return how rare the graph's vertices are that can match a vertex, by its label and its edges' relations.
 
-        `to` limits the edges to one vertex.
+        The result is 1 for the rarest, and 0 if any vertex can match. `to` limits the edges to those that join this
+        vertex.
         """
         counts = [self.frequencies[self.labels[v]]] if self.labels[v] >= 0 else []
         for ends, relations in self.relations.items():
@@ -136,15 +142,17 @@ class Pattern:
         return 1 / (1 + min(counts)) if counts else 0.0
 
     def placed(self, places: tuple[int, ...]) -> Edges:
-        """Return the edges after moving each vertex v to places[v]."""
+        """Return the pattern's edges after renumbering each vertex v as places[v]."""
         return frozenset((places[u], places[v]) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
-        """Return the number of copies of this pattern in another pattern of the same size."""
+        """Return how many subgraphs of another pattern of the same size are copies of this pattern."""
         return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
 
     def larger(self) -> "list[Pattern]":
-        """Return the undirected patterns with the same number of vertices and more edges, one per isomorphism class."""
+        """Return the undirected patterns with as many vertices and more edges that contain this one, one per
+        isomorphism class.
+        """
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
         added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
         more = (Pattern(self.size, self.edges.union(some, ((v, u) for u, v in some))) for some in added)
@@ -152,38 +160,45 @@ class Pattern:
 
     @cached_property
     def order(self) -> list[int]:
-        """The order of matching: next the vertex with most neighbors among those before, preferring earlier ones.
+        """The order of matching, in which the vertex with the most neighbors among those matched before comes next.
 
-        It begins with the vertex of the rarest label, or of the edge in the rarest relation.
+        Neighbors of early vertices are preferred. The order begins with the vertex of the rarest label or relation.
         """
         order: list[int] = []
 
-        def wanted(v: int) -> tuple[int, float, list[bool], int]:
-            before = [self.has(u, v) for u in order]
-            return sum(before), self.rarity(v), before, sum(self.has(u, v) for u in range(self.size))
+        def preference(v: int) -> tuple[int, float, list[bool], int]:
+            is_neighbor = [self.has(u, v) for u in order]
+            return sum(is_neighbor), self.rarity(v), is_neighbor, sum(self.has(u, v) for u in range(self.size))
 
         while len(order) < self.size:
-            order.append(max((v for v in range(self.size) if v not in order), key=wanted))
+            order.append(max((v for v in range(self.size) if v not in order), key=preference))
         return order
 
 
 def partitions(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the partitions of a set, by the number of each item's part. Parts are numbered as they come up."""
+    """Yield all partitions of a set of `count` items, each as the number of each item's part.
+
+    Parts are numbered in the order of their first items.
+    """
     labelings: list[tuple[int, ...]] = [()]
     for _ in range(count):
         labelings = [(*labels, label) for labels in labelings for label in range(max(labels, default=-1) + 2)]
     yield from labelings
 
 
-def _read(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
-    """Return the number of vertices of a matrix, and its edges.
+def _read_matrix(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
+    """Return the number of vertices of a pattern that is given as a matrix, its edges, and `directed`.
 
-    A sparse matrix has one for each stored entry, a dense one for each nonzero.
+    A sparse matrix has an edge for each stored entry, and a dense matrix has an edge for each nonzero.
     """
     if hasattr(given, "tocsr") or hasattr(given, "out"):
         graph = as_graph(given).to("cpu")
-        few = graph.n <= MOST  # patterns of more vertices are refused later
-        return graph.n, set(zip(graph.out.owners().tolist(), graph.out.indices.tolist())) if few else set(), directed
+        is_small = graph.n <= MOST  # the caller refuses patterns of more vertices, so their edges are not read
+        return (
+            graph.n,
+            set(zip(graph.out.owners().tolist(), graph.out.indices.tolist())) if is_small else set(),
+            directed,
+        )
     matrix = as_array("pattern", given)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         raise TypeError(

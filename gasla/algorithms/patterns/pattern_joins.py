@@ -1,8 +1,9 @@
-"""Patterns as joins: which vertices are matched, in which order, and which are counted without being matched.
+"""Plans that find or count the matches of a pattern by joins. A plan says which vertices are matched, in which order.
 
-Vertices that are not adjacent to each other can be counted apart, once all their neighbors are matched: the product of
-the numbers of vertices that fit counts the matches, and maps in which some of them coincide. These are maps of smaller
-patterns, in which the vertices are merged, and are subtracted:
+Vertices of the pattern that are not adjacent to each other need not be matched. Once all their neighbors are matched,
+the vertices of the graph that fit each of them are counted, and the product of these counts is the number of matches.
+The product also counts maps in which two of them coincide. These are maps of smaller patterns, in which the vertices
+are merged, and are subtracted:
 
     maps(pattern) = sum over the places of the matched vertices of the product of numbers that fit
                     - sum over partitions of the counted vertices of maps(pattern with the parts merged)
@@ -18,26 +19,35 @@ from typing import NamedTuple
 from gasla.algorithms.patterns.pattern import Pattern, partitions
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
 
-MOST_FREE = 4  # vertices that are only counted, at most: the product of their counts fits in two words
+# largest number of vertices that are only counted, so that the product of their counts fits in two 64-bit words
+MOST_FREE = 4
 
 
 class Counting(NamedTuple):
-    """A way to count: `times` the number that a join counts, less the maps of smaller patterns, are maps."""
+    """A plan to count the maps of a pattern to a graph.
+
+    Their number is `times` the number that the join `plan` counts, less the maps of the smaller patterns in `merged`.
+    """
 
     order: list[int]
     plan: JoinPlan
     times: int
-    free: tuple[int, ...] = ()  # several vertices that are counted, and may coincide
+    free: tuple[int, ...] = ()  # the vertices that are only counted and may coincide, if there are several
     merged: tuple[Pattern, ...] = ()
 
     @property
     def descends(self) -> bool:
-        """Whether hubs come first: a path from the first vertex, which is the smallest, then avoids them."""
+        """Whether hubs get the smallest ids. Paths from the first vertex, which has the smallest id, then avoid
+        hubs.
+        """
         return len(self.plan.free) == 1 and bool(self.plan.tabled)
 
 
 class Listing(NamedTuple):
-    """The order in which vertices are matched, and the join that matches all, or counts what fits at the last one."""
+    """Two plans to find each match of a pattern once, and the order in which the pattern's vertices are matched.
+
+    The join `plan` matches all vertices. The join `counting` only counts the vertices that fit at the last one.
+    """
 
     order: list[int]
     plan: JoinPlan
@@ -45,7 +55,7 @@ class Listing(NamedTuple):
 
 
 def listing(pattern: Pattern, induced: bool) -> Listing:
-    """Return the joins that find each match once, in the pattern's order."""
+    """Return the joins that find each match of a pattern once, in the pattern's own order of matching."""
     last = max(pattern.size - 1, 2)
     above = smaller_places(pattern.order, last, pattern.automorphisms)
     plans = [_plan(pattern, pattern.order, count, induced, above) for count in (pattern.size, min(last, pattern.size))]
@@ -53,12 +63,14 @@ def listing(pattern: Pattern, induced: bool) -> Listing:
 
 
 def counting(pattern: Pattern, induced: bool) -> Counting:
-    """Return the way to count that matches the fewest vertices."""
+    """Return the plan to count a pattern that matches the fewest vertices, and is best by `_quality` among such
+    plans.
+    """
     count = len(pattern.automorphisms)
     if not induced:
-        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are counted
-            if size <= MOST_FREE and (ways := list(_with_free(pattern, size))):
-                return max(ways, key=lambda way: _merit(pattern, way))
+        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are only counted
+            if size <= MOST_FREE and (ways := list(_plans_with_free(pattern, size))):
+                return max(ways, key=lambda way: _quality(pattern, way))
     orders = [
         _order(pattern, [u, v], pattern.size)
         for u in range(pattern.size)
@@ -68,14 +80,14 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
     last = max(pattern.size - 1, 2)
     plans = [_plan(pattern, one, last, induced, smaller_places(one, last, pattern.automorphisms)) for one in orders]
     ways = [Counting(order, plan, count) for order, plan in zip(orders, plans)]
-    return max(ways, key=lambda way: _merit(pattern, way))
+    return max(ways, key=lambda way: _quality(pattern, way))
 
 
-def _merit(pattern: Pattern, way: Counting) -> tuple[float, ...]:
-    """Tell how good a way is.
+def _quality(pattern: Pattern, way: Counting) -> tuple[float, ...]:
+    """Return a tuple that is larger for better plans to count a pattern.
 
-    A good way begins with a rare label or edge; intersects lists early, or counts ahead; has many lists and orders,
-    both early.
+    A good plan begins with a rare label or edge. It intersects adjacency lists early, or counts from a table. It has
+    many lists that limit candidates, and many pairs of vertices whose order is fixed, both early.
     """
     plan = way.plan
     intersected = (free.ready for k, free in enumerate(plan.free) if k not in plan.tabled and len(free.join.within) > 1)
@@ -89,7 +101,7 @@ def _merit(pattern: Pattern, way: Counting) -> tuple[float, ...]:
     )
 
 
-def _with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
+def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
     """Yield plans that match all but `size` vertices of a pattern, and only count the vertices that fit these."""
     for free in combinations(range(pattern.size), size):
         if any(pattern.has(u, v) for u, v in combinations(free, 2)):
@@ -103,11 +115,14 @@ def _with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
                 if len(order) == len(core):
                     order = [*order, *free]
                     plan = _plan(pattern, order, len(core), False, smaller_places(order, len(core), group))
-                    yield Counting(order, plan, times, free, tuple(_merged(pattern, free)))
+                    yield Counting(order, plan, times, free, tuple(_merged_patterns(pattern, free)))
 
 
 def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
-    """Continue an order of matching: next comes the vertex with the most neighbors among the vertices in the order."""
+    """Extend an order of matching to `count` vertices. The vertex with the most neighbors in the order comes next.
+
+    Return an empty list if no vertex of `among` is adjacent to the order.
+    """
     order, among = list(first), range(pattern.size) if among is None else among
     while len(order) < count:
         rest = [v for v in among if v not in order and any(pattern.has(u, v) for u in order)]
@@ -120,16 +135,23 @@ def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] 
 def _plan(
     pattern: Pattern, order: Sequence[int], matched: int, induced: bool, above: dict[int, tuple[int, ...]]
 ) -> JoinPlan:
-    """Return the join in an order, of which the last vertices are counted."""
+    """Return the join that matches the first `matched` vertices of an order, and only counts the vertices after
+    them.
+    """
     joins = [_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
-    free = [Free(join, _met(pattern, order, k, matched, join)) for k, join in enumerate(joins[matched:], matched)]
+    free = [
+        Free(join, _matched_that_fit(pattern, order, k, matched, join))
+        for k, join in enumerate(joins[matched:], matched)
+    ]
     return JoinPlan(tuple(joins[:matched]), tuple(free), pattern.directed)
 
 
 def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """Return the places of vertices that must be smaller than each vertex. So one of all images under a group is found.
+    """Return for each vertex the places of vertices whose ids must be smaller, so that each match is found once.
 
-    Constraints between matched vertices are preferred, as those of counted ones hinder tables.
+    Without these constraints, a match would be found again as each of its images under `group`. Constraints between
+    matched vertices are preferred, because constraints on vertices that are only counted prevent tables of common
+    neighbors.
     """
     above: dict[int, tuple[int, ...]] = dict.fromkeys(order, ())
     core = set(order[:matched])
@@ -149,8 +171,11 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
     return above
 
 
-def _reaches(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
-    """Return the lists of u, matched at a place, that have v by an edge of the pattern, or those that lack it."""
+def _lists_to_check(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
+    """Return the adjacency lists of the vertex matched with u that a vertex matched with v must be in.
+
+    Unless `wanted`, return the lists that it must not be in, as there is no edge in the pattern. u is at `place`.
+    """
     pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
     return [
         Reach(place, backward, relation)
@@ -162,35 +187,43 @@ def _reaches(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list
 
 def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced: bool, above: tuple[int, ...]) -> Join:
     v, before = order[k], list(enumerate(order[: min(k, matched)]))
-    within = [reach for i, u in before for reach in _reaches(pattern, u, v, i, True)]
-    outside = [reach for i, u in before if induced for reach in _reaches(pattern, u, v, i, False)]
+    within = [reach for i, u in before for reach in _lists_to_check(pattern, u, v, i, True)]
+    outside = [reach for i, u in before if induced for reach in _lists_to_check(pattern, u, v, i, False)]
     apart = [i for i, u in before if not pattern.has(u, v) and i not in above and pattern.may_coincide(u, v)]
     has_label = pattern.labels[v] >= 0
     is_checked = has_label or max(pattern.degrees_of(v)) > 1 or any(v in ends for ends in pattern.relations)
     return Join(tuple(within), tuple(outside), tuple(apart), above, v, has_label, is_checked)
 
 
-def _met(
+def _matched_that_fit(
     pattern: Pattern, order: Sequence[int], k: int, matched: int, join: Join
 ) -> tuple[tuple[int, tuple[Test, ...]], ...]:
-    """Return the matched vertices that may fit at the vertex to be counted, with what is open about their lists."""
+    """Return the matched vertices that may themselves fit at a vertex that is only counted, and must not be counted.
+
+    Each comes with the tests that decide whether it is in the adjacency lists in question.
+    """
     if join.outside:
-        return ()  # it depends on all matched vertices, and is compared with them
-    met = []
+        # the generated code compares candidates with all matched vertices, since lists that exclude depend on all
+        return ()
+    result = []
     for c in range(matched):
         if pattern.has(order[c], order[k]) or c in join.above or not pattern.may_coincide(order[c], order[k]):
             continue
-        uncertain = [r for r in join.within if r not in _reaches(pattern, order[r.place], order[c], r.place, True)]
+        uncertain = [
+            r for r in join.within if r not in _lists_to_check(pattern, order[r.place], order[c], r.place, True)
+        ]
         tests = [
             Test(r, c) if r.place < c else Test(Reach(c, pattern.directed and not r.backward, r.relation), r.place)
             for r in uncertain
         ]
-        met.append((c, tuple(tests)))
-    return tuple(met)
+        result.append((c, tuple(tests)))
+    return tuple(result)
 
 
-def _merged(pattern: Pattern, free: Sequence[int]) -> Iterator[Pattern]:
-    """Yield the patterns in which some of the vertices to be counted coincide, by all partitions of them."""
+def _merged_patterns(pattern: Pattern, free: Sequence[int]) -> Iterator[Pattern]:
+    """Yield the patterns in which some of the vertices that are only counted coincide, for all partitions of these
+    vertices.
+    """
     for labels in partitions(len(free)):
         if max(labels) + 1 < len(free):
             parts = [[v for v, label in zip(free, labels) if label == part] for part in range(max(labels) + 1)]

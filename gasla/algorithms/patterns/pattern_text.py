@@ -1,6 +1,8 @@
-"""Patterns given as text: a name such as `cycle4`, or a list of edges such as `0-1,1-2` and, directed, `0>1,1>2`.
+"""Patterns given as text, which is a name such as `cycle4`, or a list of edges such as `0-1,1-2` or, directed,
+`0>1,1>2`.
 
-Numbers in names count vertices, as in NetworkX's graphs of the same names, except that a star has that many leaves.
+Numbers in names count vertices, as in NetworkX's graphs of the same names. A star is the exception, whose number counts
+leaves.
 """
 
 import re
@@ -11,14 +13,16 @@ Pairs = set[tuple[int, int]]
 
 TRIANGLE = "0-1,1-2,0-2"
 NAMED = {"edge": "0-1", "triangle": TRIANGLE, "paw": "0-1,1-2,0-2,2-3", "diamond": "0-1,1-2,2-3,0-3,1-3"}
-KINDS = {"path": 2, "cycle": 3, "star": 2, "clique": 2}  # the smallest number in a name of the kind
+KINDS = {"path": 2, "cycle": 3, "star": 2, "clique": 2}  # for each kind of name, the smallest number in a name
 DIRECTED = "edge", "path", "cycle", "star"  # the names that have a directed form
 _KIND = re.compile(r"(path|cycle|star|clique)(\d{1,3})")
 _EDGES = re.compile(r"\d{1,3}([->])\d{1,3}(,\d{1,3}[->]\d{1,3})*")
 
 
 def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
-    """Return the number of vertices of a pattern, its ordered pairs, and whether it is directed.
+    """Return the number of vertices of a pattern given as text, its set of ordered pairs, and whether it is directed.
+
+    An undirected edge is in the set in both orders.
 
     Of an undirected pattern each edge is there in both orders.
 
@@ -30,14 +34,14 @@ def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
     text = text.replace(" ", "")
     kind = _KIND.fullmatch(text)
     if kind is not None:
-        pairs = _of_kind(kind[1], int(kind[2]), directed, most)
+        pairs = _pairs_of_name(kind[1], int(kind[2]), directed, most)
     elif text in NAMED:
         if directed and text not in DIRECTED:
-            raise ValueError(_undirected(text))
-        pairs = _listed(NAMED[text])
+            raise ValueError(_no_directed_form(text))
+        pairs = _pairs_of_edges(NAMED[text])
     elif _EDGES.fullmatch(text):
         directed = _is_directed(text, directed)
-        pairs = _listed(text)
+        pairs = _pairs_of_edges(text)
     else:
         raise ValueError(
             f"pattern is {text!r}; expected edges between vertices numbered from 0, such as {TRIANGLE} or, directed, "
@@ -53,11 +57,12 @@ def names(most: int) -> list[str]:
     return [*NAMED, *numbered]
 
 
-def _of_kind(kind: str, k: int, directed: bool, most: int) -> Pairs:
+def _pairs_of_name(kind: str, k: int, directed: bool, most: int) -> Pairs:
     name, size = f"{kind}{k}", k + (kind == "star")
     if directed and kind not in DIRECTED:
-        raise ValueError(_undirected(name))
-    least = KINDS[kind] - (directed and kind == "cycle")  # two edges between two vertices are a directed cycle
+        raise ValueError(_no_directed_form(name))
+    # two edges between two vertices, one in each direction, are a directed cycle
+    least = KINDS[kind] - (directed and kind == "cycle")
     if not (least <= k and size <= most):
         raise ValueError(
             f"pattern is {name}, of {size} vertices; expected {least} to {most - (kind == 'star')} behind {kind!r}"
@@ -71,13 +76,13 @@ def _of_kind(kind: str, k: int, directed: bool, most: int) -> Pairs:
     }[kind]
 
 
-def _listed(edges: str) -> Pairs:
+def _pairs_of_edges(edges: str) -> Pairs:
     ends = [[int(v) for v in re.split("[->]", edge)] for edge in edges.split(",")]
     return {(u, v) for u, v in ends}
 
 
 def _is_directed(edges: str, directed: bool) -> bool:
-    """Return whether a list has directed edges. All must be of one kind."""
+    """Return whether a list of edges as text has directed edges. Raise ValueError for a mixture."""
     if "-" in edges and ">" in edges:
         raise ValueError(
             f"pattern is {edges!r}, with edges of both kinds; expected all with - or all with >: "
@@ -88,7 +93,7 @@ def _is_directed(edges: str, directed: bool) -> bool:
     return ">" in edges
 
 
-def _undirected(name: str) -> str:
+def _no_directed_form(name: str) -> str:
     return (
         f"pattern is {name!r}, which has no directed form, and directed is True; expected edges, such as "
         f"0>1,1>2,0>2, or one of {', '.join(DIRECTED)} with a number where it needs one"

@@ -207,7 +207,7 @@ def subgraph_matches(
     graph, wanted = whole_graph(graph), Pattern.of(pattern, directed)
     if not edges:
         _refuse_without_edges(between=between, semiring=semiring, per_edge=per_edge or None)
-    codes = None if labels is None and pattern_labels is None else _label(graph, wanted, labels, pattern_labels)
+    codes = None if labels is None and pattern_labels is None else _number_labels(graph, wanted, labels, pattern_labels)
     size = None if block is None else whole_number("block", block)
     if size == 0:
         raise ValueError("block is 0; expected 1 or more")
@@ -217,7 +217,7 @@ def subgraph_matches(
     if edges:
         if explain:
             raise ValueError("explain and edges are True; expected edges=False, as matches of edges are not explained")
-        graph = _with_edges(graph, wanted, semiring)
+        graph = _require_edges(graph, wanted, semiring)
         matches = EdgeMatching(graph, wanted, induced, codes, masks, conditions_between(graph, wanted, between))
         if count:
             return matches.count()
@@ -251,7 +251,7 @@ def subgraph_matches(
 
 
 def _refuse_without_edges(**given: Any) -> None:
-    """Raise ValueError if anything is given that matches of vertices do not have."""
+    """Raise ValueError if a given argument (which is not None) requires matches of edges."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(
@@ -260,8 +260,8 @@ def _refuse_without_edges(**given: Any) -> None:
             )
 
 
-def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
-    """Return the graph of which matches of edges are asked for. If that can't be, raise an error with the reason."""
+def _require_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
+    """Return the graph in host memory, for matches of edges. Raise an error with the reason if that is not possible."""
     graph = in_host_memory("subgraph_matches with edges=True", graph)
     if pattern.size == 1:
         raise ValueError("edges is True, and the pattern has no edges; expected one with edges, or edges=False")
@@ -276,10 +276,10 @@ def _with_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Gr
     return graph
 
 
-def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
-    """Number the labels of a pattern, and return the numbers of the graph's vertices.
+def _number_labels(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
+    """Number the distinct labels of a pattern, and return the number of each graph vertex's label.
 
-    Vertices with other labels get -1.
+    Vertices whose label is not in the pattern get -1. The pattern gets its labels and their frequencies, too.
     """
     column = None if labels is None else label_column(labels, graph.vertex_attributes, graph.n, "vertex")
     if column is None or wanted is None:
@@ -288,7 +288,7 @@ def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
             f"{given} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
             "the labels of the graph and those of the pattern"
         )
-    of_vertex = _of_vertices(pattern.size, wanted)
+    of_vertex = _labels_by_vertex(pattern.size, wanted)
     known = list(dict.fromkeys(of_vertex.values()))
     codes = np.full(graph.n, -1, np.int8)
     for number, label in enumerate(known):
@@ -299,8 +299,8 @@ def _label(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
     return numbers
 
 
-def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:
-    """Return the labels of a pattern's vertices, by vertex."""
+def _labels_by_vertex(size: int, wanted: Any) -> dict[int, Any]:
+    """Return the labels of a pattern's vertices as a dictionary, after checking the argument `pattern_labels`."""
     if isinstance(wanted, Mapping):
         given = dict(wanted)
     elif isinstance(wanted, Sequence) and not isinstance(wanted, str) and len(wanted) == size:
@@ -317,8 +317,8 @@ def _of_vertices(size: int, wanted: Any) -> dict[int, Any]:
     return {int(v): label for v, label in given.items()}
 
 
-def _matches(f: Any) -> str:
-    """Return the heading of both commands."""
+def _heading(f: Any) -> str:
+    """Return the heading that both commands, `subgraph-matches` and `count-matches`, print."""
     count = f["matches"] if isinstance(f["matches"], int) else len(f["matches"])
     kind = "induced matches" if f.arguments["induced"] else "matches"
     pattern = Pattern.of(f.arguments["pattern"], f.arguments["directed"])
@@ -331,11 +331,11 @@ FIXED = dict.fromkeys(
 ROW = Row(
     subgraph_matches,
     Command(
-        *("subgraph-matches", {"matches": "matches"}, _matches, lambda f: f.named(f["matches"]), "ids"),
+        *("subgraph-matches", {"matches": "matches"}, _heading, lambda f: f.named(f["matches"]), "ids"),
         fixed={"count": False, **FIXED},
     ),
     Command(
-        *("count-matches", {}, _matches),
+        *("count-matches", {}, _heading),
         fixed={"count": True, "limit": None, **FIXED},
         unpack=lambda _, count: {"matches": count},
     ),

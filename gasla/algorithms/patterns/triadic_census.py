@@ -1,9 +1,10 @@
-"""Triadic census: how often each of the 16 directed graphs of three vertices is an induced subgraph.
+"""Triadic census, which counts how often each of the 16 directed graphs of three vertices is an induced subgraph.
 
-Every pair of vertices is joined by an edge both ways (mutual), by one edge, or by none. Triads of two joined pairs are
-counted from the degrees of the vertex between them, as pairs of its neighbors, from which those in closed triads are
-subtracted. Closed triads are counted at one of their edges as common neighbors of its ends: those that both lead to,
-those that lead to both, those between the two. Each count is exact, and no triad is listed.
+Every pair of vertices is joined by an edge both ways (mutual), by one edge, or by none. Triads in which two pairs are
+joined are counted from the degrees of the vertex between them, as pairs of its neighbors. Such pairs that belong to
+triads with all three pairs joined (closed triads) are subtracted. Closed triads are counted at one of their edges, as
+common neighbors of its ends: vertices that both ends lead to, that lead to both ends, or that lie on a path from one
+end to the other. Each count is exact, and no triad is listed.
 
 P. W. Holland, S. Leinhardt: A Method for Detecting Structure in Sociometric Data. American Journal of Sociology 76
 (1970).
@@ -90,15 +91,15 @@ def triadic_census(graph: Any) -> dict[str, int]:
 
 
 def census_of(simple: Graph) -> dict[str, int]:
-    """Return the census of a simple directed graph."""
+    """Return the triadic census of a simple directed graph, as a number for each of the 16 types."""
     n, dyads = simple.n, Dyads.of(simple)
-    census = _closed(dyads)
+    census = _count_closed(dyads)
     is_closed = {name: wedges_of(TRIADS[name]) for name in census}
     for name, edges in TRIADS.items():
         if (wedges := wedges_of(edges)).total() == 1:
             (kind,) = wedges
             census[name] = dyads.wedges(*kind) - sum(count[kind] * census[other] for other, count in is_closed.items())
-    pairs = {name: _joined(edges) for name, edges in TRIADS.items()}
+    pairs = {name: _edges_per_pair(edges) for name, edges in TRIADS.items()}
     mutual, one_way = dyads.mutual.m // 2, dyads.one_way.m
     census["102"] = mutual * (n - 2) - sum(pairs[name].count(2) * count for name, count in census.items())
     census["012"] = one_way * (n - 2) - sum(
@@ -109,15 +110,16 @@ def census_of(simple: Graph) -> dict[str, int]:
 
 
 class Dyads(NamedTuple):
-    """A simple directed graph by kinds of pairs of vertices."""
+    """A simple directed graph split by kinds of pairs of vertices, which are joined by mutual edges or by one edge."""
 
     mutual: Graph  # edges that lead both ways
-    one_way: Graph
-    degrees: dict[str, Array]  # per vertex: numbers of mutual, of other out- and of other in-neighbors
+    one_way: Graph  # edges whose reverse is not in the graph
+    # for each vertex, the number of neighbors by mutual edges ("both"), by other out-edges and by other in-edges
+    degrees: dict[str, Array]
 
     @classmethod
     def of(cls, simple: Graph) -> "Dyads":
-        """Split the edges of a graph."""
+        """Split the edges of a simple directed graph into those that lead both ways and the rest."""
         src, dst = simple.edges()
         both = has_edges(simple, EdgeFrontier(simple.n, src, dst, src))
         mutual = Graph.from_edges(src[both], dst[both], n=simple.n)
@@ -126,14 +128,17 @@ class Dyads(NamedTuple):
         return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
-        """Return the number of pairs of neighbors of these kinds, over all vertices. The pairs may be joined."""
+        """Return the number of pairs of neighbors of these two kinds, summed over all vertices.
+
+        The two neighbors may or may not be joined to each other.
+        """
         if first == second:
             return sum_of_choices(self.degrees[first], 2)
         return sum_of_products(self.degrees[first], self.degrees[second])
 
 
 def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
-    """Return the kinds of both neighbors of each vertex of a triad that has two.
+    """Return the kinds of both neighbors of each vertex of a triad that has two neighbors.
 
     Examples
     --------
@@ -148,13 +153,13 @@ def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
     return Counter((a, b) for a, b in corners if a)
 
 
-def _joined(edges: Edges) -> list[int]:
-    """Return the number of edges between each two of three vertices."""
+def _edges_per_pair(edges: Edges) -> list[int]:
+    """Return the number of edges between each two of three vertices, in the order 0-1, 0-2, 1-2."""
     return [len({(u, v), (v, u)} & edges) for u, v in combinations(range(3), 2)]
 
 
-def _closed(dyads: Dyads) -> dict[str, int]:
-    """Return the number of triads by type in which every two vertices are joined."""
+def _count_closed(dyads: Dyads) -> dict[str, int]:
+    """Return the numbers of closed triads, in which every two vertices are joined, by type."""
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
     sides, (src, dst) = _both_sides(one_way), one_way.edges()
     u, v = mutual.edges()
@@ -162,12 +167,12 @@ def _closed(dyads: Dyads) -> dict[str, int]:
     u, v = u[first], v[first]
     return {
         "300": count_cliques(mutual, 3),
-        "210": _common(mutual, src, dst),
-        "120D": _common(sides, u + n, v + n),
-        "120U": _common(sides, u, v),
-        "120C": _common(sides, u, v + n) + _common(sides, v, u + n),
-        "030T": _common(sides, src, dst),
-        "030C": _common(sides, dst, src + n) // 3,
+        "210": _count_common(mutual, src, dst),
+        "120D": _count_common(sides, u + n, v + n),
+        "120U": _count_common(sides, u, v),
+        "120C": _count_common(sides, u, v + n) + _count_common(sides, v, u + n),
+        "030T": _count_common(sides, src, dst),
+        "030C": _count_common(sides, dst, src + n) // 3,
     }
 
 
@@ -179,8 +184,8 @@ def _both_sides(graph: Graph) -> Graph:
     return Graph.from_csr(xp.concatenate([out.indptr, ends]), xp.concatenate([out.indices, in_.indices]))
 
 
-def _common(graph: Graph, src: Array, dst: Array) -> int:
-    """Return the number of common out-neighbors of all pairs."""
+def _count_common(graph: Graph, src: Array, dst: Array) -> int:
+    """Return the number of common out-neighbors of src[i] and dst[i], summed over all i."""
     return int(intersect(graph, EdgeFrontier(graph.n, src, src, dst)).sum())
 
 

@@ -1,7 +1,8 @@
-"""Colors by Weisfeiler and Lehman's refinement: vertices of different colors are exchanged by no isomorphism.
+"""Weisfeiler's and Lehman's refinement of colors. No isomorphism maps a vertex to one of a different color.
 
-A color is a hash of 64 bits. In each round a vertex's new color mixes its own with the sums of the mixed colors of its
-out-neighbors and of its in-neighbors, so that it depends on no order. Rounds end when no color is split any more.
+A color is a hash of 64 bits. In each round a vertex's new color mixes its own color with two sums, of the mixed colors
+of its out-neighbors and of its in-neighbors, so that it does not depend on the order of neighbors. Rounds end when no
+color is split any more.
 """
 
 from hashlib import blake2b
@@ -74,11 +75,11 @@ def weisfeiler_lehman_colors(graph: Any, *, labels: Any = None, max_iter: int | 
     graph = whole_graph(graph)
     most = graph.n if max_iter is None else most_iterations("max_iter", max_iter)
     hashes, count, rounds = first_hashes(graph, labels), 0, 0
-    colors, more = _numbered(hashes)
+    colors, more = _rank(hashes)
     while more > count and rounds < most:
         count = more
         hashes = next_hashes(graph, hashes)
-        new, more = _numbered(hashes)
+        new, more = _rank(hashes)
         if more > count:
             colors, rounds = new, rounds + 1
     return ColorsResult(colors.astype(graph.id_dtype), max(count, more), rounds)
@@ -127,40 +128,41 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
 
 
 def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
-    """Return the hashes of the labels of vertices, or of none."""
+    """Return a 64-bit hash of the label of each vertex, or 0 for each if there are no labels."""
     xp: Any = module_of(graph.device)
     if labels is None:
         return xp.zeros(graph.n, np.uint64)
     given = as_ids(name, labels)
     if len(given) != graph.n:
         raise ValueError(f"{name} has {len(given)} integers; expected {graph.n}, one per vertex")
-    return _mixed(moved(given, graph.device).astype(np.uint64))
+    return _mix(moved(given, graph.device).astype(np.uint64))
 
 
 def next_hashes(graph: Graph, hashes: Array) -> Array:
-    """Return the hashes of the next round."""
-    around = [_sums(lists, _mixed(hashes + _SALTS[i])) for i, lists in enumerate((graph.out, graph.in_))]
-    return _mixed(hashes * _SALTS[2] + _mixed(around[0] * _SALTS[0]) + _mixed(around[1] * _SALTS[1] + _SALTS[2]))
+    """Return the hashes of all vertices after one more round, from their own hashes and those of their neighbors."""
+    around = [_neighbor_sums(lists, _mix(hashes + _SALTS[i])) for i, lists in enumerate((graph.out, graph.in_))]
+    return _mix(hashes * _SALTS[2] + _mix(around[0] * _SALTS[0]) + _mix(around[1] * _SALTS[1] + _SALTS[2]))
 
 
 _SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]  # odd
 
 
-def _sums(lists: Any, values: Array) -> Array:
-    """Return the sum of a value over each neighbor list, modulo 2**64."""
+def _neighbor_sums(lists: Any, values: Array) -> Array:
+    """Return for each vertex the sum of `values` over its adjacency list, modulo 2**64."""
     sums = running_sums(values[lists.indices].view(np.int64)).view(np.uint64)
-    return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]  # exact even if the sums have wrapped around
+    # sums are modulo 2**64, so this is exact even if they have wrapped around
+    return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]
 
 
-def _mixed(x: Array) -> Array:
-    """Hash each number by the finalizer of splitmix64."""
+def _mix(x: Array) -> Array:
+    """Return a hash of each number, by the finalizer of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def _numbered(hashes: Array) -> tuple[Array, int]:
-    """Number the hashes in their order. Return the numbers, and how many there are."""
+def _rank(hashes: Array) -> tuple[Array, int]:
+    """Return the rank of each hash among the distinct hashes, and how many distinct hashes there are."""
     distinct, numbers = array_module(hashes).unique(hashes, return_inverse=True)
     return numbers, len(distinct)
 
