@@ -90,7 +90,7 @@ def _sized_array(items: Iterable[str]) -> str:
 
 
 def slots(plan: JoinPlan) -> int:
-    """Return how many adjacency lists of a vertex a plan reads: one per relation, or two for a directed graph."""
+    """Return how many adjacency lists of a vertex a plan reads: for each relation one, or two if it is directed."""
     joins = [*plan.joins, *(free.join for free in plan.free)]
     reaches = [reach for join in joins for reach in (*join.within, *join.outside)]
     return (1 + max(reach.relation for reach in reaches)) * (1 + plan.directed)

@@ -70,7 +70,7 @@ ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
 def can_exchange(plan: Plan) -> bool:
     """Return whether the kernels of several GPUs can exchange what a program needs without the host.
 
-    They send the fields of all vertices if every vertex takes part, and else those of active vertices. So without
+    Kernels send the fields of all vertices if every vertex takes part, and else those of active vertices. So without
     `everyone`, no field that neighbors read may change while its vertex stays inactive.
     """
     traced, functions = plan.traced, plan.traced.functions
@@ -92,7 +92,7 @@ def are_peers(cards: Sequence[int]) -> bool:
 
 
 def enable(cards: Sequence[int]) -> None:
-    """Let kernels on the current GPU access the memory of all these GPUs."""
+    """Let kernels on the current GPU access the memory of the GPUs `cards`."""
     runtime: Any = require_gpu().cuda.runtime
     current_card = runtime.getDevice()
     for card in sorted(set(cards) - {current_card}):
@@ -129,7 +129,7 @@ def free_unused(cards: Sequence[int]) -> None:
     """Free the workspaces on these GPUs that no run uses, and the memory that CuPy keeps for later arrays."""
     for card in sorted(set(cards)):
         with on(card):
-            finish("gpu")  # workspaces of a running kernel could not be freed
+            finish("gpu")  # waits, because the workspace of a running kernel can't be freed
     free_workspaces()
     joint_memory.free_blocks(cards)
 
@@ -587,7 +587,10 @@ _counter = itertools.count(1)
 
 
 def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group) -> Meeting:
-    """Let the runs of this process exchange values by a `Meeting`. It is made unless all processes have cached one."""
+    """Let the runs of this process exchange values by the buffers of a `Meeting`.
+
+    A new one is made unless all processes have cached the same one.
+    """
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
     all_numbers = group.told(next(_counter), *own_numbers)
@@ -601,7 +604,7 @@ def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], gr
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
     """Cache the `Meeting` of runs that have ended, so that a later run of the same program can use its buffers.
 
-    If the kernels have not met equally often, because a run failed, it is dropped.
+    If the kernels have not met equally often, because a run failed, the meeting is dropped.
     """
     if len(rounds := {run.rounds for run in runs}) == 1:
         (meeting.rounds,) = rounds

@@ -286,8 +286,8 @@ class GpuPlan(Plan):
     def searches(self) -> bool:
         """Whether a pull ends its search as soon as it meets any active neighbor (search.cuh).
 
-        It searches for all vertices that the mask doesn't yet refuse for good. Where pulls are rare, as on road
-        networks, this is not used, because the code takes registers from the rest of the loop.
+        Such a pull visits the vertices that the mask may still admit. It is not used where pulls are rare, as on road
+        networks, because its code takes registers from the rest of the loop.
         """
         is_plain = self.closes and "edge_mask" not in self.functions
         return is_plain and not self.variant.small and not self.variant.local
