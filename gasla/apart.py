@@ -1,8 +1,8 @@
-"""Long computations in threads of their own, so that Ctrl-C is heard while they run.
+"""Run long computations of other libraries in new threads, so that Ctrl-C has an effect while they run.
 
 Python handles Ctrl-C in the main thread, between two of its own instructions. Code of another library that computes for
-seconds keeps it waiting; if that library waits for threads of its own, Ctrl-C ends the wait, and the library frees
-arrays that its threads still read and write.
+seconds delays this. If such code waits for threads of its own, Ctrl-C ends the wait, and the library frees arrays that
+its threads still read and write.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -46,9 +46,9 @@ def run_apart(*computations: Iterable[Any]) -> None:
 
     try:
         for computation in computations:
-            try:  # not a daemon, which the end of the process would stop within code of another library
+            try:  # not a daemon thread, because the end of the process would stop it within code of another library
                 Thread(target=work, args=(computation,), name="gasla", daemon=False).start()
-            except (RuntimeError, MemoryError):  # "can't start new thread"
+            except (RuntimeError, MemoryError):  # raised if the system can't start a new thread
                 work(computation)
         for _ in computations:
             if (error := _next(ended)) is not None:
@@ -76,7 +76,11 @@ def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _next(ended: "SimpleQueue[BaseException | None]") -> BaseException | None:
-    """Wait for the next end. Once CUDA is loaded, Ctrl-C does not end a wait without a timeout, so this polls."""
+    """Wait until the next thread has ended, and return its error or None.
+
+    Once CUDA is loaded, Ctrl-C does not interrupt a wait without a timeout, so this waits for a tenth of a second at a
+    time.
+    """
     while True:
         with suppress(Empty):
             return ended.get(timeout=0.1)

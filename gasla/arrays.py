@@ -1,4 +1,4 @@
-"""Arrays on either device, NumPy's or CuPy's: module, device, conversion, transfer, and a few operations on both.
+"""Functions for arrays of NumPy (on the CPU) or CuPy (on the GPU): conversion, copies, and some operations.
 
 CuPy is imported only if one of its arrays is passed, or a GPU is requested.
 """
@@ -19,11 +19,11 @@ from semirings.ufuncs import Computed
 
 Device = Literal["cpu", "gpu"]
 _HALF = np.dtype(np.float16)
-CPU_OF_DLPACK = 1  # the number of the device kDLCPU
+CPU_OF_DLPACK = 1  # the number of kDLCPU, which is the device type of the CPU in DLPack
 
 
 def array_module(x: Any) -> ModuleType:
-    """Return the module of an array: CuPy for its arrays and sparse matrices, NumPy for anything else.
+    """Return the array module of an array: CuPy for CuPy's arrays and sparse matrices, NumPy for anything else.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def array_module(x: Any) -> ModuleType:
 
 
 def device_of(x: Any) -> Device:
-    """Return the device of an array: "gpu" for CuPy's.
+    """Return the device of an array: "gpu" for CuPy's arrays, "cpu" for anything else.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def imported(x: Any) -> Any:
         )
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__") or array_module(x) is not np:
         return x
-    x = x.detach() if hasattr(x, "detach") else x  # DLPack refuses tensors that require gradients
+    x = x.detach() if hasattr(x, "detach") else x  # DLPack does not accept tensors that require gradients
     try:
         if x.__dlpack_device__()[0] == CPU_OF_DLPACK:
             return np.from_dlpack(x)
@@ -85,21 +85,21 @@ def imported(x: Any) -> Any:
 
 
 def moved(x: Any, device: Device) -> Any:
-    """Return `x` on a device: itself, or a copy if it is on the other one."""
+    """Return `x` on a device. If it is on the other device, it is copied."""
     if device_of(x) == device:
         return x
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
 def here(x: Any, device: Device) -> Any:
-    """Return `x` on a device (of several GPUs, the current one): itself, or a copy."""
+    """Return `x` on a device, with several GPUs on the current one. If it is elsewhere, it is copied."""
     if device == "cpu" or device_of(x) == "cpu":
         return moved(x, device)
     return x if x.device.id == array_module(x).cuda.Device().id else x.copy()  # CuPy copies to the current GPU
 
 
 def index_dtype(largest: int) -> np.dtype[Any]:
-    """Return the type for indices up to `largest`: int32 if it holds them, else int64.
+    """Return the integer type for indices up to `largest`: int32 if that is enough, otherwise int64.
 
     Examples
     --------
@@ -110,9 +110,10 @@ def index_dtype(largest: int) -> np.dtype[Any]:
 
 
 def converted(array: Any, dtype: np.dtype[Any]) -> Any:
-    """Return an array converted to another type. If it has that type, return it itself.
+    """Return an array converted to another type. An array that has this type already is not copied.
 
-    CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing, so PTX instructions are used.
+    CuPy's conversions of float16 need headers of the CUDA toolkit, which may be missing. Kernels with PTX instructions
+    are used in their place.
     """
     if array.dtype == dtype or _HALF not in (array.dtype, dtype) or array_module(array) is np:
         return array.astype(dtype, copy=False)
@@ -123,13 +124,13 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def as_bits(array: Any) -> Any:
-    """Return a view for copies: float16 as uint16, for which CuPy needs no CUDA header."""
+    """Return a view of an array of which CuPy can make copies without CUDA headers: uint16 for float16."""
     return array.view(np.uint16) if array.dtype == _HALF else array
 
 
 @cache
 def _half_kernels() -> tuple[Any, Any]:
-    """Return kernels that convert any number to the bits of a float16, rounded once, and these bits to float32."""
+    """Return two CuPy kernels, which convert any number to the bits of a float16, and such bits to float32."""
     cupy: Any = require_gpu()
     to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
     widened_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
@@ -140,27 +141,31 @@ def _half_kernels() -> tuple[Any, Any]:
 
 
 def address(array: Any) -> int:
-    """Return the address of an array."""
+    """Return the memory address of an array's first entry."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Return whether iterations of this many vertices keep a device busy. If not, threads mostly wait at barriers."""
+    """Return whether an iteration over this many vertices keeps a device busy.
+
+    If not, threads mostly wait at barriers.
+    """
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
 
 def finish(device: Device) -> None:
-    """Wait for the work on the GPU's current stream."""
+    """Wait until the work on the GPU's current stream is done. On the CPU there is nothing to wait for."""
     if device == "gpu":
         require_gpu().cuda.get_current_stream().synchronize()
 
 
-_first_look = Lock()  # CuPy says that there is no GPU to a thread that asks while another one asks first
+# CuPy tells a thread that there is no GPU if another thread is just asking for the first time; so threads ask in turn
+_first_look = Lock()
 
 
 @cache  # an error is not cached: CuPy may be installed later
 def require_gpu() -> ModuleType:
-    """Return CuPy. If something is missing, raise an error that says what."""
+    """Return CuPy. If CuPy or a GPU is missing, raise a RuntimeError that says what to install."""
     try:
         import cupy
     except ImportError:
@@ -197,9 +202,10 @@ def _are_several() -> bool:
 
 
 def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an array in the form that `checksum` takes: an odd number of rows of words, and the remaining bytes.
+    """Split a contiguous array into the two arguments of `checksum`: a matrix of 64-bit words, and the remaining bytes.
 
-    With an even number of rows, a top bit that all words share, such as a sign, would cancel in their sum.
+    The matrix has an odd number of rows. If it were even, a top bit that all words share, such as a sign, would cancel
+    in the column sums.
     """
     parts = values.view(np.uint8)
     rows = len(parts) // (8 * _SUMS)
@@ -209,9 +215,9 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
-    """Return a checksum that shows writes to an array: sums of every 509th word, and the remaining bytes.
+    """Return a checksum that shows writes to an array: the sum of each column of words, and the remaining bytes.
 
-    One pass at the speed of memory. Swapping two words of the same sum goes unnoticed.
+    One pass at the speed of memory. If two words of a column are swapped, this goes unnoticed.
     """
     return np.add.reduce(words, axis=0).tobytes() if len(words) else b"", rest.tobytes()
 
@@ -220,16 +226,16 @@ _SUMS = 509
 
 
 def running_sums(counts: Any) -> Any:
-    """Return the offsets of lists with the given lengths: 0 and the prefix sums, in int64."""
+    """Return the offsets of lists of these lengths, as int64: 0, followed by the cumulative sums of the lengths."""
     xp: Any = array_module(counts)
     sums = xp.zeros(len(counts) + 1, np.int64)
-    if len(counts):  # CuPy fails for empty arrays
+    if len(counts):  # CuPy's cumsum fails for empty arrays
         xp.cumsum(counts, out=sums[1:])
     return sums
 
 
 def shares(costs: Any, most: int) -> Iterator[slice]:
-    """Split a list into slices whose costs add up to about `most`, each of one entry or more."""
+    """Yield slices of a sequence of items whose costs add up to about `most` in each slice. No slice is empty."""
     xp, sums = array_module(costs), running_sums(costs)
     cuts = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
     bounds = [0, *cuts.tolist(), len(costs)]
@@ -237,7 +243,9 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
 
 
 def distinct(x: Any) -> Any:
-    """Return the distinct numbers of an array, ascending, NaN once. Those of a column on ranks are found by the ranks.
+    """Return the distinct numbers of an array in ascending order, with NaN only once.
+
+    Columns of distributed tables work, too.
 
     NumPy's `unique` hashes from version 2.3 on, which takes 30 times as long as a sort for many distinct numbers.
 
@@ -257,7 +265,7 @@ def distinct(x: Any) -> Any:
 
 
 def any_true(flags: Any) -> bool:
-    """Return whether any entry of an array of bool is True.
+    """Return whether any entry of a boolean array is True.
 
     Computed as a maximum: CuPy's `any` compiles CUB on first use, which takes seconds.
     """
@@ -265,7 +273,7 @@ def any_true(flags: Any) -> bool:
 
 
 class Values(Computed):
-    """Values of vertices or edges along the last axis, as functions of programs receive them.
+    """An array with the values of vertices or edges along its last axis, which functions of programs receive.
 
     Items of vectors come first.
 
@@ -275,7 +283,8 @@ class Values(Computed):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
-            return NotImplemented  # left to `semirings.where` of Python numbers, which adapts its type
+            # left to `semirings.where` of Python numbers, which adapts their type to the other operand
+            return NotImplemented
         plain = [_plain(column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
@@ -287,7 +296,7 @@ class Values(Computed):
         return as_values(super().__array_function__(function, (), args, kwargs))
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
-        """Convert to another type as a symbol does: a float that is out of range becomes the nearest integer.
+        """Return the values converted to another type. A float that is out of range becomes the nearest integer.
 
         Start values may also be float16, which symbols can't be.
         """
@@ -298,24 +307,29 @@ class Values(Computed):
 
 
 def as_values(x: Any) -> Any:
-    """Return an array as `Values`, a tuple with its arrays as `Values`, anything else unchanged."""
+    """Return an array as `Values`. A tuple is returned with its arrays as `Values`, and anything else unchanged."""
     if isinstance(x, tuple):
         return x._make(map(as_values, x)) if hasattr(x, "_make") else tuple(map(as_values, x))
     return x.view(Values) if type(x) is np.ndarray and x.ndim else x
 
 
 def _plain(x: Any) -> Any:
-    """Return `Values` as a plain array. A Python number stays one, so that it adapts to the other operand's type."""
+    """Return `Values` as a plain array.
+
+    Python numbers are returned unchanged, so that they adapt to the other operand's type.
+    """
     return np.asarray(x) if isinstance(x, np.ndarray) else x
 
 
 def column(x: Any) -> Any:
-    """Return a constant vector, also one chosen by `semirings.where`, as a column. Return any other value unchanged."""
+    """Return a constant vector as a column, to be broadcast over vertices. Any other value is returned unchanged."""
     return x[:, np.newaxis] if getattr(x, "of", type(x)) is np.ndarray and x.ndim == 1 else x
 
 
 def with_bits_of_numbers(values: Any) -> Any:
-    """Give equal numbers equal bits: 0.0 for -0.0, and one NaN. If nothing changes, return the array itself.
+    """Return an array in which equal numbers have equal bits: -0.0 becomes 0.0, and every NaN the same NaN.
+
+    If nothing changes, the array itself is returned.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The cache folder of compiled code, which later processes load instead of compiling again.
+"""The cache folder of compiled code. Later processes load code from it, and do not compile it again.
 
-Code that was compiled when gasla was built is in a folder of the package, in the same form. A file that can't be read,
-or whose digest is wrong, counts as absent; if no file can be stored, calls only take longer. Everyone who may write to
-the folder can make its users run code.
+A package that was built with compiled code has a folder of files in the same form. A file that can't be read, or whose
+digest is wrong, is treated as if it did not exist. If no file can be stored, calls only take longer. Everyone who may
+write to the folder can make its users run code.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ from pathlib import Path
 from gasla.log import LOG, say
 from gasla.output import placing
 
-SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` compiled for a wheel; a checkout has none
-_DIGEST = 32  # bytes
+SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` has compiled for a wheel; a checkout has none
+_DIGEST = 32  # length of a digest in bytes
 _instead: list[Path] = []
 
 
 @contextmanager
 def in_folder(folder: Path) -> Iterator[None]:
-    """Store and load in another folder within the block, which one thread at a time may enter."""
+    """Make the functions of this module use another folder within the block. Only one thread at a time may enter it."""
     _instead.append(folder)
     try:
         yield
@@ -31,20 +31,23 @@ def in_folder(folder: Path) -> Iterator[None]:
 
 
 def cache_directory() -> Path:
-    """Return the cache folder: `GASLA_CACHE_DIR`, else a folder in the user's cache folder."""
+    """Return the cache folder: `GASLA_CACHE_DIR` if this is set, otherwise a folder in the user's cache folder."""
     if _instead:
         return _instead[-1]
     chosen = os.environ.get("GASLA_CACHE_DIR")
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
-    if base.startswith("~"):  # expanduser does not know this user: use no folder called "~" in the current directory
-        base = os.devnull  # nothing can be stored in it, and the log says so
+    # "~" is left if expanduser does not know this user; don't use a folder of this name in the current directory
+    if base.startswith("~"):
+        base = os.devnull  # nothing can be stored below this path, and the log says so
     return Path(base) / "gasla"
 
 
 def store(name: str, data: bytes) -> None:
-    """Store data for later processes under a name, which must contain a hash of all that the data follows from.
+    """Store data under a name, for later processes.
+
+    The name must contain a hash of everything that determines the data.
 
     Examples
     --------
@@ -54,28 +57,29 @@ def store(name: str, data: bytes) -> None:
     """
     try:
         path = cache_directory() / name
-        cache_directory().mkdir(0o700, parents=True, exist_ok=True)  # writable by its user alone: content is run
+        # only the user may write to it, as its content is executed
+        cache_directory().mkdir(0o700, parents=True, exist_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
             stream.write(_digest(name, data) + data)
-    except OSError as error:  # a full, read-only or foreign folder only costs time
+    except OSError as error:  # if the folder is full, read-only or someone else's, calls only take longer
         _log_unwritable(cache_directory(), error.strerror or type(error).__name__)
 
 
 def load(name: str) -> bytes | None:
-    """Return the data stored or shipped under a name, or None if there is none, or if it is damaged."""
+    """Return the data that was stored or shipped under a name, or None if there is no such data or it is damaged."""
     for folder in (cache_directory(), SHIPPED):
         try:
             return read(folder, name)
         except ValueError as error:
             say(LOG.warning, "%s, so it counts as absent", error)
-        except OSError:  # the next folder may have it
+        except OSError:  # the other folder may have the file
             pass
     return None
 
 
 def read(folder: Path, name: str) -> bytes:
-    """Return the data that a folder has under a name. Raise ValueError if it is damaged."""
+    """Return the data that is stored in a folder under a name. Raise ValueError if it is damaged."""
     content = (folder / name).read_bytes()
     digest, data = content[:_DIGEST], content[_DIGEST:]
     if digest != _digest(name, data):
@@ -83,7 +87,7 @@ def read(folder: Path, name: str) -> bytes:
     return data
 
 
-@cache  # once for each folder, not for each file
+@cache  # warns once for each folder, not for each file
 def _log_unwritable(folder: Path, reason: str) -> None:
     say(
         LOG.warning,

@@ -1,18 +1,21 @@
-"""Where Linux shows the limits of this process's cgroups, such as a container's."""
+"""The memory limit of this process's cgroups, such as a container's, read from Linux's special files."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-_MEMORY_FILES = (  # the limit, a number or "max"; the bytes in use; the name of cached files in memory.stat
+# names of the files with the limit (a number or "max") and the bytes in use, and of the cache's size in memory.stat
+_MEMORY_FILES = (
     ("memory.max", "memory.current", "inactive_file"),  # version 2
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),  # version 1
 )
 
 
 def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
-    """Yield the folders of the cgroups with this controller, by lines "number:controllers:path" of /proc/self/cgroup.
+    """Yield the folders of the cgroups of this process that have a controller, such as "memory".
+
+    They are found from the lines "number:controllers:path" of /proc/self/cgroup.
 
     Some of them may not exist. In a container the path may be the host's, while the root is the container's own group:
     so the root is included.
@@ -27,7 +30,7 @@ def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
 
 
 def memory_left(cgroups: Path, membership: Path) -> int | None:
-    """Return the bytes that the memory limits of all nested cgroups of this process leave, or None without a limit.
+    """Return the bytes that this process may still allocate under its cgroups' limits, or None without a limit.
 
     Cached contents of files that were not read lately count as free, because the system drops them first.
     """
@@ -43,7 +46,7 @@ def memory_left(cgroups: Path, membership: Path) -> int | None:
 
 
 def text(file: Path) -> str:
-    """Return a file's text. If it can't be read, the text is empty."""
+    """Return the text of a file, or an empty string if it can't be read."""
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError):

@@ -1,10 +1,10 @@
-"""GPU machine code that a wheel ships: a zip file of cubins for gasla's kernels and CuPy's, each under a key.
+"""GPU machine code that a wheel ships: a zip file of cubins for kernels of gasla and CuPy, each stored under a key.
 
-CuPy compiles each of its own kernels at the first call, one by one, 0.1 s each, and gasla calls dozens. `lend`
-therefore wraps the function by which CuPy calls NVRTC: source that has shipped code gets that code, and CuPy caches it
-as if NVRTC had made it. Without it, kernels that gasla's calls are known to use are compiled in groups, and other
-source with precompiled headers: reading CuPy's takes longer than compiling the kernel. CuPy has no public hook for
-this. If its function is missing, as in another version, CuPy compiles as usual.
+CuPy compiles each of its own kernels at the first call, which takes 0.1 s for each, and gasla uses dozens of them. So
+`lend` wraps the function by which CuPy calls NVRTC. If there is shipped code for the source, CuPy gets that code, and
+caches it as if NVRTC had compiled it. If there is none, kernels that gasla's calls are known to use are compiled in
+groups, and any other source with precompiled headers, because reading CuPy's headers takes longer than compiling a
+kernel. CuPy has no public hook for this. If another version of CuPy lacks the wrapped function, CuPy compiles as usual.
 """
 
 from __future__ import annotations
@@ -31,27 +31,28 @@ _CUPY_FUNCTION = "_compile_using_nvrtc_no_warning"
 
 @lru_cache(1)
 def _archive() -> ZipFile | None:
-    """Return the open zip file, which stays open, or None if there is none, as in a checkout."""
+    """Return the open zip file of shipped code, or None if there is none, as in a checkout. The file stays open."""
     with suppress(OSError, BadZipFile):
         return ZipFile(cache.SHIPPED / FILE)
     return None
 
 
 def are_there() -> bool:
-    """Return whether this installation ships machine code."""
+    """Return whether this installation comes with machine code for GPUs."""
     return _archive() is not None
 
 
 def has(key: str) -> bool:
-    """Return whether code with this key is shipped."""
+    """Return whether there is shipped code with this key."""
     archive = _archive()
     return archive is not None and key in archive.NameToInfo
 
 
 def load(key: str) -> bytes | None:
-    """Return the code with this key, or None if there is none, or if the file is damaged."""
+    """Return the shipped code with this key, or None if there is none or the file is damaged."""
     if has(key):
-        with suppress(OSError, BadZipFile, LZMAError, EOFError):  # treated as absent: NVRTC compiles
+        # a damaged file is ignored, and NVRTC compiles the code
+        with suppress(OSError, BadZipFile, LZMAError, EOFError):
             return _archive().read(key)  # type: ignore[union-attr]
     return None
 
@@ -64,23 +65,23 @@ class Writer:
         self._archive = ZipFile(folder / FILE, "w", ZIP_LZMA)
 
     def add(self, key: str, code: bytes) -> None:
-        """Add code under its key."""
+        """Add machine code to the file under its key."""
         self._archive.writestr(key, code)
 
     def close(self) -> None:
-        """Finish the file."""
+        """Complete and close the file."""
         self._archive.close()
 
 
 def digest(*parts: str) -> str:
-    """Hash the strings that code was made from."""
+    """Return a hash of the strings from which code was made, such as its source and compiler options."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> str:
-    """Return the key of one of CuPy's kernels.
+    """Return the key under which code for one of CuPy's kernels is shipped.
 
-    CuPy's version stands for its headers, and include paths are left out.
+    The key depends on CuPy's version in place of its headers, and not on include paths.
     """
     import cupy
 
@@ -93,7 +94,7 @@ made_by: list[Callable[[str, tuple[str, ...], str], bytes | None]] = []
 
 
 def lend(cupy: ModuleType) -> None:
-    """Make CuPy look for its kernels here first, from now on."""
+    """Make CuPy look for shipped code from now on, before it compiles one of its kernels."""
     compiler = cupy.cuda.compiler
     compile_with_nvrtc = getattr(compiler, _CUPY_FUNCTION, None)
     if compile_with_nvrtc is None:
@@ -116,9 +117,9 @@ def lend(cupy: ModuleType) -> None:
 
 
 def _precompiling() -> tuple[str, ...]:
-    """Return options by which NVRTC keeps the headers that it has read for the next kernel, if it knows these options.
+    """Return options with which NVRTC keeps parsed headers for the next kernel, or none if it lacks these options.
 
-    They are kept in a folder of this process, as their file has the same name in every process.
+    The headers are kept in a folder of this process, as their file has the same name in every process.
     """
     from cupy.cuda import nvrtc
 
@@ -129,9 +130,11 @@ def _precompiling() -> tuple[str, ...]:
 
 
 def _folder_of_headers() -> str:
-    """Return a folder of this process. If the last one is gone, as after long in /tmp, it is another.
+    """Return a folder for this process's precompiled headers.
 
-    Without the folder NVRTC compiles nothing.
+    If it has been deleted, as old folders in /tmp are, make a new one.
+
+    If the folder were missing, NVRTC would compile nothing.
     """
     process = os.getpid()
     folder = _folders.get(process)
@@ -142,8 +145,8 @@ def _folder_of_headers() -> str:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a fork that ends leaves its parent's alone
+    if os.getpid() == process:  # a forked process that ends must not delete its parent's folder
         rmtree(folder, ignore_errors=True)
 
 
-_folders: dict[int, str] = {}  # by processes
+_folders: dict[int, str] = {}  # the folder of each process, by process id

@@ -1,4 +1,4 @@
-"""Deprecated names: each works for two more releases, with a warning that names its replacement and its end."""
+"""Deprecated names: each works for two more releases, with a warning that says what to use and when it will go."""
 
 from __future__ import annotations
 

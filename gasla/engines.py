@@ -27,106 +27,131 @@ from gasla.program.walk_plan import WalkBinding
 
 
 class MatrixProduct(Protocol):
-    """A product of two sparse matrices in two steps: count its entries, then compute them.
+    """A product of two sparse matrices A and B, computed in two steps: count its entries, then fill them in.
 
     In its terms `value` is an entry of A at (`row`, `other`), and `x` an entry of B at (`other`, `column`).
     """
 
     def count(self, most: int) -> Array | None:
-        """Count the entries of each row, as int64. Return None if an offset or index of a matrix is out of range.
+        """Return the number of entries in each row of the product, or None if an index of A or B is out of range.
 
-        Counting may end early once there are more than `most` entries; the counts are then smaller, but still of more.
+        Counting may end early once there are more than `most` entries in all. The counts are then too small, but still
+        add up to more than `most`.
         """
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Fill `indices` with the columns of the entries, ascending in each row, and `outs` with their values.
+        """Fill `indices` with the columns of the product's entries, ascending in each row, and `outs` with the values.
 
-        `indptr` holds the prefix sums of the counts, and has the type of `indices`, int32 or int64.
+        `indptr` holds the prefix sums of the counts that `count` has returned. It has the type of `indices`, int32 or
+        int64.
         """
 
 
 class Products(Protocol):
-    """Products over semirings, of operands that `gasla.operations` has checked."""
+    """Products over semirings. `gasla.operations` has checked their operands."""
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
-        """Compile a product of a matrix with a vector. See `gasla.program.terms.Ready`."""
+        """Compile the product of a matrix and a vector, and return a function that computes it.
+
+        See `gasla.program.terms.Ready`.
+        """
 
     def ready_wide(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
-        """Compile a product with a dense matrix: x, mask and outs are C-contiguous, of shape (rows, columns)."""
+        """Compile the product of a sparse and a dense matrix, and return a function that computes it.
+
+        The function takes C-contiguous arrays `x`, `mask` and `outs` of shape (rows, columns).
+        """
 
     def of_matrices(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> MatrixProduct:
-        """Prepare a product of two sparse matrices by rows, without the positions of the entries of `left_out`."""
+        """Prepare a product of two sparse matrices, row by row.
+
+        Positions where `left_out` has an entry are left out of it.
+        """
 
     def at_entries(self, A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
-        """Fill `outs` with the product at each entry of a mask, in the mask's order.
+        """Fill `outs` with the product of two sparse matrices at the entries of a mask, in the order of these entries.
 
         The value is the identity where the product has no entry. Parallel entries of the mask get equal values.
         Returns False if an offset or index of a matrix is out of range.
         """
 
     def in_format(self, A: Any, wanted: Format) -> Any:
-        """Return a matrix as CSR or CSC, with all entries in stored order. `indptr`, `indices` and `data` suffice."""
+        """Return a matrix converted to CSR or CSC, with all entries in stored order.
+
+        The result needs no attributes but `indptr`, `indices` and `data`.
+        """
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-        """Return the lists that `make` returns, possibly cached for the next product of the matrix."""
+        """Return the adjacency lists that `make` builds from a matrix.
+
+        An engine may cache them for the matrix's next product.
+        """
 
 
 class Running(Protocol):
-    """A run in progress."""
+    """A run of a vertex program that has begun, and can be advanced by some iterations at a time."""
 
-    log_rows: int  # capacity of the trace's buffer, in iterations
+    log_rows: int  # most iterations that the buffer of the trace can hold
     iteration: int
     edges: int
     ended: bool
-    stopped: bool  # ended because `stop()` was true
+    stopped: bool  # whether the run ended because the program's `stop()` returned true
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run until the iteration `until`, or the program's end, or a pause in which Python handles Ctrl-C."""
+        """Run until iteration `until` or the program's end, or until a pause in which Python can handle Ctrl-C."""
 
     def leave(self, until: int) -> bool:
-        """Run to `until` asynchronously. Returns False, without side effects, if the engine cannot."""
+        """Start to run until iteration `until` without waiting for the end. Return False if the engine can't do this.
+
+        In that case nothing has been done.
+        """
 
     def known(self) -> dict[str, Any]:
-        """Return attributes of the result of an asynchronous run that are known before its end."""
+        """Return those attributes of an asynchronous run's result that are known before the run has ended."""
 
     def finish(self) -> None:
-        """Wait for the end of an asynchronous run."""
+        """Wait until an asynchronous run has ended."""
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace: active vertices, edges, direction.
+        """Return the first rows of the trace.
 
-        A distributed run adds exchanges and bytes.
+        Each row has an iteration's number of active vertices and edges, and its direction.
+
+        The trace of a distributed run also has the number of exchanges and of bytes.
         """
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reason for each direction of an iteration."""
+        """Return for each direction (push or pull) a sentence that says why the engine has chosen it."""
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current values of fields."""
+        """Return the current values of the program's fields, by name."""
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters that `idle` changes."""
+        """Return the current values of those parameters that the program's `idle` changes, by name."""
 
     def outcome(self) -> Outcome:
-        """Return the current state of the run, as in `Result`."""
+        """Return the iteration, the fields and other state of the run, from which a `Result` is made."""
 
     def close(self) -> None:
-        """Release the workspace for the next run."""
+        """Release the memory of the run, so that the next run can use it."""
 
 
 class Part(Running, Protocol):
-    """A run on one part of a distributed graph: between iterations its mirrored vertices are updated."""
+    """A run on one part of a distributed graph.
+
+    Between iterations, the values of mirrored vertices (copies of vertices of other parts) are updated.
+    """
 
     def go_on(self, active: Array, parameters: Mapping[str, Any]) -> None:
-        """Go on with these active vertices, and with changed parameters, even if the run had ended.
+        """Continue a run with other active vertices and changed parameters, even if the run had ended.
 
-        Currently active vertices may be omitted only if the program has `activate`. With `everyone = True` all vertices
-        receive in any case.
+        `active` may omit vertices that are active now only if the program has `activate`. With `everyone = True`, all
+        vertices receive in any case.
         """
 
 
 class Together(Protocol):
-    """Phases that take turns without their caller, on one graph."""
+    """Several programs (phases) that take turns on one graph, without returning to Python between turns."""
 
     def run(
         self,
@@ -161,16 +186,22 @@ class Together(Protocol):
 
 
 class Runs(Protocol):
-    """What runs of a program on a graph share, one after another. Kept by the graph, to which it does not refer."""
+    """What all runs of one program on one graph share, such as memory. It is cached by the graph.
 
-    turn: Lock  # lock of the call that has had it last, which holds it until it returns
-    is_spare: bool  # whether only calls that are under way at once need it, so that it keeps no workspace meanwhile
+    It does not refer to the graph, so that the graph can be freed.
+    """
+
+    turn: Lock  # the lock of the call that has used this object last, held until that call returns
+    is_spare: bool  # whether only simultaneous calls need this object, so that it keeps no memory between calls
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Start to compile in the background, if the engine can."""
+        """Start to compile a program in the background, if the engine can do this."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> Together | None:
-        """Prepare runs of phases that take turns. Return None if the engine can't run them without its caller."""
+        """Prepare to run several programs that take turns.
+
+        Return None if the engine can't run them without returning to Python between turns.
+        """
 
     def begin(
         self,
@@ -182,29 +213,36 @@ class Runs(Protocol):
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> Running:
-        """Begin a run from a frontier or along a schedule. The program may have other parameters than before."""
+        """Begin a run from a frontier or along a schedule.
+
+        The program may have other parameters than in earlier runs.
+        """
 
 
 class Draws(NamedTuple):
-    """Arguments of a sample of neighbors: the seed, whether with replacement, and weights."""
+    """Arguments for drawing a sample of neighbors: the seed, whether neighbors may repeat, and weights."""
 
     key: int  # the hash of the seed
     replace: bool
-    weights: tuple[Any, Any] | None  # prefix sums and guide tables, for draws by weight
+    # cumulative weights, and tables that speed up searches in them; None for uniform draws
+    weights: tuple[Any, Any] | None
 
 
-Share = tuple[int, int]  # (i, k): share i of k equal ones
+Share = tuple[int, int]  # (i, k): part i of work that is divided into k equal parts
 WHOLE: Share = (0, 1)
 
 
 class Primitives(Protocol):
-    """The primitives, documented in `gasla.primitives`, for arguments that it has checked.
+    """The primitives that `gasla.primitives` documents, which checks their arguments before it calls an engine.
 
     A forest is an array with the parent of each vertex. Arrays are on the engine's device.
     """
 
     def hook(self, graph: Graph) -> Any:
-        """Make a first forest, from the first out-neighbor of each vertex."""
+        """Return a forest in which each vertex is a child of its first out-neighbor, if that has a smaller id.
+
+        This is the first step of finding connected components.
+        """
 
     def link(
         self,
@@ -215,188 +253,242 @@ class Primitives(Protocol):
         known: int | None,
         across: tuple[Any, Any] | None,
     ) -> None:
-        """Unite the trees at both ends of edges, in place.
+        """Unite the trees at both ends of edges in a forest, in place.
 
-        With numbers and sizes of subtrees in `across`, only of edges between subtrees of which neither contains the
-        other.
+        `across` may have the numbers and sizes of subtrees. Then only edges between two subtrees are used, neither of
+        which contains the other.
         """
 
     def link_groups(self, lists: Adjacency, groups: Any, parents: Any, known: int | None) -> None:
-        """Unite the trees of the groups at both ends of edges, in place, in a forest whose entries are groups.
+        """Unite the trees at both ends of edges in a forest whose entries are groups of vertices, in place.
 
-        `groups` has the group of each vertex, in the type of `parents` and of ids. The lists of vertices in the group
-        `known` are not read.
+        `groups` has the group of each vertex, in the type of `parents` and of ids. The adjacency lists of vertices in
+        the group `known` are not read.
         """
 
     def compress(self, parents: Any) -> None:
-        """Set every parent to the root of its tree, in place."""
+        """Replace the parent of every vertex in a forest by the root of its tree, in place."""
 
     def number(self, parents: Any) -> int:
-        """Replace parents by the number of the tree, in place. Return the number of trees."""
+        """Replace the parent of every vertex in a forest by the number of its tree, in place.
+
+        Return the number of trees.
+        """
 
     def likely_largest(self, parents: Any) -> int:
-        """Return the most frequent root in a sample of vertices."""
+        """Return the most frequent root in a sample of vertices, probably the root of the largest tree."""
 
     def label_components(self, graph: Graph) -> tuple[Any, Any]:
-        """Return the number of components, and the component of each vertex. A whole algorithm (Afforest)."""
+        """Return the number of connected components, and the component of each vertex (algorithm Afforest)."""
 
     def number_trees(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Return parents, numbers and sizes of subtrees in a rooted spanning forest of a simple graph."""
+        """Return the parent, the preorder number and the subtree size of each vertex in a spanning forest."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
-        """Return the smallest and the largest value in each subtree of the trees that `number_trees` returns."""
+        """Return for each vertex the smallest value of `low` and the largest of `high` in its subtree.
+
+        `trees` is what `number_trees` returns.
+        """
 
     def simplify(self, graph: Graph) -> Graph:
-        """Return the graph as simple and undirected. If it is so already, return itself."""
+        """Return the graph without directions, parallel edges and self-loops.
+
+        A graph that has none is returned itself.
+        """
 
     def orient(self, graph: Graph) -> Any:
-        """Return the engine's oriented lists of a simple graph: its sorted Adjacency (by id), or lists by degree."""
+        """Return the adjacency lists of a simple graph in the form in which the engine counts triangles.
+
+        These are sorted lists, an Adjacency, if vertices are ordered by id, or lists of later neighbors in the order of
+        degrees.
+        """
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool, share: Share = WHOLE) -> tuple[Any, Any]:
-        """Count triangles, and on request the triangles at each vertex. A whole algorithm (forward lists).
+        """Count the triangles of a graph and, if `per_vertex`, the triangles at each vertex.
 
-        Each triangle is in one share of the work. Shares of the same lists can be counted by several engines.
+        `share` selects a part of the work, so that several engines with the same lists can divide it. Each triangle is
+        counted in one part only.
         """
 
     def count_at_edges(self, graph: Graph, lists: Any) -> tuple[Any, Any]:
-        """Count triangles, and the triangles at each stored edge, in the order of the input."""
+        """Count the triangles of a graph, and those that each stored edge is part of, in the input's order of edges."""
 
     def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
-        """Give each vertex of color -1 the smallest one that no neighbor before it in the order has, in place."""
+        """Color the vertices whose color is -1 in a given order, in place.
+
+        Each gets the smallest color that no neighbor before it in the order has.
+        """
 
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
-        """Count the common out-neighbors of pairs of vertices, or add up their float64 weights."""
+        """Return the number of common out-neighbors of each pair of vertices or, given weights, their total weight."""
 
     def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
-        """Return columns and values of the k largest entries of each row, padded with -1 and 0."""
+        """Return the columns and values of the k largest entries in each row of a matrix, padded with -1 and 0."""
 
     def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
-        """List the common out-neighbors of pairs, above a bound each: the positions of pairs, and the vertices."""
+        """Return the common out-neighbors of each pair of vertices as two arrays: numbers of pairs, and vertices.
+
+        `above` has a bound for each pair. Only vertices above it are returned.
+        """
 
     def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
-        """Return for each pair of vertices whether there is an edge."""
+        """Return for each pair of vertices whether there is an edge between them."""
 
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
-        """Count the cliques of k >= 4 vertices, given the lists of `orient`. A whole algorithm (pivoting)."""
+        """Count the cliques of k >= 4 vertices by a search with pivots. `lists` is what `orient` returns."""
 
     def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
-        """Return the list positions of the lightest spanning forest's edges, each from its smaller end."""
+        """Return the edges of a minimum spanning forest.
+
+        Each edge is given by its position in the adjacency list of its smaller end.
+        """
 
     def peel(self, graph: Graph) -> Any:
-        """Return the core number of every vertex of a simple graph. A whole algorithm."""
+        """Return the core number of every vertex of a simple graph."""
 
     def peel_edges(self, graph: Graph, first: int, last: int) -> Any:
-        """Return the level at which each edge of a simple graph is removed (`gasla.primitives.peel_edges`)."""
+        """Return the level at which each edge of a simple graph is removed, as in `gasla.primitives.peel_edges`."""
 
     def list_sums(self, lists: Adjacency, weights: Any) -> Any:
-        """Return prefix sums of each list's weights, in float64, added in order."""
+        """Return the cumulative weights of the edges in each adjacency list, as float64, added from left to right."""
 
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
-        """Return guide tables as uint32.
+        """Return tables that speed up searches in the cumulative weights of each adjacency list, as uint32.
 
-        Entry j of a list of d is the first position whose sum exceeds j / d of the total.
+        Entry j for a list of d edges is the first position whose cumulative weight exceeds j / d of the list's total.
         """
 
     def walk(
         self, walking: WalkBinding, starts: Any, steps: int, key: int, weights: tuple[Any, Any] | None, first: int = 0
     ) -> Any:
-        """Return random walks of a program, one row per walker.
+        """Return the random walks of a walk program, one row per walker.
 
-        They are weighted if prefix sums and guide tables are given.
-
-        `first` is the number of the first walker: ranks share the walkers.
+        Edges are drawn in proportion to weights if `weights` has cumulative weights and search tables. `first` is the
+        number of the first walker, as the processes of a distributed run divide the walkers.
         """
 
     def sample(self, lists: Adjacency, ids: Any, k: int, draws: Draws) -> Any:
-        """Return `k` random neighbors of each vertex, one row per vertex, padded with -1."""
+        """Return `k` random neighbors of each vertex, one row per vertex.
+
+        Rows with fewer neighbors are padded with -1.
+        """
 
     def sample_lists(self, lists: Adjacency, ids: Any, k: int, row: int, draws: Draws) -> tuple[Any, Any, Any]:
-        """Return random neighbors of each vertex, the numbers of their edges, and their rows, counted from `row`.
+        """Return random neighbors of each vertex, the numbers of the edges to them, and the numbers of their rows.
 
-        A vertex has `k` entries, or fewer if its list is shorter and not `replace`; by weight, -1 stands for an entry
-        that no edge of positive weight is left for. The first vertex draws as row `row` of `sample` does.
+        Rows are counted from `row`. A vertex has `k` neighbors, or fewer if its adjacency list is shorter and neighbors
+        must not repeat. In draws by weight, -1 stands for a neighbor that is missing because no edge of positive weight
+        is left. The draws are the same as those of `sample` for rows from `row` on.
         """
 
     def search_lists(self, lists: Adjacency, values: Any, ids: Any, marks: Any, after: bool) -> Any:
-        """Return for each of some vertices the position in its list at which a mark belongs, as int64.
+        """Return for each vertex the position in its adjacency list at which a mark would be inserted, as int64.
 
-        Values, one for each position, ascend in each list. All before the position are less than the mark, or `after`
-        no more than it.
+        `values` has a number for each position of the lists, which ascend in each list. Values before the returned
+        position are less than the mark or, if `after`, at most the mark.
         """
 
     def append_distinct(self, vertices: Any, ids: Any) -> tuple[Any, Any]:
-        """Append the new ids to distinct vertices, by first appearance. Return them, and each id's place in them."""
+        """Append those of `ids` that are not in `vertices`, each once, in the order of their first appearance.
+
+        Return the longer array of vertices, and the position of each of `ids` in it.
+        """
 
     def join(self, plan: JoinPlan, lists: Adjacency, kinds: Any) -> JoinRun:
-        """Prepare a join on ascending lists: out-neighbors and, if it is directed, in-neighbors after those of all.
+        """Prepare to match a pattern in a graph with sorted adjacency lists.
 
-        The lists of further relations follow in the same order. Bit v of kinds, which has an entry of uint8 for each
-        vertex, is set for those that may be in the place of the pattern's vertex v.
+        `lists` has the out-neighbors of all vertices and, if the plan is directed, the in-neighbors of all vertices
+        after these. The lists of further relations follow in the same order. `kinds` has an entry of uint8 for each
+        vertex of the graph, in which bit v is set if the vertex may match vertex v of the pattern.
         """
 
 
 class JoinRun(Protocol):
-    """A join on a graph. The edges that matches begin with are divided into blocks."""
+    """A search for the matches of a pattern in a graph. The edges that matches begin with are divided into blocks."""
 
     blocks: int
 
     def total(self) -> int:
-        """Return the number of matches."""
+        """Return the number of all matches."""
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of some blocks, by default in all.
+        """Return the number of matches that begin in each of `number` blocks from `first` on, by default in all blocks.
 
-        Where it reaches `most`, it may be any larger number.
+        A count of at least `most` may be wrong, but is then still at least `most`. This lets the search end early.
         """
 
     def tally(self) -> Any:
-        """Return the number of matches that each vertex is in. All vertices of the pattern must be matched."""
+        """Return for each vertex of the graph the number of matches that contain it.
+
+        The plan must match all vertices of the pattern, and count none.
+        """
 
     def write(self, first: int, wanted: Any, rows: Any) -> list[int]:
-        """Write matches of some blocks into rows. Return how many there were.
+        """Write the matches of some blocks into rows, and return the number of matches written for each block.
 
-        `wanted` has for each block how many matches to skip, how many to take at most, and the row of the first one.
+        `wanted` has for each block how many matches to skip, how many to write at most, and the row of the first one.
         """
 
 
 class HostOnly(Protocol):
-    """Further primitives of the CPU engine: whole algorithms, most on one thread. Callers have checked the graph."""
+    """Further primitives that only the CPU engine has. Most run on one thread. Callers have checked the graph."""
 
     def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
-        """Return the mate of each vertex, or -1. Lists have each edge in both directions. Degrees are at most 255."""
+        """Return the mate of each vertex in a matching of large weight, or -1 for a vertex without one.
+
+        The adjacency lists must have each edge in both directions. Degrees must be at most 255.
+        """
 
     def sum_at_edges(self, graph: Graph, lists: Any, weights: Any) -> Any | None:
-        """Return the weights of opposite vertices, summed at each stored edge, or None if they differ too much."""
+        """Return for each stored edge the sum of the weights of all vertices that form a triangle with the edge.
+
+        Return None if the weights differ so much that sums of integers could not represent them.
+        """
 
     def match_by_degrees(self, lists: Adjacency, in_lists: Adjacency | None, degrees: Any) -> Any:
-        """Return the mate of each vertex, or -1, of edges that weigh the same. Ids are below 2**32."""
+        """Return the mate of each vertex, or -1 for none, in a matching of edges of equal weight.
+
+        Ids must be below 2**32.
+        """
 
     def depth_first(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Return the parent, the number and the low point of every vertex of a simple graph."""
+        """Return the parent, the preorder number and the low point of every vertex in a depth-first search."""
 
     def depth_first_order(self, graph: Graph, starts: Any) -> tuple[Any, Any, Any]:
-        """Return what `starts` reach in preorder and in postorder, and the parents of all vertices."""
+        """Search depth-first from `starts`.
+
+        Return what is reached in preorder and in postorder, and the parents of all vertices.
+        """
 
     def dominators(self, graph: Graph, source: int) -> Any:
-        """Return the immediate dominator of every vertex on its ways from the source."""
+        """Return the immediate dominator of every vertex: the last other vertex on all paths to it from the source."""
 
     def acyclic_order(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Return an order by level, the level of each vertex, and for how many in-edges each vertex still waits."""
+        """Return a topological order by levels, the levels, and for how many in-edges each vertex still waits.
+
+        The last number is positive only for vertices on a cycle or reached from one.
+        """
 
     def strong_components(self, graph: Graph) -> Any:
-        """Return the smallest vertex of each vertex's strong component."""
+        """Return for each vertex the smallest vertex of its strongly connected component."""
 
     def adjacency_order(self, lists: Adjacency, weights: Any, most: int) -> tuple[Any, Any]:
-        """Return a maximum adjacency order, and the weight from each vertex to those before it. Weights are int64."""
+        """Return a maximum adjacency order, and for each vertex the weight of its edges to earlier vertices.
+
+        Weights are int64.
+        """
 
     def send_flow(self, network: Graph, source: int, target: int) -> tuple[int, Any]:
-        """Return the value of a maximum flow, and the net flow of each edge. Capacities are int64, below 2**62."""
+        """Return the value of a maximum flow, and the net flow along each edge. Capacities are int64, below 2**62."""
 
     def residual_sources(self, network: Graph, flow: Any, target: int) -> Any:
-        """Mark the vertices from which edges of positive residual capacity lead to the target."""
+        """Return which vertices can still send flow to the target, along edges of positive residual capacity."""
 
     def count_paths(self, graph: Graph, sources: Any, targets: Any, least: int, most: int, is_bounded: bool) -> int:
-        """Count the simple paths of `least` to `most` edges from each source to its target."""
+        """Count the simple paths of `least` to `most` edges from each source to its target.
+
+        If `is_bounded`, all vertices of a path must be smaller than its source.
+        """
 
     def list_paths(
         self,
@@ -409,7 +501,7 @@ class HostOnly(Protocol):
         one_way: bool,
         limit: int | None,
     ) -> tuple[Any, Any]:
-        """List such paths, as offsets and vertices.
+        """List the simple paths from each source to its target, as offsets and vertices.
 
         Parameters
         ----------
@@ -424,7 +516,10 @@ class HostOnly(Protocol):
         """
 
     def maximal_cliques(self, graph: Graph, least: int, limit: int | None, is_counting: bool) -> Any:
-        """List the maximal cliques of a simple graph, as offsets and vertices, or count them."""
+        """List or count the maximal cliques of a simple graph that have `least` or more vertices.
+
+        A list is returned as offsets and vertices.
+        """
 
     def louvain_levels(
         self,
@@ -436,14 +531,15 @@ class HostOnly(Protocol):
         refine: bool,
         iterations: int,
     ) -> list[Any]:
-        """Return the communities after each level. `lists` are offsets, neighbors and weights, or None if each is 1.
+        """Return the community of each vertex after each level of the Louvain algorithm.
 
-        `vertices` are two node weights, the sizes, and whether each vertex is fixed; all but the first may be None.
-        `limits` are the factor of the penalty and the maximum size.
+        `lists` are the offsets, neighbors and weights of edges, or None for weights that are all 1. `vertices` are two
+        weights of each vertex, its size, and whether its community is fixed. All but the first may be None. `limits`
+        are the factor of the penalty and the maximum size of a community.
         """
 
     def degrees(self, indptr: Any, weights: Any) -> Any:
-        """Return the sum of the weights at each vertex, or the number of edges."""
+        """Return for each vertex the sum of the weights of its edges or, without weights, their number."""
 
     def balanced_parts(
         self,
@@ -455,83 +551,96 @@ class HostOnly(Protocol):
         by_volume: bool,
         seed: int,
     ) -> tuple[Any, float, int]:
-        """Return a part for each vertex, the weight of the edges between parts, and the communication volume.
+        """Divide the vertices into k parts of about equal weight between which there are few edges.
 
-        `lists` are offsets, neighbors and weights of edges, or None if each is 1; `given` are their weights before they
-        were rounded, by which the cut is measured; `weights` are those of vertices.
+        Return the part of each vertex, the weight of the edges between parts, and the communication volume. `lists` are
+        the offsets, neighbors and rounded weights of edges, or None for weights that are all 1. `given` are the weights
+        before they were rounded, by which the cut is measured, and `weights` those of vertices.
         """
 
     def edge_triples(self, n: int, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
-        """Count the triples of edges of ascending times, of 36 kinds.
+        """Count the temporal motifs of three edges: triples of edges with ascending times, separately for 36 patterns.
 
-        The third time is at most the end of the first.
+        The time of the third edge must be at most the end (in `ends`) of the first edge.
         """
 
 
 class CardOnly(Protocol):
-    """Further primitives of the GPU engine: whole algorithms. Callers have checked the graph, which is on the GPU."""
+    """Further primitives that only the GPU engine has. Callers have checked the graph, which is on the GPU."""
 
     def label_sides(self, graph: Graph) -> Any:
-        """Return the side of each vertex in its component, 0 for the smallest one. It is -1 where an odd cycle is."""
+        """Return the side (0 or 1) of each vertex in its bipartite component, or -1 if the component has an odd cycle.
+
+        The smallest vertex of each component has side 0.
+        """
 
     def decide_in_order(self, lists: Adjacency, ranks: Any) -> Any:
-        """Return which vertices join the set of a loop by falling rank. The ranks are used up."""
+        """Return which vertices are in the independent set that a loop over vertices by falling rank would find.
+
+        The array of ranks is overwritten.
+        """
 
 
 @cache
 def peers() -> Any:
-    """Return the module whose `PeerRun` runs a program on several GPUs that exchange values themselves."""
+    """Return the module of `PeerRun`, which runs a program on several GPUs that exchange values directly."""
     return import_module("gasla.gpu.program.peers")
 
 
 class Runner(Protocol):
-    """Runs vertex programs."""
+    """An engine, as far as it runs vertex programs. The reference engine has no more than this."""
 
     def prepare(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> Runs:
-        """Prepare the runs of a program on a graph. `way` is AUTO, PUSH or PULL of `gasla.program.binding`."""
+        """Prepare to run a program on a graph, and return what its runs share.
+
+        `way` is AUTO, PUSH or PULL of `gasla.program.binding`.
+        """
 
 
 class Engine(Runner, Protocol):
-    """An engine for one kind of device."""
+    """An engine for arrays on one kind of device."""
 
     def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
-        """Return the sentences of `gasla.explain`."""
+        """Return the sentences that `gasla.explain` prints about a program on a graph."""
 
     def explain_elsewhere(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool
     ) -> list[str]:
-        """Return the sentences of `gasla.explain` that need neither the engine's device nor a graph there."""
+        """Return the sentences of `gasla.explain` for a graph that is not on this engine's device.
+
+        These need neither the device nor arrays on it.
+        """
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
-        """Return a program bound to a graph for `gasla.stages`."""
+        """Return an object that runs the stages of a program on a graph one by one, for `gasla.stages`."""
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
-        """Return the generated code of a program."""
+        """Return the source code that the engine generates for a vertex program."""
 
     def walk_source(self, program: type[WalkProgram], id_type: np.dtype[Any]) -> str:
-        """Return the generated code of a walk program."""
+        """Return the source code that the engine generates for a walk program."""
 
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-        """Return the most bytes that a run takes, besides the graph and its fields."""
+        """Return the most bytes that a run of a program takes, in addition to the graph and its fields."""
 
     def products(self) -> Products:
-        """Return the engine's products over semirings."""
+        """Return the object that computes this engine's products over semirings."""
 
     def primitives(self) -> Primitives:
-        """Return the engine's primitives."""
+        """Return the object that has this engine's primitives."""
 
 
 @cache
 def engine(device: str) -> Engine:
-    """Return the engine for arrays of a device, "cpu" or "gpu", or "distributed" for distributed graphs."""
+    """Return the engine of a device: "cpu", "gpu", or "distributed" for distributed graphs."""
     return cast(Engine, _face(device))
 
 
 @cache
 def runner(device: str, compiled: bool) -> Runner:
-    """Return the engine of a device if `compiled`, otherwise the reference engine."""
+    """Return the engine of a device or, if not `compiled`, the engine that runs its programs without compiling them."""
     chosen = engine(device)
     if compiled:
         return chosen
@@ -544,7 +653,7 @@ _chooses_kernels = ContextVar("chooses_kernels", default=True)
 
 @contextmanager
 def _within(variable: ContextVar[bool], value: bool) -> Iterator[None]:
-    """Give a variable another value in this context."""
+    """Return a context in which a context variable has another value."""
     token = variable.set(value)
     try:
         yield
@@ -571,12 +680,16 @@ def interpreted() -> AbstractContextManager[None]:
 
 
 def running_as(compiled: bool) -> AbstractContextManager[None]:
-    """Return a context in which programs are compiled or not, as in the one that `compiles` described."""
+    """Return a context in which programs are compiled or, if not `compiled`, run as within `interpreted`.
+
+    The ranks of a distributed run use it to run programs in the same way as their caller, for which `compiles` returned
+    `compiled`.
+    """
     return nullcontext() if compiled else interpreted()
 
 
 def compiles() -> bool:
-    """Return whether programs are compiled in this context: not within `interpreted`."""
+    """Return whether vertex programs are compiled in this context. Within `interpreted` they are not."""
     return not _interprets.get()
 
 
@@ -605,7 +718,7 @@ def chooses_kernels() -> bool:
 
 
 def _face(package: str) -> object:
-    """Return the package of an engine, imported on first use."""
+    """Return the module of an engine, such as gasla.cpu. It is imported on first use."""
     return import_module(f"gasla.{package}")
 
 

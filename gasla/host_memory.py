@@ -1,6 +1,6 @@
-"""Page-locked host memory, which kernels read in place over the link, and the free memory of the device.
+"""Page-locked host memory, which GPU kernels read directly over the link to the host, and the free memory of the GPU.
 
-An array in such memory exists twice: as a NumPy array, and as a CuPy array of the same bytes.
+An array in such memory exists as two objects of the same bytes: a NumPy array and a CuPy array.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from gasla.arrays import current_device, require_gpu
 
 Array = np.ndarray[Any, Any]
 
-_PORTABLE, _MAPPED = 1, 2  # cudaHostAllocPortable, cudaHostAllocMapped
-_UNIT = 512  # bytes; kernels load aligned groups, of which the last may end after the array
-_NO_MEMORY = 2  # cudaErrorMemoryAllocation
-_of_several: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)  # see `counting`
+_PORTABLE, _MAPPED = 1, 2  # flags of cudaHostAlloc: cudaHostAllocPortable, cudaHostAllocMapped
+# sizes are multiples of this many bytes, because kernels load aligned groups, and the last may end after the array
+_UNIT = 512
+_NO_MEMORY = 2  # the number of the error cudaErrorMemoryAllocation
+# the function that `counting` sets
+_of_several: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)
 _views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 
 
 class PinnedBytes:
-    """Page-locked memory of our own, freed with the last array in it. NumPy reads its `__array_interface__`.
+    """A block of page-locked memory, which is freed when no array uses it any more.
+
+    NumPy reads its `__array_interface__`.
 
     CuPy's pool of such memory is not used: it rounds sizes up to powers of two, and never returns memory.
 
@@ -55,7 +59,10 @@ class PinnedBytes:
 
 
 def _free(address: int) -> None:
-    """Free page-locked memory after the kernels that may read it. In a fork, or one that ends, do nothing."""
+    """Free page-locked memory once all kernels that may read it have ended.
+
+    Errors are ignored: in a forked process, or at the end of a process, CUDA can't be called.
+    """
     with suppress(Exception):
         runtime: Any = require_gpu().cuda.runtime
         runtime.deviceSynchronize()
@@ -63,7 +70,7 @@ def _free(address: int) -> None:
 
 
 def pinned(array: Array, dtype: Any = None) -> Array:
-    """Return the array as a type in page-locked memory, or itself if it is there already."""
+    """Return an array in page-locked memory, converted to `dtype`. It is copied unless it is such an array already."""
     kind = array.dtype if dtype is None else np.dtype(dtype)
     if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
         return array
@@ -73,15 +80,15 @@ def pinned(array: Array, dtype: Any = None) -> Array:
 
 
 def pinned_empty(count: int, dtype: Any) -> Array:
-    """Return a new array of a given number of entries in page-locked memory."""
+    """Return a new, uninitialized array of `count` entries in page-locked memory."""
     kind = np.dtype(dtype)
     return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
 
 
 def mapped(array: Array) -> Any:
-    """Return a CuPy array of the bytes of a `pinned` array.
+    """Return a CuPy array that shares the memory of a NumPy array made by `pinned`.
 
-    It is one object while it lives, as callers compare by `is`.
+    While this CuPy array is in use, further calls return the same object, as callers compare arrays by `is`.
     """
     cupy: Any = require_gpu()
     memory = _memory_of(array)
@@ -98,7 +105,7 @@ def mapped(array: Array) -> Any:
 
 
 def on_host(array: Any) -> Array | None:
-    """Return the NumPy array of the bytes of a `mapped` array, or None for an array in device memory."""
+    """Return the NumPy array that shares the memory of a `mapped` CuPy array, or None for an array in GPU memory."""
     if isinstance(array, np.ndarray):
         return array
     if array.size == 0:
@@ -112,16 +119,16 @@ def on_host(array: Any) -> Array | None:
 
 
 def _memory_of(array: Any) -> PinnedBytes | None:
-    """Return the page-locked memory that a NumPy array lies in."""
+    """Return the page-locked memory that a NumPy array is in, or None if it is in ordinary memory."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, PinnedBytes) else None
 
 
 def free_bytes() -> int:
-    """Return the bytes of device memory that CuPy can still allocate.
+    """Return the number of bytes of GPU memory that CuPy can still allocate.
 
-    Its pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`).
+    CuPy's memory pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`), which counts.
     """
     cupy: Any = require_gpu()
     if (of_several := _of_several.get()) is not None:
@@ -133,7 +140,7 @@ def free_bytes() -> int:
 
 @contextmanager
 def counting(free: Callable[[], int]) -> Iterator[None]:
-    """Let a function say how many bytes are free in this context, where arrays are spread over several GPUs."""
+    """Make `free_bytes` call `free` in this context, in which arrays are spread over several GPUs."""
     token = _of_several.set(free)
     try:
         yield
@@ -142,5 +149,5 @@ def counting(free: Callable[[], int]) -> Iterator[None]:
 
 
 def cards() -> int:
-    """Return the number of devices."""
+    """Return the number of GPUs."""
     return int(require_gpu().cuda.runtime.getDeviceCount())

@@ -14,13 +14,14 @@ from contextvars import ContextVar
 from typing import Any
 
 LOG = logging.getLogger("gasla")
-LOG.addHandler(logging.NullHandler())  # or Python would print warnings where a program has not set up logging
-_unsaid: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())  # see `unwarned`
-_waiting = threading.local()  # `calls` has what this thread will say, if it puts that off
+LOG.addHandler(logging.NullHandler())  # otherwise Python would print warnings in programs that have not set up logging
+# the categories of warnings that `unwarned` suppresses
+_unsaid: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
+_waiting = threading.local()  # its attribute `calls` has the log calls that `speaking_later` delays in this thread
 
 
 def warn(words: str, category: type[Warning]) -> None:
-    """Warn the first caller outside of this package, unless within `unwarned`. Decorators are callers as well."""
+    """Issue a warning that points to the first caller outside of this package, unless `unwarned` suppresses it."""
     if issubclass(category, _unsaid.get()):
         return
     frame, level = sys._getframe(), 1
@@ -31,7 +32,10 @@ def warn(words: str, category: type[Warning]) -> None:
 
 @contextmanager
 def unwarned(category: type[Warning]) -> Iterator[None]:
-    """Leave out warnings of a category in this thread. Python's filters of warnings would hold for all threads."""
+    """Suppress gasla's warnings of a category within the block, in this thread only.
+
+    Python's filters hold for all threads.
+    """
     token = _unsaid.set((*_unsaid.get(), category))
     try:
         yield
@@ -40,7 +44,10 @@ def unwarned(category: type[Warning]) -> Iterator[None]:
 
 
 def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
-    """Call a function that logs or prints, now or at the end of this thread's `speaking_later`."""
+    """Call a function that logs or prints.
+
+    Within `speaking_later` of this thread, the call is delayed to the block's end.
+    """
     calls = getattr(_waiting, "calls", None)
     if calls is None:
         write(*given, **named)
@@ -50,7 +57,10 @@ def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
 
 @contextmanager
 def speaking_later() -> Iterator[None]:
-    """Put off what this thread would `say` in the block, which holds a lock: handlers of the log may call gasla."""
+    """Delay log calls that this thread makes through `say` to the end of the block.
+
+    For blocks that hold a lock: handlers of the log may call gasla, and would wait for the lock forever.
+    """
     before = getattr(_waiting, "calls", None)
     calls = _waiting.calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]()
     try:

@@ -1,20 +1,23 @@
-"""Names of users in generated source and in file names; and suggestions for misspelt names.
+"""Users' names of fields and programs in generated source and in file names, and suggestions for misspelled names.
 
-In generated source the name of a field, a parameter or an aggregate follows a prefix: `src_rank`, `v_rank`. No name of
-the engines begins with such a prefix and an underscore, so names never collide, even with keywords. A name that is not
-an ASCII identifier gets an encoded inner name.
+In generated source, the name of a field, a parameter or an aggregate follows a prefix, as in `src_rank` and `v_rank`.
+No other name in that source begins with such a prefix and an underscore, so names never collide, even with keywords. A
+name that is not an ASCII identifier is encoded.
 """
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 150  # characters of an inner name, which becomes part of names in compiled code and of files
+# characters; longer names are not allowed, because names become part of names in compiled code and of file names
+LONGEST = 150
 _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
 
 def inner(name: str) -> str:
-    """Return the inner name of a field, parameter or aggregate: the name itself if it is plain, else a unique encoding.
+    """Return the name of a field, parameter or aggregate in generated source.
+
+    This is the name itself if it is an ASCII identifier, otherwise a unique encoding.
 
     Examples
     --------
@@ -25,7 +28,9 @@ def inner(name: str) -> str:
 
 
 def given(name: str) -> str:
-    """Return the name in the program for an inner name.
+    """Return the user's name of a field, parameter or aggregate, given its name in generated source.
+
+    The inverse of `inner`.
 
     Examples
     --------
@@ -38,7 +43,7 @@ def given(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """Return a class's or a semiring's name for a comment or a file: at most 40 letters, digits and underscores.
+    """Return a class's or a semiring's name for a comment or a file name: at most 40 letters, digits and underscores.
 
     Examples
     --------
@@ -49,7 +54,7 @@ def title(name: str) -> str:
 
 
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return a suffix for the error on an unknown name: the known name that was probably meant, if one is similar.
+    """Return the end of an error message about an unknown name, which suggests a similar name, or an empty string.
 
     Else the first known name that begins with the given one, or contains it.
 

@@ -1,8 +1,7 @@
-"""What several threads need at the same time is made once: the others wait for the first, and get the same object.
+"""Values that several threads need at the same time are made once: one thread makes a value, and the others wait.
 
-`functools.cached_property` lets each thread make a value of its own. In Python 3.11 it has one lock for all objects
-instead, with which two threads can wait for each other forever. `functools.cache` calls its function once for each
-thread as well.
+`functools.cached_property` lets each thread make its own value. In Python 3.11 it has one lock for all objects instead,
+with which two threads can wait for each other forever. `functools.cache`, too, may call its function in each thread.
 """
 
 from __future__ import annotations
@@ -19,22 +18,24 @@ T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MISSING = object()
-_Lock = type(threading.RLock())  # threading.RLock is a function that calls it
-# What is being made now, by the id of its owner and a name: a lock, and how often its holder has entered.
+_Lock = type(threading.RLock())  # threading.RLock is a function, which returns an object of this class
+# A lock for each value that is being made now, and how often the thread that has the lock has entered `only_one`. The
+# keys are the owner's id and the value's name.
 _entries: dict[tuple[int, Hashable], list[Any]] = {}
 
 
 @contextmanager
 def only_one(owner: object, name: Hashable) -> Iterator[None]:
-    """Let a thread make something, named so, of an object, while others that need it wait.
+    """Let one thread at a time make the value `name` of an object, while other threads that need the value wait.
 
-    After waiting, a thread has to look whether the value is there. The same thread may enter again.
+    After waiting, a thread must check whether the value exists now. The thread that makes the value may enter again.
     """
     key = id(owner), name
     while True:
         entry = _entries.setdefault(key, [_Lock(), 0])
         with entry[0]:
-            if _entries.get(key) is not entry:  # its holder has left, and another thread may have begun anew
+            # the thread that had this lock has removed it, and another thread may have made a new one
+            if _entries.get(key) is not entry:
                 continue
             entry[1] += 1
             try:
@@ -47,7 +48,7 @@ def only_one(owner: object, name: Hashable) -> Iterator[None]:
 
 
 class once_property(Generic[T]):
-    """A property that is made when it is first read, by one thread, and kept in the object's `__dict__`.
+    """A property that one thread computes when it is first read, and that is then stored in the object's `__dict__`.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class once_property(Generic[T]):
             return self
         made: dict[str, T] = owner.__dict__
         key = id(owner), self.name
-        while True:  # as `only_one`, whose generator takes 2 µs
+        while True:  # the same loop as in `only_one`, as calling that generator would take 2 µs
             entry = _entries.setdefault(key, [_Lock(), 0])
             with entry[0]:
                 if _entries.get(key) is not entry:
@@ -92,7 +93,11 @@ class once_property(Generic[T]):
 
 
 def once(most: int | None = None, typed: bool = False) -> Callable[[Function], Function]:
-    """Cache a function's results, each of which one thread makes, while others that need it wait.
+    """Return a decorator that caches a function's results.
+
+    One thread computes a result, while others that need it wait.
+
+    Each result has its own lock, because a function that calls the user's code may wait for another thread.
 
     No lock is held that another result needs: a function that calls the user's code may wait for another thread.
 

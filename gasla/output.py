@@ -1,4 +1,4 @@
-"""Atomic writing of files, which appear whole or not at all. All files of the library are written here."""
+"""Atomic writing of files: a file appears complete or not at all. All files of the library are written here."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> Iterator[IO[bytes]]:
-    """Replace a file as `replacing` does, at exactly this name, even if it is a link.
+    """Write a file as `replacing` does, but at exactly this path, even if it is a symbolic link.
 
-    The mode is that of `model`, or of new files.
-
-    Errors call the file `name`, by default its path.
+    The file gets the mode and owner of `model`, by default those of new files. Error messages call it `name`, by
+    default its path.
     """
-    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")  # unguessable; and mode "x" opens no existing file
-    mode = 0o666 if model is None else 0o600  # minus the umask; the model's mode is set with its owner
+    # nobody can guess this name, and mode "x" does not open an existing file
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
+    # the umask is subtracted; the mode of `model` is set later, together with its owner
+    mode = 0o666 if model is None else 0o600
 
     try:
         with _name_in_errors(name or str(path), temporary):
@@ -70,9 +71,10 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
 
 @contextmanager
 def placing_folder(path: Path, mark: str) -> Iterator[Path]:
-    """Make a folder under another name that takes the place of `path` once it is complete.
+    """Let the block fill a temporary folder, which takes the place of `path` once it is complete.
 
-    A folder that is there already is replaced if it holds a file named `mark`, which says that it was made this way.
+    A folder that exists at `path` is replaced only if it is empty, or has a file named `mark`, which says that it was
+    written in this way.
 
     Raises
     ------
@@ -105,11 +107,11 @@ def placing_folder(path: Path, mark: str) -> Iterator[Path]:
 
 @contextmanager
 def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
-    """Put the given name of a file into errors."""
+    """Make errors within the block show `name` as the file's name, not that of the temporary file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # as raised by NumPy's own writer
+        if error.errno is None:  # NumPy's writer raises such errors
             raise OSError(f"{name}: {error}") from error
         if error.filename is None or error.filename == str(temporary):
             error.filename, error.filename2 = name, None
@@ -117,7 +119,7 @@ def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _take_after(file: int, model: os.stat_result) -> None:
-    """Give a file the owner, if the system permits, and the mode of another file."""
+    """Give an open file the mode of another file and, if the system permits this, its owner."""
     if hasattr(os, "fchown"):
         for owner in ((-1, model.st_gid), (model.st_uid, -1)):
             with suppress(OSError):

@@ -23,21 +23,22 @@ ENDLESS = "{desc}: {n:,} {unit}, {elapsed}"
 
 
 class _Open:
-    """An open bar, and the count that it shows."""
+    """A progress bar that is shown now, and the function that counts what is done."""
 
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
-        self.counted: tuple[Callable[[], tuple[int, int]], str] | None = None  # a function, and the unit of its count
-        self.is_held = False  # set by `track`: counts inside its loop are ignored
+        # a function that returns the number done and the total, and the unit of both
+        self.counted: tuple[Callable[[], tuple[int, int]], str] | None = None
+        self.is_held = False  # set by `track`, so that calls of `follow` within its loop are ignored
 
     def look(self) -> None:
-        counted = self.counted  # read once: the thread that computes replaces it at any time
+        counted = self.counted  # read only once, because the computing thread may replace it at any time
         if counted is not None:
             count, unit = counted
             self.drawn.n, total = count()
             self.drawn.total, self.drawn.unit = total or None, unit
             self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
-            self.drawn.last_print_n = self.drawn.n  # the next count may be lower than the last
+            self.drawn.last_print_n = self.drawn.n  # makes tqdm draw also if the count is lower than before
         self.drawn.update(0)
 
 
@@ -71,9 +72,10 @@ def bar(description: str) -> Iterator[None]:
             while not ended.wait(PERIOD):
                 shown.look()
 
-        thread = Thread(target=keep_looking, daemon=True)  # kernels release the interpreter lock
+        # kernels release Python's interpreter lock, so this thread can run meanwhile
+        thread = Thread(target=keep_looking, daemon=True)
         outer = _open.set(shown)
-        try:  # Ctrl-C may come between any two lines
+        try:  # Ctrl-C may interrupt between any two lines
             thread.start()
             yield
         finally:
@@ -84,13 +86,16 @@ def bar(description: str) -> Iterator[None]:
 
 
 def _in_notebook() -> bool:
-    """Return whether a Jupyter kernel runs this process, whose standard error is no terminal, but shows a bar."""
+    """Return whether this process runs a Jupyter kernel.
+
+    Its standard error is no terminal, but can show a progress bar.
+    """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
 
 def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
-    """Make an open bar show a count from now on.
+    """Make the progress bar that is open, if any, show a count from now on.
 
     Parameters
     ----------
@@ -114,13 +119,15 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
 
 
 def is_watched() -> bool:
-    """Return whether an open bar would show a count of `follow`."""
+    """Return whether a progress bar is open that would show a count passed to `follow`."""
     shown = _open.get()
     return shown is not None and not shown.is_held
 
 
 def track(items: Sequence[Item], unit: str) -> Iterator[Item]:
-    """Iterate over items. An open bar shows the number done, and ignores counts inside the loop.
+    """Yield items one by one, while the open progress bar shows how many are done.
+
+    Counts of `follow` are ignored meanwhile.
 
     Parameters
     ----------

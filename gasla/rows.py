@@ -1,4 +1,6 @@
-"""A row for each public function, at the end of its file: its commands, its tasks in `gasla bench`, the calls to ship.
+"""The class `Row` describes a public function: its commands, its benchmark tasks, and the calls whose code wheels ship.
+
+Each file with public functions has a row for them at its end, called `ROW`.
 
 A row is data and small functions, so that files of any layer can have one. The command line, `gasla bench`, the
 compilation of a wheel, and tests read the rows, so that none of them needs a list of functions of its own.
@@ -16,37 +18,41 @@ import numpy as np
 
 import gasla
 
-Says = Callable[[Any], str]  # a line about an answer, which is a `gasla.cli.views.Answered`
+Says = Callable[[Any], str]  # returns a line of output about an answer, a `gasla.cli.views.Answered`
 Shows = Callable[[Any], Iterable[str]]
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the command line. Its options follow from the signature of the function.
+    """A command of the command line. Its options follow from the signature of the function that it calls.
 
-    Saved files have one value per vertex. `shape` says how they are made from the answer: "vertex", the answer has one
-    value per vertex; "rows", one row per vertex, whose columns are saved; "edge", one value per edge, summed over the
-    out-edges of each vertex; "ids", vertex ids, of which the number of occurrences is saved.
+    `shape` says how the values in saved files are made from the answer. "vertex": the answer has one value per vertex.
+    "rows": it has one row per vertex, whose columns are saved. "edge": it has one value per edge, and their sums over
+    the out-edges of each vertex are saved. "ids": it has vertex ids, and the number of occurrences of each vertex is
+    saved.
     """
 
     name: str
-    answers: Mapping[str, str]  # the parts of the answer to save, and their titles in files
+    answers: Mapping[str, str]  # the parts of the answer that can be saved, and their titles in files
     heading: Says  # the first line of output
-    view: Shows = lambda _: ()  # all other lines
+    view: Shows = lambda _: ()  # yields all other lines of output
     shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
-    checked_by: str = ""  # a verifier in gasla.verify; by default the one with the command's name, if any
-    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier
-    options: Mapping[str, str] = field(default_factory=dict)  # option of a parameter, if their names differ
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # values of parameters that have no default
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments without an option
-    edges: Callable[[Any], int] | None = None  # counts the edges traversed; by default `views.traversed`
+    # the function in gasla.verify that checks answers; by default the one with the command's name, if there is one
+    checked_by: str = ""
+    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of that function
+    # names of options that differ from those of their parameters
+    options: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # values for parameters that have no default in Python
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments of the call that no option can change
+    edges: Callable[[Any], int] | None = None  # returns the number of edges traversed; by default `views.traversed`
     iterations: Callable[[Any], int | None] = lambda f: f.answer.get("iterations")
-    unpack: Callable[[Any, Any], dict[str, Any]] | None = None  # makes the parts of the answer, from graph and result
+    # makes the parts of the answer from the graph and the function's result
+    unpack: Callable[[Any, Any], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
 class Task:
-    """How `gasla bench` calls a function, and checks and compares its answers.
+    """How `gasla bench` calls a function, checks its answers, and compares them with answers of other libraries.
 
     The benchmark gives a source if the function takes `source`, and several if it takes `sources`. Tasks that need a
     graph or a setting of the benchmark's own are in `gasla/bench/tasks.py`.
@@ -54,18 +60,20 @@ class Task:
 
     name: str = ""  # "" stands for the name of the function
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the call
-    checked_by: str | None = None  # a verifier in gasla.verify, or ""; by default the one with the task's name
-    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the verifier
-    part: str = ""  # the part of the answer to compare with the answers of other libraries
-    form: str = "as_given"  # function in gasla/bench/tasks.py that brings right answers to equal forms
-    agree: str = "same"  # function in gasla/bench/tasks.py that compares two answers in this form
-    several: int | None = None  # number of sources
+    # the function in gasla.verify that checks answers, or "" for none; by default the one with the task's name
+    checked_by: str | None = None
+    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of that function
+    part: str = ""  # the part of the answer that is compared with the answers of other libraries
+    form: str = "as_given"  # name of a function in gasla/bench/tasks.py that gives all correct answers the same form
+    agree: str = "same"  # name of a function in gasla/bench/tasks.py that compares two answers in this form
+    several: int | None = None  # number of sources, if the function takes several
     may_overflow: bool = False
-    size: Callable[[int, int], float] | None = None  # bytes that any algorithm has to move, from n and m
+    # returns the bytes that any algorithm has to read and write, given n and m
+    size: Callable[[int, int], float] | None = None
 
 
 class Row:
-    """A public function with its commands, its tasks, calls to ship compiled, and what its speed is compared with.
+    """A public function, with its commands and benchmark tasks, and with calls whose compiled code wheels ship.
 
     Calls are text, such as `"bfs(g, 0)"`. A wheel ships their code in addition to the calls that `gasla.shipping.calls`
     derives from the signature.
@@ -89,7 +97,7 @@ class Row:
 def rows() -> list[Row]:
     """Return the rows of all public functions, in the order of `gasla.__all__`.
 
-    In each file `ROW` is a row or a list of rows.
+    Each file that defines such functions has a row, or a list of rows, called `ROW`.
     """
     rooms = "algorithms.", "operations.", "graph.transform."
     homes = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(rooms)]
@@ -97,7 +105,7 @@ def rows() -> list[Row]:
     return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
 
 
-# --- commands whose answers have the same form ------------------------------------------------------------------------
+# --- commands for answers of the same kind, such as one score per vertex ---------------------------------------------
 
 UNWEIGHTED = {"weighted": "--unweighted"}
 

@@ -1,4 +1,4 @@
-"""`connected_components` in SciPy's form."""
+"""`connected_components` with the arguments and results of SciPy's function."""
 
 from typing import Any
 

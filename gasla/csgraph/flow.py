@@ -1,4 +1,4 @@
-"""`maximum_flow` in SciPy's form."""
+"""`maximum_flow` with the arguments and results of SciPy's function."""
 
 import functools
 from typing import Any
@@ -51,7 +51,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 
 
 def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
-    """Compute the flow by gasla, and return it in SciPy's form."""
+    """Compute a maximum flow with gasla, and return it in the form of SciPy's result."""
     graph = Graph(csgraph)
     solution, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
     xp: Any = array_module(solution.flow)
@@ -64,7 +64,10 @@ def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
 
 @functools.cache
 def _result() -> Any:
-    """Return SciPy's result type, which has no public name."""
+    """Return the class of SciPy's `maximum_flow` results.
+
+    It has no public name, so it is taken from a small example.
+    """
     from scipy.sparse import csr_array
 
     return type(passthrough.SCIPY["maximum_flow"](csr_array(np.array([[0, 1], [0, 0]])), 0, 1))

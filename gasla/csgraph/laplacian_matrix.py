@@ -1,6 +1,6 @@
-"""`laplacian` in SciPy's form: degrees on the diagonal, minus the adjacency matrix.
+"""`laplacian` with the arguments and results of SciPy's function: degrees on the diagonal, minus the adjacency matrix.
 
-It uses operations that NumPy's and CuPy's arrays both have, in fewer passes over the edges than SciPy.
+Operations that both NumPy's and CuPy's arrays have are used, in fewer passes over the edges than SciPy makes.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def laplacian(
         raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
     dtype, given_array = A.dtype if dtype is None else np.dtype(dtype), A
     if A.dtype.kind == "i" and A.dtype.itemsize < 8 and (copy or is_sparse(A)):
-        A = A.astype(np.int64)  # degrees don't wrap in int64
+        A = A.astype(np.int64)  # degrees are summed in int64, so that they don't overflow
     axis = 1 if use_out_degree else 0
     if form == "array":
         make = _sparse if is_sparse(A) else _dense
@@ -81,7 +81,8 @@ def laplacian(
         if sums != dtype:
             _check_holds(dtype, lap.data if is_sparse(A) else lap)
             lap = lap.astype(dtype)
-        if is_sparse(A) and A is not given_array and not (copy or symmetrized):  # what was widened is written, too
+        # the array that the caller passed is overwritten, too, although its copy in int64 was computed with
+        if is_sparse(A) and A is not given_array and not (copy or symmetrized):
             lap = _written(given_array, lap)
     else:
         lap, diag = _product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
@@ -94,7 +95,10 @@ def laplacian(
 
 
 def _written(given: Any, lap: Any) -> Any:
-    """Write the Laplacian into the given array if it is in COO form and of the same type. Otherwise return `lap`."""
+    """Write the Laplacian into the caller's array, and return that, if it is in COO form and has the same type.
+
+    Otherwise return `lap`.
+    """
     if given.format != "coo" or given.dtype != lap.dtype:
         return lap
     given.row, given.col, given.data, given.has_canonical_format = lap.row, lap.col, lap.data, False
@@ -102,7 +106,7 @@ def _written(given: Any, lap: Any) -> Any:
 
 
 def _check_holds(dtype: np.dtype[Any], numbers: Any) -> None:
-    """Raise ValueError if integers overflow a smaller type."""
+    """Raise ValueError if any of these integers does not fit the type."""
     bounds = np.iinfo(dtype)
     for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
         if not bounds.min <= bound <= bounds.max:
@@ -110,7 +114,10 @@ def _check_holds(dtype: np.dtype[Any], numbers: Any) -> None:
 
 
 def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """Return the Laplacian of a sparse array, and its diagonal or the divisors."""
+    """Return the Laplacian of a sparse array, and the vector that SciPy calls its diagonal.
+
+    This vector has the degrees or, if `normed`, their square roots, by which rows and columns were divided.
+    """
     m = A.tocoo() if A.format in ("lil", "dok") else A
     m = m + m.T.conj() if symmetrized else m
     xp: Any = array_module(m)
@@ -139,7 +146,10 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
 
 
 def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
-    """Return the Laplacian of a dense array, and its diagonal or the divisors."""
+    """Return the Laplacian of a dense array, and the vector that SciPy calls its diagonal.
+
+    This vector has the degrees or, if `normed`, their square roots, by which rows and columns were divided.
+    """
     m, n = (A if in_place else A.copy()), len(A)
     if symmetrized:
         m += m.T.conj()
@@ -157,7 +167,7 @@ def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_pl
 
 
 def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
-    """Return a function that multiplies the Laplacian with a vector or a matrix."""
+    """Return a function that multiplies the Laplacian with a vector or a matrix, and the Laplacian's diagonal."""
     sums, loops = _sums(m, axis), m.diagonal()
     weights = sums - loops
     if symmetrized:
@@ -177,16 +187,16 @@ def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Produc
 
 
 def _sums(m: Any, axis: int) -> Any:
-    """Return the sums of rows (axis 1) or columns (axis 0)."""
+    """Return the sum of each row (axis 1) or column (axis 0) of a matrix."""
     return array_module(m).asarray(m.sum(axis=axis)).ravel()
 
 
 def _roots(weights: Any) -> Any:
-    """Return square roots, with 1 in place of 0."""
+    """Return the square root of each weight, with 1 in place of 0, so that it can be divided by."""
     xp: Any = array_module(weights)
     return xp.where(weights == 0, 1, xp.sqrt(weights))
 
 
 def _scaled(factors: Any, v: Any) -> Any:
-    """Return each row of a matrix, or entry of a vector, times its factor."""
+    """Return a matrix with each row multiplied by its factor, or a vector with each entry multiplied by its factor."""
     return factors * v if v.ndim == 1 else factors[:, None] * v

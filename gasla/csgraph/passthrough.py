@@ -1,6 +1,6 @@
-"""Calls of SciPy's functions: those that are passed through, and calls that gasla's functions delegate, with a reason.
+"""Calls of SciPy's functions, for those that gasla does not implement and for cases in which SciPy is better.
 
-SciPy's functions are looked up at import, so that they may be replaced by gasla's afterwards.
+SciPy's functions are looked up at import, so that they can be replaced by gasla's afterwards.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,17 @@ from gasla.log import LOG
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
 }
-DENSE = "floyd_warshall", "csgraph_to_dense", "csgraph_to_masked"  # whose result has an entry for each pair of vertices
+# the result of these functions has an entry for each pair of vertices
+DENSE = "floyd_warshall", "csgraph_to_dense", "csgraph_to_masked"
 LENGTHS = "shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall", "yen"
-SPARES_TIME = True  # whether calls are delegated merely because SciPy is as fast
+SPARES_TIME = True  # whether calls may go to SciPy for no other reason than that SciPy is as fast
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function of that name. `reason` is for the log.
+    """Call SciPy's function of this name, and log why (`reason`).
 
     A malformed sparse array is rejected, since SciPy's functions would read out of bounds. A dense array in Fortran
-    order is copied: SciPy's Floyd-Warshall would return a transposed result.
+    order is copied, because SciPy's Floyd-Warshall would return a transposed result.
     """
     LOG.debug("csgraph.%s runs on SciPy: %s", name, reason)
     for given in (*args, *kwargs.values()):
@@ -46,9 +47,10 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _widened(given: Any) -> Any:
-    """Return a sparse array with lengths in float64 and indices in int32, if they fit.
+    """Return a sparse array with lengths in float64 and, if they fit, indices in int32. Return anything else unchanged.
 
-    SciPy adds up parallel lengths of other types, where the shortest should count, and `yen` refuses other indices.
+    SciPy adds up parallel lengths of other types, although the shortest should count, and `yen` does not accept indices
+    of other types.
     """
     if getattr(given, "format", "") not in ("csr", "csc") or given.dtype.kind == "c":
         return given
@@ -60,18 +62,21 @@ def _widened(given: Any) -> Any:
 
 
 def _by_rows(given: Any) -> Any:
-    """Return a dense array in C order, anything else unchanged."""
+    """Return a dense matrix in C order. Anything else is returned unchanged."""
     is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
     return given.copy(order="C") if is_dense else given
 
 
 def sparing(reason: str, csgraph: Any) -> str:
-    """Return the reason if calls may be delegated merely because SciPy is as fast. Otherwise it is empty."""
+    """Return `reason` if this call may go to SciPy for no other reason than that SciPy is as fast.
+
+    Otherwise return "".
+    """
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
 def _pass_on(name: str) -> Callable[..., Any]:
-    """Return SciPy's function, rejecting CuPy's arrays."""
+    """Return a function that calls SciPy's function of this name, but rejects CuPy's arrays."""
 
     @wraps(SCIPY[name])
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -82,7 +87,7 @@ def _pass_on(name: str) -> Callable[..., Any]:
 
 @wraps(SCIPY["construct_dist_matrix"])
 def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return SciPy's function, rejecting predecessors that lead out of the graph or form a cycle."""
+    """Call SciPy's function, but reject predecessors that lead out of the graph or form a cycle."""
     if array_module(predecessors) is np:
         _require_trees(np.asarray(predecessors))
     return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
@@ -90,16 +95,20 @@ def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: A
 
 @wraps(SCIPY["reconstruct_path"])
 def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return SciPy's function, rejecting predecessors that aren't finite, which it would read as any number."""
+    """Call SciPy's function, but reject predecessors that aren't finite.
+
+    SciPy would read these as arbitrary numbers.
+    """
     if array_module(predecessors) is np and not np.isfinite(predecessors).all():
         raise ValueError("predecessors are not all finite; expected vertices, or -9999 for none")
     return by_scipy("reconstruct_path", "passed through", csgraph, predecessors, *args, **kwargs)
 
 
 def without_parallels(array: Any) -> Any:
-    """Return a sparse array without parallel entries. All other entries keep their order.
+    """Return a sparse array with only the first of parallel entries. All other entries keep their order.
 
-    SciPy's searches by a stack push a vertex once for each entry: that for strong components does not end.
+    SciPy's depth-first searches push a vertex once for each entry. With parallel entries, the search for strong
+    components would not end.
     """
     if not issparse(array):
         return array
@@ -116,7 +125,9 @@ def without_parallels(array: Any) -> Any:
 
 
 def _match(name: str) -> Callable[..., Any]:
-    """Call SciPy's function on an array without parallel entries: each would take an entry on its search's stack."""
+    """Return a function that calls SciPy's function of this name on an array without parallel entries.
+
+    SciPy's search would push a vertex on its stack once for each parallel entry."""
 
     @wraps(SCIPY[name])
     def function(array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -126,9 +137,9 @@ def _match(name: str) -> Callable[..., Any]:
 
 
 def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
-    """Raise ValueError unless every predecessor chain ends at a vertex without predecessor."""
+    """Raise ValueError unless predecessors lead from every vertex to a vertex that has no predecessor."""
     if predecessors.ndim != 2 or predecessors.dtype.kind not in "iu":
-        return  # SciPy rejects these
+        return  # SciPy's function rejects such arrays itself
     n = predecessors.shape[1]
     ids = np.broadcast_to(np.arange(n), predecessors.shape)
     is_root = predecessors == -9999
@@ -138,7 +149,7 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
             f"predecessors[{row}, {v}] is {predecessors[row, v]}; expected 0 to {n - 1}, or -9999 for none"
         )
     ahead = np.where(is_root, ids, predecessors)
-    for _ in range(n.bit_length()):  # pointer doubling
+    for _ in range(n.bit_length()):  # pointer doubling: after k rounds, `ahead` is up to 2**k steps ahead
         ahead = np.take_along_axis(ahead, ahead, axis=1)
     if (circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
         row, v = np.argwhere(circling)[0].tolist()

@@ -1,4 +1,7 @@
-"""`shortest_path`, `dijkstra`, `bellman_ford`, `yen` in SciPy's form: float64 distances, -9999 for no predecessor."""
+"""`shortest_path`, `dijkstra`, `bellman_ford` and `yen` with the arguments and results of SciPy's functions.
+
+Distances are float64, and -9999 stands for no predecessor.
+"""
 
 import warnings
 from typing import Any
@@ -18,14 +21,14 @@ from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, 
 from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import require_room
 
-NONE = -9999  # no predecessor
-FEW = 1 << 16  # edges times sources, below which SciPy is faster
-ALONE = 1 << 18  # this limit if gasla searches from each source separately
-SOME = 16  # from this number of sources on, SciPy is as fast in a dense graph
-FEW_EDGES_OF_PATHS = 1 << 11  # edges, below which SciPy's `yen` is as fast
+NONE = -9999  # stands for no predecessor, as in SciPy
+FEW = 1 << 16  # edges times sources; below this number SciPy is faster
+ALONE = 1 << 18  # edges; below this number SciPy is faster if gasla would search from each source separately
+SOME = 16  # sources; from this number on SciPy is as fast in a dense graph
+FEW_EDGES_OF_PATHS = 1 << 11  # edges; below this number SciPy's `yen` is as fast
 ODD = "a length that is NaN or minus infinity"
 NEGATIVE_OR_NAN = "a length that is negative or NaN"
-NEGATIVE = (  # SciPy's message
+NEGATIVE = (  # the text of SciPy's own warning
     "Graph has negative weights: dijkstra will give inaccurate results if the graph contains negative cycles. "
     "Consider johnson or bellman_ford."
 )
@@ -206,7 +209,8 @@ def yen(
     given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
     require_real(csgraph)
     shape = np.shape(csgraph)
-    if len(shape) == 2 and not (0 <= source < shape[0] and 0 <= sink < shape[0]):  # SciPy before 1.17 would crash
+    # SciPy before 1.17 crashes in this case
+    if len(shape) == 2 and not (0 <= source < shape[0] and 0 <= sink < shape[0]):
         raise ValueError(
             "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
             f"Got N={shape[0]}, source={source}, sink={sink}."
@@ -231,8 +235,9 @@ def yen(
 
 
 def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
-    """Call SciPy's `yen`. For K = 0 it writes outside its arrays, so one path is searched, and none is returned."""
-    each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)  # SciPy makes room for K paths
+    """Call SciPy's `yen`. For K = 0, SciPy would write out of bounds, so one path is searched, and none is returned."""
+    # bytes per path, because SciPy allocates memory for K paths
+    each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)
     require_room("the result has", K, each, "cpu", "a smaller K")
     result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
     if K:
@@ -241,14 +246,15 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
 
 
 def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
-    """Return the reason to call SciPy's function, decided without reading lengths. If there is none, it is empty.
+    """Return why SciPy's function should be called for this array, or "" if gasla's should. Lengths are not read.
 
-    SciPy's function reads each edge `often` times for each source.
+    `is_alone` says whether gasla would search from each source separately. SciPy's function reads each edge `often`
+    times for each source.
     """
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
-    each = 12 if is_alone else 8  # bytes of a distance, and of a predecessor
+    each = 12 if is_alone else 8  # bytes of a distance, with or without a predecessor
     entries = rows * max(np.shape(csgraph), default=0)
     require_room("the result has", entries, each, device_of(csgraph), "fewer indices at a time")
     edges = often * most_edges(csgraph)
@@ -261,9 +267,9 @@ def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
 def _by_bellman_ford(
     csgraph: Any, directed: bool, indices: Any, return_predecessors: bool, limit: float, min_only: bool
 ) -> Any:
-    """Return the result of `dijkstra` for negative lengths, by Bellman-Ford.
+    """Return the result of `dijkstra` for negative lengths, computed by `bellman_ford`.
 
-    SciPy's Dijkstra updates a vertex whenever its distance decreases, without end in a negative cycle.
+    SciPy's Dijkstra updates a vertex whenever its distance decreases, and never ends if there is a negative cycle.
     """
     sources = sources_of(indices, np.shape(csgraph)[0])
     distances, before = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
@@ -272,7 +278,8 @@ def _by_bellman_ford(
     distances[is_far], before[is_far] = np.inf, NONE
     if not min_only:
         return (distances, before) if return_predecessors else distances
-    # The last row, inf everywhere, is that of no source.
+    # Append a row of infinite distances, which stands for no source. Index -1 selects it for vertices that no source
+    # reaches.
     distances, before = (
         xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (before, NONE))
     )
@@ -285,14 +292,14 @@ def _by_bellman_ford(
 
 
 def _searched_graph(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
-    """Return the graph that is searched."""
+    """Return an array as the graph to search: without lengths if `unweighted`, in both directions if not `directed`."""
     graph = graph_of(csgraph)
     graph = graph.with_values(None) if unweighted else graph
     return graph if directed else both_ways(graph)
 
 
 def _least_length(graph: Graph) -> Any:
-    """Return the minimum of 0 and all lengths, or NaN if one is."""
+    """Return the smallest length, at most 0. If any length is NaN, return NaN."""
     if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
         return 0
     least = graph.values.min().item()
@@ -307,9 +314,9 @@ def _search(
     limit: float = np.inf,
     anywhere: bool = False,
 ) -> Any:
-    """Return distances from each source, and predecessors.
+    """Return the distances from each source and, on request, predecessors.
 
-    `anywhere` also finds negative cycles that sources do not reach.
+    With `anywhere`, negative cycles that no source reaches are an error, too.
     """
     shape, each = (*sources.shape, graph.n), sources.ravel().tolist()
     predecessors = module_of(graph.device).empty((len(each) if return_predecessors else 0, graph.n), np.int32)
@@ -324,7 +331,7 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool, limit: float) -> Any:
-    """Return one row of distances per source. Fill `predecessors`, which has no rows if none are wanted."""
+    """Return a row of distances for each source, and fill `predecessors` unless it has no rows."""
     xp: Any = module_of(graph.device)
     cutoff = _cutoff(limit)
     deepest = None if cutoff is None else min(int(cutoff), graph.n)
@@ -344,27 +351,27 @@ def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: 
 
 
 def _cutoff(limit: float) -> float | None:
-    """Return the limit as the argument `cutoff` of a search.
+    """Return a limit of distances as the argument `cutoff` of gasla's searches.
 
-    None for infinity, since a search without a cutoff is faster.
+    An infinite limit becomes None, since a search without a cutoff is faster.
     """
     return None if limit == np.inf else float(limit)
 
 
 def _as_lengths(levels: Any) -> Any:
-    """Convert levels to float64 distances. -1 becomes inf."""
+    """Return the levels of a breadth-first search as float64 distances. Level -1 (not reached) becomes inf."""
     return array_module(levels).where(levels < 0, np.inf, levels)
 
 
 def _before(parents: Any, sources: list[int]) -> Any:
-    """Return predecessors in SciPy's form."""
+    """Return the parents of a search as SciPy's predecessors: -9999 for sources and vertices that are not reached."""
     predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     predecessors[sources] = NONE
     return predecessors
 
 
 def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
-    """Return distances from the nearest source, predecessors, and the nearest source."""
+    """Return the distance of each vertex from its nearest source and, on request, its predecessor and that source."""
     each, cutoff = sources.ravel().tolist(), _cutoff(limit)
     if not return_predecessors:
         return sssp(graph, each, cutoff=cutoff, dtype=np.float64)
@@ -372,7 +379,7 @@ def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit
     distances, parents = sssp(graph, each, parents=True, cutoff=cutoff, dtype=np.float64)
     is_far = distances == np.inf
     roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
-    for _ in range(graph.n.bit_length()):  # pointer doubling
+    for _ in range(graph.n.bit_length()):  # pointer doubling: after k rounds, `roots` is up to 2**k steps up the tree
         roots = roots[roots]
     roots[is_far] = NONE
     return distances, _before(parents, each).astype(np.int32, copy=False), roots.astype(np.int32, copy=False)

@@ -1,4 +1,4 @@
-"""`minimum_spanning_tree` in SciPy's form."""
+"""`minimum_spanning_tree` with the arguments and results of SciPy's function."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, require_real, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
-FEW = 1 << 17  # up to this number of entries SciPy is as fast
-FEW_EACH = 4  # this limit per vertex: typical of grids and roads, on two cores
+FEW = 1 << 17  # up to this number of entries, SciPy is as fast
+FEW_EACH = 4  # the same limit, per vertex, for larger graphs such as grids and roads; measured on two cores
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
@@ -50,7 +50,7 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     graph = graph_of(rows)
     given: Any = graph.values
     xp: Any = array_module(given)
-    is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # NaN is not above
+    is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # false if any weight is NaN or minus infinity
     if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
         if reason := passthrough.sparing("a matrix that is not symmetric", csgraph):
             return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
@@ -67,9 +67,10 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
 
 
 def _ranked(graph: Graph) -> Graph:
-    """Replace weights by their ranks in SciPy's order: ties by position in row order.
+    """Return the graph with each weight replaced by its rank. Equal weights are ranked by their position in row order.
 
-    gasla breaks ties by the smaller end, which is the same order in a symmetric matrix with sorted rows.
+    This is SciPy's order. gasla breaks ties by the smaller end of an edge, which is the same order only in a symmetric
+    matrix with sorted rows.
     """
     xp: Any = array_module(graph.values)
     ranks = xp.empty(graph.m, graph.offset_dtype)

@@ -1,1 +1,1 @@
-"""The demonstration: an analysis and a map of the world's flights."""
+"""The demonstration `gasla demo`: an analysis of the world's flights, and a map of them."""

@@ -1,4 +1,4 @@
-"""Analysis of a real network, the airports of the world and the flights between them, for `gasla demo`."""
+"""The analysis that `gasla demo` prints: the airports of the world, and the flights between them."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,7 +14,7 @@ from gasla.progress import bar
 
 Array = NDArray[Any]
 
-NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # in the largest component
+NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # IATA codes, of airports in the largest component
 CREDIT = "Data: OpenFlights.org (ODbL)"
 
 
@@ -27,7 +27,7 @@ class Leg(NamedTuple):
 
 
 class Network(NamedTuple):
-    """The airports with routes: `matrix[i, j]` is the length in kilometers of the route from i to j."""
+    """The flight network. `matrix[i, j]` is the length in kilometers of the route from airport i to airport j."""
 
     matrix: Any
     airports: Airports
@@ -35,7 +35,7 @@ class Network(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The results for the report and the map."""
+    """All results of the analysis that the report and the map show."""
 
     network: Network
     rank: Array
@@ -86,9 +86,9 @@ def find_airport(airports: Airports, wanted: str) -> int:
 
 
 def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
-    """Return the flights of the shortest route in kilometers.
+    """Return the flights of the shortest route in kilometers between two airports.
 
-    It is empty without a route, or if origin is destination.
+    The list is empty if there is no route, or if origin and destination are the same.
     """
     distances, parents = gasla.sssp(matrix, origin, parents=True)
     stops = [destination] if np.isfinite(distances[destination]) else [origin]
@@ -99,7 +99,7 @@ def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
 
 
 def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
-    """Compute the results for the report and the map."""
+    """Analyze the flight network, and return all results for the report and the map."""
     flights = network()
     start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
     graph = gasla.Graph(flights.matrix)
@@ -190,7 +190,7 @@ def _code(findings: Findings, v: int) -> str:
 
 
 def draw_map(findings: Findings, path: str | Path, dpi: int = 150) -> None:
-    """Draw the network, its most important airports and the chosen route. This needs Matplotlib."""
+    """Draw a map of the network with its most important airports and the chosen route. This needs Matplotlib."""
     from gasla.demo.worldmap import Captions, Places, draw
 
     flights, airports = findings.network, findings.network.airports

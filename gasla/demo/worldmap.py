@@ -1,8 +1,8 @@
 """Draw a network of places on a map of the world with Matplotlib, without coastline data.
 
-Each connection is a great circle. All connections are summed up in one image, like a long exposure, so that busy
-regions glow and a single ocean crossing is a fine line; continents become visible by themselves. Places are dots with
-given size and color. The projection is Equal Earth (Šavrič, Patterson, Jenny, 2018).
+Each connection is a great circle. All connections are added up in one image, like a long exposure, so that busy regions
+glow and a single ocean crossing is a fine line. Continents become visible by themselves. Places are dots with given
+size and color. The projection is Equal Earth (Šavrič, Patterson, Jenny, 2018).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from gasla.output import replacing
 
 Array = NDArray[Any]
-Box = tuple[float, float, float, float]  # left, right, bottom, top of the map
+Box = tuple[float, float, float, float]  # left, right, bottom and top edge of the map, in projected coordinates
 
-CENTER = 11.0  # the central meridian; the edges of the map then run through the Bering Strait, and cut no land
+# the central meridian in degrees; with this one, the edges of the map run through the Bering Strait and cut no land
+CENTER = 11.0
 SOUTH, NORTH = -59.0, 84.0
 WIDTH = 16.0  # inches
-NAMED = 46  # maximum number of places with a name
+NAMED = 46  # the most places whose names are written
 
 SKY, SEA, GRID, TEXT, FAINT, ROUTE = "#05070d", "#080d18", "#1b2738", "#e8eef7", "#8593a8", "#c8ff3d"
 LIGHT = ["#080d18", "#0b2036", "#0f4166", "#1e7aa8", "#62c3e0", "#e4fbff"]
@@ -29,7 +30,7 @@ HEAT = ["#ff9a3c", "#ff6a3d", "#ff3d6e", "#ff4fd8", "#f9c9ff"]
 
 
 class Places(NamedTuple):
-    """The data of each place."""
+    """The places of a map, with an entry per place in each array."""
 
     longitude: Array
     latitude: Array
@@ -39,13 +40,13 @@ class Places(NamedTuple):
 
 
 class Captions(NamedTuple):
-    """The texts around the map."""
+    """The texts that are written around the map."""
 
     title: str
     subtitle: str
-    size: str  # the meaning of the size of a dot
-    heat: str  # the meaning of its color
-    route: str  # the meaning of the highlighted route
+    size: str  # what the size of a dot means
+    heat: str  # what the color of a dot means
+    route: str  # what the highlighted route is
     credit: str
 
 
@@ -88,7 +89,7 @@ def draw(
 
 
 def picture_format(path: str | Path) -> str:
-    """Return the format of a picture, by the suffix of its name.
+    """Return the picture format that the suffix of a file name stands for.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def picture_format(path: str | Path) -> str:
 
 
 def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
-    """Return Equal Earth coordinates of points given in degrees.
+    """Return the Equal Earth coordinates of points, given their longitudes and latitudes in degrees.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def project(longitude: Array, latitude: Array) -> tuple[Array, Array]:
 
 
 def _from_center(longitude: Array) -> Array:
-    """Return degrees from the central meridian: -180 at the left edge of the map and 180 at the right."""
+    """Return longitudes in degrees from the central meridian: -180 at the map's left edge, 180 at its right edge."""
     return (longitude - CENTER + 180) % 360 - 180
 
 
@@ -136,9 +137,9 @@ def _on_sphere(places: Places) -> Array:
 
 
 def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
-    """Return longitude and latitude of points on great circles between points of the unit sphere.
+    """Return the longitude and latitude of points on great circles from `start` to `end`, points of the unit sphere.
 
-    `at` runs from 0 to 1.
+    `at` has the position of each point along its circle, from 0 at the start to 1 at the end.
     """
     angle = np.arccos(np.clip((start * end).sum(axis=-1), -1, 1))[..., None]
     sine = np.maximum(np.sin(angle), 1e-12)
@@ -147,14 +148,15 @@ def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
 
 
 def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> Array:
-    """Sum all connections on a grid of pixels, two samples per pixel. Longer ones are fainter at each point."""
+    """Return an image of all connections added up, sampled at two points per pixel. Longer connections are fainter."""
     left, right, bottom, top = box
     height = round(width * (top - bottom) / (right - left))
     points = _on_sphere(places)
     arc = np.arccos(np.clip((points[start] * points[end]).sum(axis=1), -1, 1))
     image = np.zeros(width * height)
     shorter = -1.0
-    for samples in 2 ** np.arange(3, 14):  # arcs of similar length are processed together
+    # connections of similar length are drawn together, with the same number of samples
+    for samples in 2 ** np.arange(3, 14):
         longest = samples / 2 * (right - left) / width if samples < 8192 else np.inf
         group = np.flatnonzero((arc > shorter) & (arc <= longest))
         shorter = longest
@@ -167,7 +169,7 @@ def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> 
 
 
 def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
-    """Add points to an image, each distributed over the four surrounding pixels."""
+    """Add points to an image. The strength of each point is distributed over the four pixels around it."""
     height = image.size // width
     column, row = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
     right, up = x - 0.5 - column, y - 0.5 - row
@@ -182,7 +184,7 @@ def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> No
 
 
 def _canvas() -> tuple[Any, Any, Box]:
-    """Return a new figure, independent of pyplot's state, and the axes of the map."""
+    """Return a new figure, which is independent of pyplot, the axes of the map, and the map's edges."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -198,7 +200,7 @@ def _canvas() -> tuple[Any, Any, Box]:
 
 
 def _ground(axes: Any) -> None:
-    """Draw the sea, and lines of latitude and longitude."""
+    """Draw the sea, and the lines of equal latitude and longitude."""
     up = np.linspace(SOUTH, NORTH, 200)
     west, east = CENTER - 179.999, CENTER + 179.999
     axes.fill(*project(np.repeat([west, east], 200), np.r_[up, up[::-1]]), color=SEA, linewidth=0, zorder=0)
@@ -210,7 +212,7 @@ def _ground(axes: Any) -> None:
 
 
 def _shine(axes: Any, light: Array, box: Box) -> None:
-    """Draw the connections, on a logarithmic scale of brightness."""
+    """Draw the image of all connections, with brightness on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
     lit = light > 0
@@ -224,12 +226,15 @@ def _shine(axes: Any, light: Array, box: Box) -> None:
 
 
 def _area(part: Array | float) -> Any:
-    """Return the area of a dot in square points, for a size relative to the largest."""
+    """Return the area of a dot in square points, given its place's size relative to the largest size."""
     return 140 * np.asarray(part) ** 1.3
 
 
 def _heat(places: Places) -> Any:
-    """Return the map from values to colors. A power scale makes small differences near zero visible."""
+    """Return the mapping from values to colors.
+
+    It has a power scale, so that small differences near zero are visible.
+    """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -238,7 +243,7 @@ def _heat(places: Places) -> Any:
 
 
 def _dots(axes: Any, places: Places, joined: Array) -> None:
-    """Draw a dot with a halo for each place with a connection, and a tiny dot for each place without one."""
+    """Draw a dot with a halo for each place that has a connection, and a tiny dot for each other place."""
     x, y = project(places.longitude, places.latitude)
     axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
     order = np.flatnonzero(joined)[np.argsort(places.size[joined])]
@@ -249,7 +254,7 @@ def _dots(axes: Any, places: Places, joined: Array) -> None:
 
 
 def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
-    """Draw the highlighted route, with a ring at each stop."""
+    """Draw the highlighted route on the map, with a ring at each stop."""
     points = _on_sphere(places)
     for a, b in pairwise(route):
         curve = _along(points[a], points[b], np.linspace(0, 1, 400)[:, None])
@@ -262,14 +267,14 @@ def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
 
 
 def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield a projected curve, split where it leaves the map on one side and reenters on the other."""
+    """Yield the parts of a projected curve, cut where it leaves the map on one side and reenters on the other."""
     cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_center(longitude))) > 180)
     for piece in np.split(np.arange(longitude.size), cuts):
         yield project(longitude[piece], latitude[piece])
 
 
 def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
-    """Write names at the stops of the route and the most important places, without overlaps, avoiding large dots."""
+    """Write the names of the route's stops and of the most important places, without overlaps, avoiding large dots."""
     x, y = project(places.longitude, places.latitude)
     order = np.argsort(-_importance(places), kind="stable")
     dots = axes.transData.transform(np.stack([x, y], axis=1)[order[:60]])
@@ -299,7 +304,7 @@ def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None
 
 
 def _importance(places: Places) -> Array:
-    """Return the priority of names: relative size plus relative heat."""
+    """Return the priority with which each place gets a name: its relative size plus its relative heat."""
     return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
 
 
@@ -323,7 +328,7 @@ def _name(axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int
 
 
 def _legend(figure: Any, places: Places, captions: Captions) -> None:
-    """Write the texts around the map, and the legends."""
+    """Write the texts around the map, and draw the legends of sizes and colors."""
     from matplotlib.lines import Line2D
 
     figure.text(0.02, 0.955, captions.title, color=TEXT, fontsize=20, weight="bold", va="center")

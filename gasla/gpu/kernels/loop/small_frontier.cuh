@@ -253,9 +253,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Finish an iteration in which some block had unusual work. If vertices found no room in segments, all active
-    // vertices are moved to the queue. Claimed vertices that the mask still admits are released, so that they can be
-    // activated again.
+    // Finish an iteration in which some block had unusual work. If the segments were too small for some vertices, all
+    // active vertices are moved to the queue. Claimed vertices that the mask still admits are released, so that they
+    // can be activated again.
     __device__ __forceinline__ void finish_unusual() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
