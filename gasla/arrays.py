@@ -285,7 +285,7 @@ class Values(Computed):
         if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
             # left to `semirings.where` of Python numbers, which adapts their type to the other operand
             return NotImplemented
-        plain = [_plain(column(x) if method == "__call__" else x) for x in inputs]
+        plain = [_as_plain_array(column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(None if x is None else np.asarray(x) for x in options["out"])
         return as_values(getattr(ufunc, method)(*plain, **options))
@@ -313,7 +313,7 @@ def as_values(x: Any) -> Any:
     return x.view(Values) if type(x) is np.ndarray and x.ndim else x
 
 
-def _plain(x: Any) -> Any:
+def _as_plain_array(x: Any) -> Any:
     """Return `Values` as a plain array.
 
     Python numbers are returned unchanged, so that they adapt to the other operand's type.

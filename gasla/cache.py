@@ -17,23 +17,23 @@ from gasla.output import placing
 
 SHIPPED = Path(__file__).parent / "shipped"  # code that `gasla.shipping` has compiled for a wheel; a checkout has none
 _DIGEST = 32  # length of a digest in bytes
-_instead: list[Path] = []
+_replacements: list[Path] = []
 
 
 @contextmanager
 def in_folder(folder: Path) -> Iterator[None]:
     """Make the functions of this module use another folder within the block. Only one thread at a time may enter it."""
-    _instead.append(folder)
+    _replacements.append(folder)
     try:
         yield
     finally:
-        _instead.pop()
+        _replacements.pop()
 
 
 def cache_directory() -> Path:
     """Return the cache folder: `GASLA_CACHE_DIR` if this is set, otherwise a folder in the user's cache folder."""
-    if _instead:
-        return _instead[-1]
+    if _replacements:
+        return _replacements[-1]
     chosen = os.environ.get("GASLA_CACHE_DIR")
     if chosen:
         return Path(chosen)

@@ -34,15 +34,15 @@ def memory_left(cgroups: Path, membership: Path) -> int | None:
 
     Cached contents of files that were not read lately count as free, because the system drops them first.
     """
-    left = []
+    limits_left = []
     for folder in folders("memory", cgroups, membership):
-        for most, now, cached in _MEMORY_FILES:
-            limit, used = (text(folder / name).strip() for name in (most, now))
+        for limit_name, used_name, cached_name in _MEMORY_FILES:
+            limit, used = (text(folder / name).strip() for name in (limit_name, used_name))
             if limit.isdecimal():
-                stat = re.search(rf"^{cached} (\d+)$", text(folder / "memory.stat"), re.MULTILINE)
+                stat = re.search(rf"^{cached_name} (\d+)$", text(folder / "memory.stat"), re.MULTILINE)
                 in_use = (int(used) if used.isdecimal() else 0) - (int(stat[1]) if stat else 0)
-                left.append(max(int(limit) - max(in_use, 0), 0))
-    return min(left, default=None)
+                limits_left.append(max(int(limit) - max(in_use, 0), 0))
+    return min(limits_left, default=None)
 
 
 def text(file: Path) -> str:

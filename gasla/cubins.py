@@ -85,8 +85,8 @@ def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> st
     """
     import cupy
 
-    kept = [option for option in options if not option.startswith("-I")]
-    return digest("CuPy", cupy.__version__, source, *kept, architecture)
+    relevant_options = [option for option in options if not option.startswith("-I")]
+    return digest("CuPy", cupy.__version__, source, *relevant_options, architecture)
 
 
 made_by: list[Callable[[str, tuple[str, ...], str], bytes | None]] = []

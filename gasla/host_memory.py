@@ -22,7 +22,7 @@ _PORTABLE, _MAPPED = 1, 2  # flags of cudaHostAlloc: cudaHostAllocPortable, cuda
 _UNIT = 512
 _NO_MEMORY = 2  # the number of the error cudaErrorMemoryAllocation
 # the function that `counting` sets
-_of_several: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)
+_free_on_several_gpus: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)
 _views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 
 
@@ -71,12 +71,12 @@ def _free(address: int) -> None:
 
 def pinned(array: Array, dtype: Any = None) -> Array:
     """Return an array in page-locked memory, converted to `dtype`. It is copied unless it is such an array already."""
-    kind = array.dtype if dtype is None else np.dtype(dtype)
-    if _memory_of(array) is not None and array.dtype == kind and array.flags.c_contiguous:
+    dtype_wanted = array.dtype if dtype is None else np.dtype(dtype)
+    if _memory_of(array) is not None and array.dtype == dtype_wanted and array.flags.c_contiguous:
         return array
-    made = pinned_empty(array.size, kind).reshape(array.shape)
-    made[...] = array
-    return made
+    copy = pinned_empty(array.size, dtype_wanted).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def pinned_empty(count: int, dtype: Any) -> Array:
@@ -131,7 +131,7 @@ def free_bytes() -> int:
     CuPy's memory pool may have a limit (`CUPY_GPU_MEMORY_LIMIT`), which counts.
     """
     cupy: Any = require_gpu()
-    if (of_several := _of_several.get()) is not None:
+    if (of_several := _free_on_several_gpus.get()) is not None:
         return of_several()
     pool = cupy.get_default_memory_pool()
     free = int(cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
@@ -141,11 +141,11 @@ def free_bytes() -> int:
 @contextmanager
 def counting(free: Callable[[], int]) -> Iterator[None]:
     """Make `free_bytes` call `free` in this context, in which arrays are spread over several GPUs."""
-    token = _of_several.set(free)
+    token = _free_on_several_gpus.set(free)
     try:
         yield
     finally:
-        _of_several.reset(token)
+        _free_on_several_gpus.reset(token)
 
 
 def cards() -> int:

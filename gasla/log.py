@@ -16,13 +16,13 @@ from typing import Any
 LOG = logging.getLogger("gasla")
 LOG.addHandler(logging.NullHandler())  # otherwise Python would print warnings in programs that have not set up logging
 # the categories of warnings that `unwarned` suppresses
-_unsaid: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
-_waiting = threading.local()  # its attribute `calls` has the log calls that `speaking_later` delays in this thread
+_suppressed: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
+_delayed = threading.local()  # its attribute `calls` has the log calls that `speaking_later` delays in this thread
 
 
 def warn(words: str, category: type[Warning]) -> None:
     """Issue a warning that points to the first caller outside of this package, unless `unwarned` suppresses it."""
-    if issubclass(category, _unsaid.get()):
+    if issubclass(category, _suppressed.get()):
         return
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gasla":
@@ -36,11 +36,11 @@ def unwarned(category: type[Warning]) -> Iterator[None]:
 
     Python's filters hold for all threads.
     """
-    token = _unsaid.set((*_unsaid.get(), category))
+    token = _suppressed.set((*_suppressed.get(), category))
     try:
         yield
     finally:
-        _unsaid.reset(token)
+        _suppressed.reset(token)
 
 
 def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
@@ -48,7 +48,7 @@ def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
 
     Within `speaking_later` of this thread, the call is delayed to the block's end.
     """
-    calls = getattr(_waiting, "calls", None)
+    calls = getattr(_delayed, "calls", None)
     if calls is None:
         write(*given, **named)
     else:
@@ -61,11 +61,11 @@ def speaking_later() -> Iterator[None]:
 
     For blocks that hold a lock: handlers of the log may call gasla, and would wait for the lock forever.
     """
-    before = getattr(_waiting, "calls", None)
-    calls = _waiting.calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]()
+    before = getattr(_delayed, "calls", None)
+    calls = _delayed.calls = list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]]()
     try:
         yield
     finally:
-        _waiting.calls = before
+        _delayed.calls = before
         for write, given, named in calls:
             say(write, *given, **named)

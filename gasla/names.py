@@ -66,7 +66,9 @@ def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     "; did you mean 'louvain-communities'?"
     """
     known = [*known]
-    near = get_close_matches(name, known, 1, likeness)
-    if not near and len(name) > 2:
-        near = [each for each in known if each.startswith(name)] or [each for each in known if name in each]
-    return f"; did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(name, known, 1, likeness)
+    if not matches and len(name) > 2:
+        matches = [candidate for candidate in known if candidate.startswith(name)] or [
+            candidate for candidate in known if name in candidate
+        ]
+    return f"; did you mean {matches[0]!r}?" if matches else ""

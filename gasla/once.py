@@ -104,9 +104,9 @@ def once(most: int | None = None, typed: bool = False) -> Callable[[Function], F
     Parameters
     ----------
     most
-        Of so many results, the one made first is forgotten.
+        the number of results to keep at most; if there are more, the oldest is dropped
     typed
-        Whether equal arguments of different types have results of their own.
+        whether equal arguments of different types, such as 1 and 1.0, have separate results
 
     Examples
     --------
@@ -118,22 +118,22 @@ def once(most: int | None = None, typed: bool = False) -> Callable[[Function], F
     """
 
     def cached(make: Function) -> Function:
-        made = OrderedDict[Hashable, Any]()
+        cached_results = OrderedDict[Hashable, Any]()
 
         @wraps(make)
         def result(*given: Any, **named: Any) -> Any:
             key = (given, *map(type, given), *named.items()) if typed else (given, *named.items())
-            value = made.get(key, _MISSING)
+            value = cached_results.get(key, _MISSING)
             if value is _MISSING:
-                with only_one(made, key):
-                    value = made.get(key, _MISSING)
+                with only_one(cached_results, key):
+                    value = cached_results.get(key, _MISSING)
                     if value is _MISSING:
-                        value = made[key] = make(*given, **named)
-                        if most is not None and len(made) > most:
-                            made.popitem(last=False)
+                        value = cached_results[key] = make(*given, **named)
+                        if most is not None and len(cached_results) > most:
+                            cached_results.popitem(last=False)
             return value
 
-        result.cache_clear = made.clear  # type: ignore[attr-defined]
+        result.cache_clear = cached_results.clear  # type: ignore[attr-defined]
         return result  # type: ignore[return-value]
 
     return cached

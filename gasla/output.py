@@ -58,7 +58,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
         with _name_in_errors(name or str(path), temporary):
             with open(temporary, "xb", opener=lambda file, flags: os.open(file, flags, mode)) as stream:
                 if model is not None:
-                    _take_after(stream.fileno(), model)
+                    _copy_mode_and_owner(stream.fileno(), model)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())  # some file systems report only now that they are full
@@ -118,7 +118,7 @@ def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
         raise
 
 
-def _take_after(file: int, model: os.stat_result) -> None:
+def _copy_mode_and_owner(file: int, model: os.stat_result) -> None:
     """Give an open file the mode of another file and, if the system permits this, its owner."""
     if hasattr(os, "fchown"):
         for owner in ((-1, model.st_gid), (model.st_uid, -1)):

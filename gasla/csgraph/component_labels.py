@@ -35,17 +35,17 @@ def connected_components(
     >>> csgraph.connected_components(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]]))
     (2, array([0, 0, 1], dtype=int32))
     """
-    kind = str(connection).lower()
-    if kind not in ("weak", "strong"):
+    connection_kind = str(connection).lower()
+    if connection_kind not in ("weak", "strong"):
         raise ValueError("connection must be 'weak' or 'strong'")
-    is_strong = directed and kind == "strong"
-    given: dict[str, Any] = {"directed": directed, "connection": connection, "return_labels": return_labels}
+    is_strong = directed and connection_kind == "strong"
+    options: dict[str, Any] = {"directed": directed, "connection": connection, "return_labels": return_labels}
     require_real(csgraph)
     if is_foreign(csgraph):
-        return passthrough.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **given)
+        return passthrough.by_scipy("connected_components", "an array of PyData's sparse", csgraph, **options)
     if is_strong and array_module(csgraph) is np:
         reason = "the order in which SciPy numbers strong components"
-        return passthrough.by_scipy("connected_components", reason, passthrough.without_parallels(csgraph), **given)
+        return passthrough.by_scipy("connected_components", reason, passthrough.without_parallels(csgraph), **options)
     components = (strongly_connected_components if is_strong else weak_components)(graph_of(csgraph, KINDS))
     count = int(components.count)
     return (count, components.labels.astype(np.int32, copy=False)) if return_labels else count

@@ -57,9 +57,9 @@ def laplacian(
            [ 0, -2,  2]])
     """
     if is_foreign(csgraph):
-        given = {"copy": copy, "form": form, "dtype": dtype, "symmetrized": symmetrized}
+        options = {"copy": copy, "form": form, "dtype": dtype, "symmetrized": symmetrized}
         reason = "an array of PyData's sparse"
-        return passthrough.by_scipy("laplacian", reason, csgraph, normed, return_diag, use_out_degree, **given)
+        return passthrough.by_scipy("laplacian", reason, csgraph, normed, return_diag, use_out_degree, **options)
     if form not in ("array", "function", "lo"):
         raise ValueError(f"Invalid form: {form!r}; expected 'array', 'function' or 'lo'")
     A = csgraph if is_sparse(csgraph) else array_module(csgraph).asarray(csgraph)
@@ -75,26 +75,26 @@ def laplacian(
         A = A.astype(np.int64)  # degrees are summed in int64, so that they don't overflow
     axis = 1 if use_out_degree else 0
     if form == "array":
-        make = _sparse if is_sparse(A) else _dense
+        make = _sparse_laplacian if is_sparse(A) else _dense_laplacian
         sums = A.dtype if A.dtype.kind == dtype.kind == "i" else dtype
         lap, diag = make(A, normed, axis, sums, symmetrized, in_place=not copy)
         if sums != dtype:
-            _check_holds(dtype, lap.data if is_sparse(A) else lap)
+            _require_fits(dtype, lap.data if is_sparse(A) else lap)
             lap = lap.astype(dtype)
         # the array that the caller passed is overwritten, too, although its copy in int64 was computed with
         if is_sparse(A) and A is not given_array and not (copy or symmetrized):
-            lap = _written(given_array, lap)
+            lap = _write_laplacian(given_array, lap)
     else:
-        lap, diag = _product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
+        lap, diag = _laplacian_product(A.copy() if copy and not is_sparse(A) else A, normed, axis, symmetrized)
     if form == "lo":
         linalg: Any = import_module("scipy.sparse.linalg" if array_module(A) is np else "cupyx.scipy.sparse.linalg")
         lap = linalg.LinearOperator(A.shape, matvec=lap, matmat=lap, dtype=dtype)
     if return_diag and diag.dtype.kind == dtype.kind == "i":
-        _check_holds(dtype, diag)
+        _require_fits(dtype, diag)
     return (lap, diag.astype(dtype, copy=False)) if return_diag else lap
 
 
-def _written(given: Any, lap: Any) -> Any:
+def _write_laplacian(given: Any, lap: Any) -> Any:
     """Write the Laplacian into the caller's array, and return that, if it is in COO form and has the same type.
 
     Otherwise return `lap`.
@@ -105,7 +105,7 @@ def _written(given: Any, lap: Any) -> Any:
     return given
 
 
-def _check_holds(dtype: np.dtype[Any], numbers: Any) -> None:
+def _require_fits(dtype: np.dtype[Any], numbers: Any) -> None:
     """Raise ValueError if any of these integers does not fit the type."""
     bounds = np.iinfo(dtype)
     for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
@@ -113,7 +113,9 @@ def _check_holds(dtype: np.dtype[Any], numbers: Any) -> None:
             raise ValueError(f"the Laplacian holds {bound}, which {dtype} doesn't; pass dtype=np.int64")
 
 
-def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
+def _sparse_laplacian(
+    A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool
+) -> tuple[Any, Any]:
     """Return the Laplacian of a sparse array, and the vector that SciPy calls its diagonal.
 
     This vector has the degrees or, if `normed`, their square roots, by which rows and columns were divided.
@@ -121,14 +123,14 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
     m = A.tocoo() if A.format in ("lil", "dok") else A
     m = m + m.T.conj() if symmetrized else m
     xp: Any = array_module(m)
-    weights = _sums(m, axis) - m.diagonal()
+    weights = _sum_along(m, axis) - m.diagonal()
     coo = m.tocoo(copy=False)
     row, col, data = coo.row, coo.col, coo.data
     if not (is_edge := row != col).all():
         row, col, data = row[is_edge], col[is_edge], data[is_edge]
     diagonal = weights
     if normed:
-        weights, diagonal = _roots(weights), weights != 0
+        weights, diagonal = _square_roots(weights), weights != 0
         data = data / weights[row]
         data /= weights[col]
     n, count = A.shape[0], len(data)
@@ -145,7 +147,7 @@ def _sparse(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_p
     return (coo.todia() if A.format == "dia" and not normed else coo), weights
 
 
-def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
+def _dense_laplacian(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_place: bool) -> tuple[Any, Any]:
     """Return the Laplacian of a dense array, and the vector that SciPy calls its diagonal.
 
     This vector has the degrees or, if `normed`, their square roots, by which rows and columns were divided.
@@ -158,7 +160,7 @@ def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_pl
     m[ids, ids] = 0
     weights = diagonal = m.sum(axis=axis)
     if normed:
-        weights, diagonal = _roots(weights), weights != 0
+        weights, diagonal = _square_roots(weights), weights != 0
         m /= weights
         m /= weights[:, None]
     xp.negative(m, out=m)
@@ -166,37 +168,37 @@ def _dense(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: bool, in_pl
     return m.astype(dtype, copy=False), weights
 
 
-def _product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
+def _laplacian_product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
     """Return a function that multiplies the Laplacian with a vector or a matrix, and the Laplacian's diagonal."""
-    sums, loops = _sums(m, axis), m.diagonal()
+    sums, loops = _sum_along(m, axis), m.diagonal()
     weights = sums - loops
     if symmetrized:
-        sums = sums + _sums(m, 1 - axis)
+        sums = sums + _sum_along(m, 1 - axis)
         weights = sums - loops - loops
-    weights = _roots(weights) if normed else weights
+    weights = _square_roots(weights) if normed else weights
     adjoint = m.T.conj() if m.dtype.kind == "c" else m.T
 
     def laplace(v: Any) -> Any:
-        v = _scaled(1 / weights, v) if normed else v
-        product = _scaled(sums, v) - m @ v
+        v = _scale_rows(1 / weights, v) if normed else v
+        product = _scale_rows(sums, v) - m @ v
         if symmetrized:
             product = product - adjoint @ v
-        return _scaled(1 / weights, product) if normed else product
+        return _scale_rows(1 / weights, product) if normed else product
 
     return laplace, weights
 
 
-def _sums(m: Any, axis: int) -> Any:
+def _sum_along(m: Any, axis: int) -> Any:
     """Return the sum of each row (axis 1) or column (axis 0) of a matrix."""
     return array_module(m).asarray(m.sum(axis=axis)).ravel()
 
 
-def _roots(weights: Any) -> Any:
+def _square_roots(weights: Any) -> Any:
     """Return the square root of each weight, with 1 in place of 0, so that it can be divided by."""
     xp: Any = array_module(weights)
     return xp.where(weights == 0, 1, xp.sqrt(weights))
 
 
-def _scaled(factors: Any, v: Any) -> Any:
+def _scale_rows(factors: Any, v: Any) -> Any:
     """Return a matrix with each row multiplied by its factor, or a vector with each entry multiplied by its factor."""
     return factors * v if v.ndim == 1 else factors[:, None] * v

@@ -31,22 +31,27 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
     order is copied, because SciPy's Floyd-Warshall would return a transposed result.
     """
     LOG.debug("csgraph.%s runs on SciPy: %s", name, reason)
-    for given in (*args, *kwargs.values()):
-        if issparse(given):
-            require_sound(given)
+    for argument in (*args, *kwargs.values()):
+        if issparse(argument):
+            require_sound(argument)
             if name in DENSE:
-                require_room("the result has", cast(Any, given).shape[0] ** 2, 8, "cpu", "a part of the graph")
-    if any(array_module(given) is not np for given in (*args, *kwargs.values())):
+                require_room("the result has", cast(Any, argument).shape[0] ** 2, 8, "cpu", "a part of the graph")
+    if any(array_module(argument) is not np for argument in (*args, *kwargs.values())):
         raise TypeError(
             f"{name} got a CuPy array; expected a NumPy or SciPy array, since SciPy computes this ({reason}): "
             "pass what .get() returns"
         )
     if name in LENGTHS:
-        args, kwargs = tuple(map(_widened, args)), {title: _widened(given) for title, given in kwargs.items()}
-    return SCIPY[name](*map(_by_rows, args), **{title: _by_rows(given) for title, given in kwargs.items()})
+        args, kwargs = (
+            tuple(map(_widen_lengths, args)),
+            {title: _widen_lengths(argument) for title, argument in kwargs.items()},
+        )
+    return SCIPY[name](
+        *map(_in_row_order, args), **{title: _in_row_order(argument) for title, argument in kwargs.items()}
+    )
 
 
-def _widened(given: Any) -> Any:
+def _widen_lengths(given: Any) -> Any:
     """Return a sparse array with lengths in float64 and, if they fit, indices in int32. Return anything else unchanged.
 
     SciPy adds up parallel lengths of other types, although the shortest should count, and `yen` does not accept indices
@@ -61,7 +66,7 @@ def _widened(given: Any) -> Any:
     return type(given)(arrays, shape=given.shape)
 
 
-def _by_rows(given: Any) -> Any:
+def _in_row_order(given: Any) -> Any:
     """Return a dense matrix in C order. Anything else is returned unchanged."""
     is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
     return given.copy(order="C") if is_dense else given
@@ -75,7 +80,7 @@ def sparing(reason: str, csgraph: Any) -> str:
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
-def _pass_on(name: str) -> Callable[..., Any]:
+def _wrap_scipy(name: str) -> Callable[..., Any]:
     """Return a function that calls SciPy's function of this name, but rejects CuPy's arrays."""
 
     @wraps(SCIPY[name])
@@ -124,10 +129,11 @@ def without_parallels(array: Any) -> Any:
     return csr_array((rows.data[first], rows.indices[first], indptr), shape=rows.shape)
 
 
-def _match(name: str) -> Callable[..., Any]:
+def _wrap_without_parallels(name: str) -> Callable[..., Any]:
     """Return a function that calls SciPy's function of this name on an array without parallel entries.
 
-    SciPy's search would push a vertex on its stack once for each parallel entry."""
+    SciPy's search would push a vertex on its stack once for each parallel entry.
+    """
 
     @wraps(SCIPY[name])
     def function(array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -156,18 +162,18 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
         raise ValueError(f"predecessors[{row}] lead from {v} into a cycle; expected chains that end at -9999")
 
 
-breadth_first_order = _pass_on("breadth_first_order")
-breadth_first_tree = _pass_on("breadth_first_tree")
-csgraph_from_dense = _pass_on("csgraph_from_dense")
-csgraph_from_masked = _pass_on("csgraph_from_masked")
-csgraph_masked_from_dense = _pass_on("csgraph_masked_from_dense")
-csgraph_to_dense = _pass_on("csgraph_to_dense")
-csgraph_to_masked = _pass_on("csgraph_to_masked")
-depth_first_order = _pass_on("depth_first_order")
-depth_first_tree = _pass_on("depth_first_tree")
-floyd_warshall = _pass_on("floyd_warshall")
-johnson = _pass_on("johnson")
-maximum_bipartite_matching = _match("maximum_bipartite_matching")
-min_weight_full_bipartite_matching = _match("min_weight_full_bipartite_matching")
-reverse_cuthill_mckee = _pass_on("reverse_cuthill_mckee")
-structural_rank = _match("structural_rank")
+breadth_first_order = _wrap_scipy("breadth_first_order")
+breadth_first_tree = _wrap_scipy("breadth_first_tree")
+csgraph_from_dense = _wrap_scipy("csgraph_from_dense")
+csgraph_from_masked = _wrap_scipy("csgraph_from_masked")
+csgraph_masked_from_dense = _wrap_scipy("csgraph_masked_from_dense")
+csgraph_to_dense = _wrap_scipy("csgraph_to_dense")
+csgraph_to_masked = _wrap_scipy("csgraph_to_masked")
+depth_first_order = _wrap_scipy("depth_first_order")
+depth_first_tree = _wrap_scipy("depth_first_tree")
+floyd_warshall = _wrap_scipy("floyd_warshall")
+johnson = _wrap_scipy("johnson")
+maximum_bipartite_matching = _wrap_without_parallels("maximum_bipartite_matching")
+min_weight_full_bipartite_matching = _wrap_without_parallels("min_weight_full_bipartite_matching")
+reverse_cuthill_mckee = _wrap_scipy("reverse_cuthill_mckee")
+structural_rank = _wrap_without_parallels("structural_rank")

@@ -23,10 +23,10 @@ from gasla.graph.memory_limit import require_room
 
 NONE = -9999  # stands for no predecessor, as in SciPy
 FEW = 1 << 16  # edges times sources; below this number SciPy is faster
-ALONE = 1 << 18  # edges; below this number SciPy is faster if gasla would search from each source separately
-SOME = 16  # sources; from this number on SciPy is as fast in a dense graph
+FEW_EDGES_ALONE = 1 << 18  # edges; below this number SciPy is faster if gasla would search from each source separately
+MANY_SOURCES = 16  # sources; from this number on SciPy is as fast in a dense graph
 FEW_EDGES_OF_PATHS = 1 << 11  # edges; below this number SciPy's `yen` is as fast
-ODD = "a length that is NaN or minus infinity"
+NAN_OR_MINUS_INFINITY = "a length that is NaN or minus infinity"
 NEGATIVE_OR_NAN = "a length that is negative or NaN"
 NEGATIVE = (  # the text of SciPy's own warning
     "Graph has negative weights: dijkstra will give inaccurate results if the graph contains negative cycles. "
@@ -70,19 +70,23 @@ def shortest_path(
         raise ValueError(f"unrecognized method '{method}'")
     if method == "FW" and indices is not None:
         raise ValueError("Cannot specify indices with method == 'FW'.")
-    given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
-    given |= {"method": method, "indices": indices}
+    options: dict[str, Any] = {
+        "directed": directed,
+        "return_predecessors": return_predecessors,
+        "unweighted": unweighted,
+    }
+    options |= {"method": method, "indices": indices}
     if method == "D":
         return dijkstra(csgraph, directed, indices, return_predecessors, unweighted)
     require_real(csgraph)
-    often = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
-    if reason := _reason(csgraph, indices, return_predecessors, often):
-        return passthrough.by_scipy("shortest_path", reason, csgraph, **given)
+    reads_per_source = np.shape(csgraph)[0] if method in ("BF", "J") and np.ndim(csgraph) else 1
+    if reason := _reason_for_scipy(csgraph, indices, return_predecessors, reads_per_source):
+        return passthrough.by_scipy("shortest_path", reason, csgraph, **options)
     graph = _searched_graph(csgraph, directed, unweighted)
-    least = _least_length(graph)
-    if not least > -np.inf:
-        return passthrough.by_scipy("shortest_path", ODD, csgraph, **given)
-    anywhere = least < 0 and method != "BF"
+    least_length = _least_length(graph)
+    if not least_length > -np.inf:
+        return passthrough.by_scipy("shortest_path", NAN_OR_MINUS_INFINITY, csgraph, **options)
+    anywhere = least_length < 0 and method != "BF"
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted, anywhere=anywhere)
 
 
@@ -118,8 +122,8 @@ def dijkstra(
     """
     if limit < 0:
         raise ValueError("limit must be >= 0")
-    given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
-    given |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
+    options: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
+    options |= {"unweighted": unweighted, "limit": limit, "min_only": min_only}
     require_real(csgraph)
     if has_negative(csgraph):
         warnings.warn(NEGATIVE, UserWarning, stacklevel=2)
@@ -127,14 +131,14 @@ def dijkstra(
             return _by_bellman_ford(csgraph, directed, indices, return_predecessors, limit, min_only)
     stops = passthrough.sparing("a limit, where SciPy's search ends", csgraph) if limit < np.inf else ""
     reason = "a limit that is NaN" if limit != limit else stops
-    if reason := reason or _reason(csgraph, 0 if min_only else indices, return_predecessors):
-        return passthrough.by_scipy("dijkstra", reason, csgraph, **given)
+    if reason := reason or _reason_for_scipy(csgraph, 0 if min_only else indices, return_predecessors):
+        return passthrough.by_scipy("dijkstra", reason, csgraph, **options)
     graph = _searched_graph(csgraph, directed, unweighted)
     if not _least_length(graph) >= 0:
-        return passthrough.by_scipy("dijkstra", ODD, csgraph, **given)
+        return passthrough.by_scipy("dijkstra", NAN_OR_MINUS_INFINITY, csgraph, **options)
     sources = sources_of(indices, graph.n)
     if min_only:
-        return _nearest(graph, sources, return_predecessors, limit)
+        return _search_nearest(graph, sources, return_predecessors, limit)
     return _search(graph, sources, return_predecessors, unweighted, limit)
 
 
@@ -164,15 +168,15 @@ def bellman_ford(
     >>> csgraph.bellman_ford(np.array([[0, 4, 1], [0, 0, 0], [0, -2, 0]]), indices=0)
     array([ 0., -1.,  1.])
     """
-    given: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
-    given |= {"unweighted": unweighted}
+    options: dict[str, Any] = {"directed": directed, "indices": indices, "return_predecessors": return_predecessors}
+    options |= {"unweighted": unweighted}
     require_real(csgraph)
-    often = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
-    if reason := _reason(csgraph, indices, return_predecessors, often):
-        return passthrough.by_scipy("bellman_ford", reason, csgraph, **given)
+    reads_per_source = np.shape(csgraph)[0] if np.ndim(csgraph) else 1
+    if reason := _reason_for_scipy(csgraph, indices, return_predecessors, reads_per_source):
+        return passthrough.by_scipy("bellman_ford", reason, csgraph, **options)
     graph = _searched_graph(csgraph, directed, unweighted)
     if not _least_length(graph) > -np.inf:
-        return passthrough.by_scipy("bellman_ford", ODD, csgraph, **given)
+        return passthrough.by_scipy("bellman_ford", NAN_OR_MINUS_INFINITY, csgraph, **options)
     return _search(graph, sources_of(indices, graph.n), return_predecessors, unweighted)
 
 
@@ -206,7 +210,11 @@ def yen(
     >>> csgraph.yen(A, 0, 3, 2, directed=False)
     array([2., 5.])
     """
-    given: dict[str, Any] = {"directed": directed, "return_predecessors": return_predecessors, "unweighted": unweighted}
+    options: dict[str, Any] = {
+        "directed": directed,
+        "return_predecessors": return_predecessors,
+        "unweighted": unweighted,
+    }
     require_real(csgraph)
     shape = np.shape(csgraph)
     # SciPy before 1.17 crashes in this case
@@ -217,11 +225,11 @@ def yen(
         )
     few = passthrough.sparing("few edges", csgraph) if most_edges(csgraph) < FEW_EDGES_OF_PATHS else ""
     if reason := "an array of PyData's sparse" if is_foreign(csgraph) else few:
-        return _yen_by_scipy(reason, csgraph, source, sink, K, given)
+        return _yen_by_scipy(reason, csgraph, source, sink, K, options)
     graph = _searched_graph(csgraph, directed, unweighted)
-    least = _least_length(graph)
-    if not least >= 0:
-        return _yen_by_scipy(NEGATIVE_OR_NAN, csgraph, source, sink, K, given)
+    least_length = _least_length(graph)
+    if not least_length >= 0:
+        return _yen_by_scipy(NEGATIVE_OR_NAN, csgraph, source, sink, K, options)
     paths = k_shortest_paths(graph, int(source), int(sink), K)
     xp: Any = module_of(graph.device)
     lengths = xp.asarray([path.distance for path in paths], dtype=np.float64)
@@ -237,30 +245,30 @@ def yen(
 def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
     """Call SciPy's `yen`. For K = 0, SciPy would write out of bounds, so one path is searched, and none is returned."""
     # bytes per path, because SciPy allocates memory for K paths
-    each = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)
-    require_room("the result has", K, each, "cpu", "a smaller K")
+    bytes_of_path = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)
+    require_room("the result has", K, bytes_of_path, "cpu", "a smaller K")
     result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
     if K:
         return result
     return tuple(values[:0] for values in result) if given["return_predecessors"] else result[:0]
 
 
-def _reason(csgraph: Any, indices: Any, is_alone: bool, often: int = 1) -> str:
+def _reason_for_scipy(csgraph: Any, indices: Any, is_alone: bool, reads_per_source: int = 1) -> str:
     """Return why SciPy's function should be called for this array, or "" if gasla's should. Lengths are not read.
 
-    `is_alone` says whether gasla would search from each source separately. SciPy's function reads each edge `often`
-    times for each source.
+    `is_alone` says whether gasla would search from each source separately. SciPy's function reads each edge
+    `reads_per_source` times for each source.
     """
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
-    each = 12 if is_alone else 8  # bytes of a distance, with or without a predecessor
+    bytes_of_entry = 12 if is_alone else 8  # bytes of a distance, with or without a predecessor
     entries = rows * max(np.shape(csgraph), default=0)
-    require_room("the result has", entries, each, device_of(csgraph), "fewer indices at a time")
-    edges = often * most_edges(csgraph)
-    if edges * rows < FEW or (is_alone and edges < ALONE):
+    require_room("the result has", entries, bytes_of_entry, device_of(csgraph), "fewer indices at a time")
+    edges = reads_per_source * most_edges(csgraph)
+    if edges * rows < FEW or (is_alone and edges < FEW_EDGES_ALONE):
         return passthrough.sparing("few edges", csgraph)
-    is_dense = often == 1 and rows >= SOME and 4 * edges >= np.prod(np.shape(csgraph))
+    is_dense = reads_per_source == 1 and rows >= MANY_SOURCES and 4 * edges >= np.prod(np.shape(csgraph))
     return passthrough.sparing("many sources in a dense graph", csgraph) if is_dense else ""
 
 
@@ -272,22 +280,22 @@ def _by_bellman_ford(
     SciPy's Dijkstra updates a vertex whenever its distance decreases, and never ends if there is a negative cycle.
     """
     sources = sources_of(indices, np.shape(csgraph)[0])
-    distances, before = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
+    distances, predecessors = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
     xp: Any = array_module(distances)
     is_far = distances > limit
-    distances[is_far], before[is_far] = np.inf, NONE
+    distances[is_far], predecessors[is_far] = np.inf, NONE
     if not min_only:
-        return (distances, before) if return_predecessors else distances
+        return (distances, predecessors) if return_predecessors else distances
     # Append a row of infinite distances, which stands for no source. Index -1 selects it for vertices that no source
     # reaches.
-    distances, before = (
-        xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (before, NONE))
+    distances, predecessors = (
+        xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (predecessors, NONE))
     )
     sources = xp.asarray([*sources.ravel().tolist(), NONE], np.int32)
     ids, nearest = xp.arange(distances.shape[1]), distances.argmin(axis=0)
     nearest[xp.isinf(distances.min(axis=0))] = -1
     if return_predecessors:
-        return distances[nearest, ids], before[nearest, ids], sources[nearest]
+        return distances[nearest, ids], predecessors[nearest, ids], sources[nearest]
     return distances[nearest, ids]
 
 
@@ -318,12 +326,12 @@ def _search(
 
     With `anywhere`, negative cycles that no source reaches are an error, too.
     """
-    shape, each = (*sources.shape, graph.n), sources.ravel().tolist()
-    predecessors = module_of(graph.device).empty((len(each) if return_predecessors else 0, graph.n), np.int32)
+    shape, source_list = (*sources.shape, graph.n), sources.ravel().tolist()
+    predecessors = module_of(graph.device).empty((len(source_list) if return_predecessors else 0, graph.n), np.int32)
     try:
         if anywhere:
             sssp(graph, range(graph.n))
-        distances = _distances(graph, each, predecessors, unweighted, limit)
+        distances = _distances(graph, source_list, predecessors, unweighted, limit)
     except Unbounded as error:
         raise NegativeCycleError(str(error)) from None
     distances = distances.reshape(shape)
@@ -346,7 +354,7 @@ def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: 
             distances[row] = _as_lengths(levels)
         else:
             distances[row], parents = sssp(graph, source, parents=True, cutoff=cutoff, dtype=np.float64)
-        predecessors[row] = _before(parents, [source])
+        predecessors[row] = _as_predecessors(parents, [source])
     return distances
 
 
@@ -363,23 +371,27 @@ def _as_lengths(levels: Any) -> Any:
     return array_module(levels).where(levels < 0, np.inf, levels)
 
 
-def _before(parents: Any, sources: list[int]) -> Any:
+def _as_predecessors(parents: Any, sources: list[int]) -> Any:
     """Return the parents of a search as SciPy's predecessors: -9999 for sources and vertices that are not reached."""
     predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     predecessors[sources] = NONE
     return predecessors
 
 
-def _nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
+def _search_nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
     """Return the distance of each vertex from its nearest source and, on request, its predecessor and that source."""
-    each, cutoff = sources.ravel().tolist(), _cutoff(limit)
+    source_list, cutoff = sources.ravel().tolist(), _cutoff(limit)
     if not return_predecessors:
-        return sssp(graph, each, cutoff=cutoff, dtype=np.float64)
+        return sssp(graph, source_list, cutoff=cutoff, dtype=np.float64)
     xp: Any = module_of(graph.device)
-    distances, parents = sssp(graph, each, parents=True, cutoff=cutoff, dtype=np.float64)
+    distances, parents = sssp(graph, source_list, parents=True, cutoff=cutoff, dtype=np.float64)
     is_far = distances == np.inf
     roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
     for _ in range(graph.n.bit_length()):  # pointer doubling: after k rounds, `roots` is up to 2**k steps up the tree
         roots = roots[roots]
     roots[is_far] = NONE
-    return distances, _before(parents, each).astype(np.int32, copy=False), roots.astype(np.int32, copy=False)
+    return (
+        distances,
+        _as_predecessors(parents, source_list).astype(np.int32, copy=False),
+        roots.astype(np.int32, copy=False),
+    )

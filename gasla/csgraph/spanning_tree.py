@@ -48,22 +48,24 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
         return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
     rows = rows_of(csgraph) if is_sparse(csgraph) else csgraph
     graph = graph_of(rows)
-    given: Any = graph.values
-    xp: Any = array_module(given)
-    is_usual = graph.m == 0 or bool(given.min() > -np.inf)  # false if any weight is NaN or minus infinity
+    weights: Any = graph.values
+    xp: Any = array_module(weights)
+    is_usual = graph.m == 0 or bool(weights.min() > -np.inf)  # false if any weight is NaN or minus infinity
     if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
         if reason := passthrough.sparing("a matrix that is not symmetric", csgraph):
             return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
         graph = _ranked(graph)
     edges = minimum_spanning_forest(graph).edges
-    values = given[edges].astype(np.float64, copy=False)
+    values = weights[edges].astype(np.float64, copy=False)
     is_nonzero = values != 0
     edges, values, lists = edges[is_nonzero], values[is_nonzero], graph.out
     is_taken = xp.zeros(graph.m, bool)
     is_taken[edges] = True
     indptr = running_sums(is_taken)[lists.indptr].astype(graph.id_dtype)
-    kind = type(rows) if is_sparse(rows) else getattr(sparse_module(values), "csr_array" if xp is np else "csr_matrix")
-    return kind((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
+    result_type = (
+        type(rows) if is_sparse(rows) else getattr(sparse_module(values), "csr_array" if xp is np else "csr_matrix")
+    )
+    return result_type((values, lists.indices[edges], indptr), shape=(graph.n, graph.n))
 
 
 def _ranked(graph: Graph) -> Graph:

@@ -122,16 +122,16 @@ def report(findings: Findings, top: int = 10) -> Iterator[str]:
     yield f"{n:,} airports and {findings.network.matrix.nnz:,} routes between them, June 2014"
     yield f"({findings.network.without_route:,} more airports have no route). {CREDIT}"
     yield ""
-    yield from _leaders(airports, findings.rank, findings.betweenness, top)
+    yield from _report_leaders(airports, findings.rank, findings.betweenness, top)
     yield ""
-    yield from _journey(findings)
+    yield from _report_route(findings)
     yield ""
     yield from _pieces(airports, findings.component)
     yield ""
-    yield from _levels(findings)
+    yield from _report_levels(findings)
 
 
-def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> Iterator[str]:
+def _report_leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> Iterator[str]:
     yield "The most important airports"
     yield f"    {'by PageRank':36}  {'by betweenness (fraction of all shortest paths)'}"
     by_rank, by_betweenness = (np.argsort(-score, kind="stable")[:top] for score in (rank, betweenness))
@@ -140,9 +140,10 @@ def _leaders(airports: Airports, rank: Array, betweenness: Array, top: int) -> I
         yield f"{place:3} {left:36}  {betweenness[b]:6.2%}  {airports.iata[b]}  {airports.city[b]}"
 
 
-def _journey(findings: Findings) -> Iterator[str]:
+def _report_route(findings: Findings) -> Iterator[str]:
     start, end = (
-        f"{findings.network.airports.city[v]} ({_code(findings, v)})" for v in (findings.origin, findings.destination)
+        f"{findings.network.airports.city[v]} ({_iata_code(findings, v)})"
+        for v in (findings.origin, findings.destination)
     )
     if not findings.legs:
         yield (
@@ -152,13 +153,13 @@ def _journey(findings: Findings) -> Iterator[str]:
         )
         return
     total = sum(leg.kilometers for leg in findings.legs)
-    yield f"The shortest route from {start} to {end}: {total:,.0f} km, {_flights(len(findings.legs))}"
+    yield f"The shortest route from {start} to {end}: {total:,.0f} km, {_flight_text(len(findings.legs))}"
     for leg in findings.legs:
-        names = (f"{_code(findings, v)} {findings.network.airports.city[v]}" for v in (leg.start, leg.end))
+        names = (f"{_iata_code(findings, v)} {findings.network.airports.city[v]}" for v in (leg.start, leg.end))
         yield "    {:24} → {:24} {:>7,.0f} km".format(*names, leg.kilometers)
     fewest = int(findings.level[findings.destination])
     if fewest < len(findings.legs):
-        yield f"    ({_flights(fewest)} are enough on a longer route)"
+        yield f"    ({_flight_text(fewest)} are enough on a longer route)"
 
 
 def _pieces(airports: Airports, component: Array) -> Iterator[str]:
@@ -170,22 +171,22 @@ def _pieces(airports: Airports, component: Array) -> Iterator[str]:
         yield f"    {sizes[piece]:6,} airports: {names}"
 
 
-def _levels(findings: Findings) -> Iterator[str]:
+def _report_levels(findings: Findings) -> Iterator[str]:
     yield f"Number of flights from {findings.network.airports.city[findings.origin]}"
     counts = np.bincount(findings.level[findings.level > 0], minlength=2)
     for level, count in enumerate(counts[1:].tolist(), 1):
         airports = "airport " if count == 1 else "airports"
-        yield f"    {_flights(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
+        yield f"    {_flight_text(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
     lost = int((findings.level < 0).sum())
     if lost:
         yield f"    {'never':>10}  {lost:6,} airports"
 
 
-def _flights(count: int) -> str:
+def _flight_text(count: int) -> str:
     return "1 flight" if count == 1 else f"{count} flights"
 
 
-def _code(findings: Findings, v: int) -> str:
+def _iata_code(findings: Findings, v: int) -> str:
     return str(findings.network.airports.iata[v]) or "no code"
 
 

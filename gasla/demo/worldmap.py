@@ -77,13 +77,13 @@ def draw(
     dpi : int, default 150
         Pixels per inch; the picture is 16 inches wide.
     """
-    figure, axes, box = _canvas()
-    _ground(axes)
-    _shine(axes, exposure(places, start, end, round(WIDTH * dpi), box), box)
-    _dots(axes, places, np.isin(np.arange(places.size.size), np.r_[start, end]))
-    _way(axes, places, route)
-    _names(figure, axes, places, route)
-    _legend(figure, places, captions)
+    figure, axes, box = _new_figure()
+    _draw_sea(axes)
+    _draw_connections(axes, exposure(places, start, end, round(WIDTH * dpi), box), box)
+    _draw_dots(axes, places, np.isin(np.arange(places.size.size), np.r_[start, end]))
+    _draw_route(axes, places, route)
+    _write_names(figure, axes, places, route)
+    _draw_legend(figure, places, captions)
     with replacing(path) as stream:
         figure.savefig(stream, format=picture_format(path), dpi=dpi, facecolor=SKY)
 
@@ -164,11 +164,13 @@ def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> 
         for some in np.array_split(group, 1 + group.size * samples // 2_000_000):
             x, y = project(*_along(points[start[some]], points[end[some]], at))
             strength = np.broadcast_to(arc[some] * (0.05 + arc[some]) ** -0.35 / samples, x.shape)
-            _expose(image, (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height, strength, width)
+            _add_points(
+                image, (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height, strength, width
+            )
     return image.reshape(height, width)
 
 
-def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
+def _add_points(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
     """Add points to an image. The strength of each point is distributed over the four pixels around it."""
     height = image.size // width
     column, row = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
@@ -183,7 +185,7 @@ def _expose(image: Array, x: Array, y: Array, strength: Array, width: int) -> No
         image += np.bincount((i * width + j)[inside], (strength * share)[inside], image.size)
 
 
-def _canvas() -> tuple[Any, Any, Box]:
+def _new_figure() -> tuple[Any, Any, Box]:
     """Return a new figure, which is independent of pyplot, the axes of the map, and the map's edges."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -199,7 +201,7 @@ def _canvas() -> tuple[Any, Any, Box]:
     return figure, axes, box
 
 
-def _ground(axes: Any) -> None:
+def _draw_sea(axes: Any) -> None:
     """Draw the sea, and the lines of equal latitude and longitude."""
     up = np.linspace(SOUTH, NORTH, 200)
     west, east = CENTER - 179.999, CENTER + 179.999
@@ -211,7 +213,7 @@ def _ground(axes: Any) -> None:
         axes.plot(*project(across, np.full(400, float(parallel))), color=GRID, linewidth=0.6, zorder=0)
 
 
-def _shine(axes: Any, light: Array, box: Box) -> None:
+def _draw_connections(axes: Any, light: Array, box: Box) -> None:
     """Draw the image of all connections, with brightness on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -225,12 +227,12 @@ def _shine(axes: Any, light: Array, box: Box) -> None:
     axes.imshow(colors, extent=box, origin="lower", interpolation="bilinear", zorder=1, aspect="equal")
 
 
-def _area(part: Array | float) -> Any:
+def _dot_area(part: Array | float) -> Any:
     """Return the area of a dot in square points, given its place's size relative to the largest size."""
     return 140 * np.asarray(part) ** 1.3
 
 
-def _heat(places: Places) -> Any:
+def _heat_colors(places: Places) -> Any:
     """Return the mapping from values to colors.
 
     It has a power scale, so that small differences near zero are visible.
@@ -242,18 +244,18 @@ def _heat(places: Places) -> Any:
     return ScalarMappable(PowerNorm(0.5, 0, top), LinearSegmentedColormap.from_list("heat", HEAT))
 
 
-def _dots(axes: Any, places: Places, joined: Array) -> None:
+def _draw_dots(axes: Any, places: Places, joined: Array) -> None:
     """Draw a dot with a halo for each place that has a connection, and a tiny dot for each other place."""
     x, y = project(places.longitude, places.latitude)
     axes.scatter(x[~joined], y[~joined], s=0.25, color="#3a4a63", linewidth=0, zorder=1)
     order = np.flatnonzero(joined)[np.argsort(places.size[joined])]
-    area = _area(places.size[order] / places.size.max())
-    color = _heat(places).to_rgba(places.heat[order])
+    area = _dot_area(places.size[order] / places.size.max())
+    color = _heat_colors(places).to_rgba(places.heat[order])
     axes.scatter(x[order], y[order], s=3 * area, color=color, alpha=0.12, linewidth=0, zorder=3)
     axes.scatter(x[order], y[order], s=area, color=color, alpha=0.9, linewidth=0.3, edgecolor=SKY, zorder=4)
 
 
-def _way(axes: Any, places: Places, route: Sequence[int]) -> None:
+def _draw_route(axes: Any, places: Places, route: Sequence[int]) -> None:
     """Draw the highlighted route on the map, with a ring at each stop."""
     points = _on_sphere(places)
     for a, b in pairwise(route):
@@ -273,34 +275,34 @@ def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
         yield project(longitude[piece], latitude[piece])
 
 
-def _names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
+def _write_names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
     """Write the names of the route's stops and of the most important places, without overlaps, avoiding large dots."""
     x, y = project(places.longitude, places.latitude)
     order = np.argsort(-_importance(places), kind="stable")
     dots = axes.transData.transform(np.stack([x, y], axis=1)[order[:60]])
-    taken: list[Any] = []
-    named: list[int] = []
+    boxes: list[Any] = []
+    named_places: list[int] = []
     for v in map(int, [*route, *order]):
-        too_near = np.hypot(x[named] - x[v], y[named] - y[v]).min(initial=9.0) < 0.05
-        if len(named) >= NAMED:
+        too_near = np.hypot(x[named_places] - x[v], y[named_places] - y[v]).min(initial=9.0) < 0.05
+        if len(named_places) >= NAMED:
             return
-        if v in named or (too_near and v not in route):
+        if v in named_places or (too_near and v not in route):
             continue
-        away = 4 + 6 * float(places.size[v] / places.size.max())
+        distance = 4 + 6 * float(places.size[v] / places.size.max())
         choices: list[tuple[int, int, Any, Any]] = []
-        for side, lift in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]:
-            text = _name(axes, places.name[v], (x[v], y[v]), (side, lift), away, v in route)
-            room = text.get_window_extent(figure.canvas.get_renderer()).expanded(1.04, 1.1)
-            if any(room.overlaps(other) for other in taken):
+        for side, vertical in [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]:
+            text = _write_name(axes, places.name[v], (x[v], y[v]), (side, vertical), distance, v in route)
+            box = text.get_window_extent(figure.canvas.get_renderer()).expanded(1.04, 1.1)
+            if any(box.overlaps(other) for other in boxes):
                 text.remove()
             else:
-                hidden = ((dots > room.min) & (dots < room.max)).all(axis=1).sum()
-                choices.append((hidden, len(choices), text, room))
+                hidden = ((dots > box.min) & (dots < box.max)).all(axis=1).sum()
+                choices.append((hidden, len(choices), text, box))
         for _, _, text, _ in sorted(choices)[1:]:
             text.remove()
         if choices:
-            taken.append(min(choices)[3])
-            named.append(v)
+            boxes.append(min(choices)[3])
+            named_places.append(v)
 
 
 def _importance(places: Places) -> Array:
@@ -308,7 +310,9 @@ def _importance(places: Places) -> Array:
     return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
 
 
-def _name(axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int], away: float, on_route: bool) -> Any:
+def _write_name(
+    axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int], away: float, on_route: bool
+) -> Any:
     from matplotlib.patheffects import withStroke
 
     side, lift = towards
@@ -327,7 +331,7 @@ def _name(axes: Any, name: Any, at: tuple[float, float], towards: tuple[int, int
     )
 
 
-def _legend(figure: Any, places: Places, captions: Captions) -> None:
+def _draw_legend(figure: Any, places: Places, captions: Captions) -> None:
     """Write the texts around the map, and draw the legends of sizes and colors."""
     from matplotlib.lines import Line2D
 
@@ -344,7 +348,7 @@ def _legend(figure: Any, places: Places, captions: Captions) -> None:
             marker="o",
             linestyle="",
             color=HEAT[0],
-            markersize=_area(part) ** 0.5,
+            markersize=_dot_area(part) ** 0.5,
             label=f"{part * largest:.1%}",
         )
         for part in (1.0, 0.5, 0.2)
@@ -361,7 +365,7 @@ def _legend(figure: Any, places: Places, captions: Captions) -> None:
         borderaxespad=0,
     )
     bar = figure.add_axes((0.02, 0.075, 0.14, 0.012))
-    scale = figure.colorbar(_heat(places), cax=bar, orientation="horizontal")
+    scale = figure.colorbar(_heat_colors(places), cax=bar, orientation="horizontal")
     scale.outline.set_visible(False)
     scale.set_ticks([0, hottest / 4, hottest], labels=["0", f"{hottest / 4:.1%}", f"{hottest:.1%}"])
     bar.tick_params(colors=FAINT, labelsize=8, length=0)
