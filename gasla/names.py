@@ -56,7 +56,7 @@ def title(name: str) -> str:
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the end of an error message about an unknown name, which suggests a similar name, or an empty string.
 
-    Else the first known name that begins with the given one, or contains it.
+    If no name is similar, this is the first known name that begins with the given name, or contains it.
 
     Examples
     --------

@@ -99,8 +99,6 @@ def once(most: int | None = None, typed: bool = False) -> Callable[[Function], F
 
     Each result has its own lock, because a function that calls the user's code may wait for another thread.
 
-    No lock is held that another result needs: a function that calls the user's code may wait for another thread.
-
     Parameters
     ----------
     most

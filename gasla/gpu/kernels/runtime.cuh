@@ -174,7 +174,7 @@ struct Barrier {
         target += gridDim.x;
         add_release(counter, 1);
     }
-    __device__ __forceinline__ void wait_for_all() {  // called by the thread that called `arrive`
+    __device__ __forceinline__ void wait_for_all() {  // called by the same thread as `arrive`
         while (gridDim.x > 1 && (int)(load_acquire(counter) - target) < 0) {
         }
     }

@@ -6,7 +6,7 @@
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-// values that each block reads after a barrier; the first four are the first four counters
+// values that each block reads after a barrier: the first four counters, followed by these
 enum Read { FAR = 4, LOW, HIGH, READS };
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };

@@ -34,7 +34,7 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);
-            // drop the lanes of odd rank, whose value the lane before has added
+            // lanes of odd rank are dropped, as the lane before each of them has added their value
             rest &= __ballot_sync(ALL, !(rank & 1));
             rank >>= 1;
         }

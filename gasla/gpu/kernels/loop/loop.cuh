@@ -52,7 +52,7 @@ template <class P> struct Shared {
     bool is_small;
     bool builds_bitmap;  // whether the next frontier is built as a bitmap: by a pull, or by a push before a pull
     bool ended;  // whether `end_iteration` has run for this iteration
-    bool stops;  // whether the host of any GPU asks to stop
+    bool stops;  // whether the host of any GPU has asked to stop
     Looks polls;
     SmallFrontierShared small;
     typename Choose<P::IN_TURNS, Stay, NoStay>::type stay;

@@ -15,7 +15,7 @@
 
 namespace gasla {
 
-constexpr u32 PENDING = 192;  // vertices that the list of a warp can hold
+constexpr u32 PENDING = 192;  // capacity of a warp's list of vertices that need more loads
 constexpr u32 LOADS = 12;  // after this many loads for a row, the whole warp continues the row
 
 template <class P> struct Search {
@@ -27,7 +27,8 @@ template <class P> struct Search {
         vertex_t u[QUAD];
     };
     struct Lists {  // per warp, in shared memory
-        // position of the vertex within the sweep, plus PLACES times the number of its loads so far
+        // vertices whose row needs more loads; each entry is the vertex's position among the 32 words that the warp
+        // processes, plus PLACES times the number of loads made so far
         u32 pending[PENDING];
         u32 found[WARP];  // bits of vertices that became active after their word of the bitmap had been processed
         u32 shut[WARP];
@@ -37,8 +38,9 @@ template <class P> struct Search {
     typename P::Context c;
     Lists& s;
     const u32* active;
-    const Quad* quads;  // the neighbor array as aligned groups of 16 bytes; the first group may begin before the array
-    const u32 shift;  // number of ids by which it begins before the array; compressed ids have groups of their own
+    // the array of neighbors, read as aligned groups of 16 bytes; the first group may begin before the array
+    const Quad* quads;
+    const u32 shift;  // number of ids by which the first group of `quads` begins before the array; 0 for compressed ids
     u64 next = 0;
     u32 touched = 0, held = 0;
 
@@ -70,10 +72,10 @@ template <class P> struct Search {
     // The neighbors of one vertex that one load returns, and the test of these neighbors.
     struct Look {
         offset_t first, last;  // of the row
-        offset_t e;  // position of the first loaded neighbor; may lie before the row
+        offset_t e;  // position of the first neighbor that was loaded, which may lie before the row's first
         Quad its;
-        vertex_t u;  // the active neighbor, if the test has found one
-        u32 at;  // index of the active neighbor in the load
+        vertex_t u;  // the active neighbor that the test has found
+        u32 at;  // index of that neighbor among the loaded ones
 
         __device__ __forceinline__ void load(const Search& search, u32 k) {
             const prefix_t place = ((prefix_t)first + search.shift) / QUAD + k;

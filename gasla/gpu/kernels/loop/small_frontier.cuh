@@ -97,10 +97,10 @@ template <class Loop> struct SmallFrontier {
     const typename P::Context& c;
     SmallFrontierShared& s;
     Control& now;
-    const u64 whole;  // slots of all blocks together for one iteration
+    const u64 whole;  // number of slots that all blocks together have for one iteration
     const u32 lanes;  // lanes that process one vertex together, a power of two
     const u32 group;  // number of this thread's group of lanes within its block
-    const u32 groups;  // number of such groups in a block
+    const u32 groups;  // number of groups of lanes in a block
     const u32 first;  // the first slot of `segment` that this group reads
     const Slot* segment;  // the segment that this group reads, written by another block
     u32 side, stamp;

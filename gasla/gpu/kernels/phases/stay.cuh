@@ -62,7 +62,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::list_handed() {
 // whether this lane has an active vertex.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_handed(Visit visit) {
     const Handed& from = s.stay.active;
-    const bool asks = P::STARTS || from.bits;  // whether each vertex must be tested for being active
+    // whether every vertex must be tested, as there is no list of the active ones
+    const bool asks = P::STARTS || from.bits;
     const u64 count = asks ? c.a.self_n : from.size;
     for (u64 base = this_warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
         const u64 i = base + lane();

@@ -10,7 +10,7 @@ namespace gasla {
 // null, a range of ids.
 struct Handed {
     u64 size;
-    long long first;  // the first id of the range
+    long long first;  // the first id, if the active vertices are a range of ids
     const vertex_t* ids;
     const Entry* entries;
     const u32* bits;

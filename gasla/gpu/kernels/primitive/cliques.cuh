@@ -102,10 +102,10 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_shor
 
 // Operations on sets of later neighbors of one vertex, which are stored as bitmaps. A whole warp calls every method.
 struct Neighborhood {
-    // rows: bitmaps of each neighbor's later neighbors; near: of all its neighbors in the neighborhood, for pivots
+    // `rows` has a bitmap of later neighbors for each vertex; `near` has bitmaps of all neighbors, for choosing pivots
     const u32 *rows, *near;
     u64 words;  // words of a row
-    unsigned short* listed;  // memory of this warp in which it lists the members found in WARP words
+    unsigned short* listed;  // memory of this warp for the numbers of a set's members, which `edges_within` lists
 
     __device__ __forceinline__ u32 word_of(const u32* set, u64 at) const { return at < words ? set[at] : 0; }
 
@@ -348,7 +348,7 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_long
                 });
             if (threadIdx.x == 0) best = 0;
             __syncthreads();
-            // the pivot has the most neighbors; among equals, the smallest number wins
+            // the vertex with the most neighbors becomes the pivot; among equals, the one with the smallest number
             for (u32 i = warp; i < degree; i += warps_of_block()) {
                 const u64 size = all.size_of(near + i * width);
                 if (lane() == 0) atomicMax(&best, size << WARP | (ALL - i));

@@ -118,7 +118,8 @@ struct Fit {
     __device__ void color_alone(vertex_t v, u32* taken, vertex_t* waiting) const {
         const Word own = states[v];
         if (own & COLORED) return;
-        for (u64 window = 0;; window += WORDS * WARP) {  // the next window is tried if all colors of this one are taken
+        // each round searches a window of colors; the next window is needed only if all of these are taken
+        for (u64 window = 0;; window += WORDS * WARP) {
             __syncwarp();
             if (lane() < WORDS) taken[lane()] = 0;
             __syncwarp();

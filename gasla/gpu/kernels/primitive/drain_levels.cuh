@@ -139,7 +139,7 @@ struct Peel {
                 if (is_first) shared->sizes[side] = shared->tickets[side] = 0;
                 if (size) barrier.wait();
             }
-            barrier.wait();  // wait until all threads have read what is cleared next
+            barrier.wait();  // wait until all threads have read `lowest`, which is cleared next
             if (is_first) shared->lowest = 0;
             barrier.wait();
         }

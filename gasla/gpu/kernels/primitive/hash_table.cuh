@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-// slots per entry, if there are enough; with 4 in place of 8, counting triangles takes 1.15 times as long
+// slots per entry, if there is memory for so many; with 4 instead, counting triangles takes 1.15 times as long
 constexpr u32 SPARSE = 8;
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;

@@ -22,9 +22,10 @@ namespace gasla {
 
 constexpr u64 NO_LIMIT = ~0ull;
 constexpr long long WARP_INTERVAL = 1 << 26;  // clock ticks between two reads of host memory by a warp
-// a warp reads adjacency lists longer than this one at a time; shorter ones are read together
+// a warp reads each adjacency list longer than this alone; shorter lists are read together by its lanes
 constexpr u32 LONG = 3 * WARP / 2;
-// with more than this many entries per lane, a binary search skips the entries below the candidates
+// if a list has more than this many entries per lane, a binary search first skips the entries that are too small to
+// match
 constexpr u32 FAR = 4;
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type length_t;  // can hold the length of any adjacency list

@@ -58,7 +58,8 @@ struct Forest {
     vertex_t* targets;  // for each root, the root that it gets attached to in this round
     u64* best;  // for each root, the key of the lightest edge that leaves its tree
     position_t* starts;  // for each vertex, the first position in its list with a larger neighbor
-    unsigned char* done;  // for each vertex, the last phase in which no edge in its list left its tree any more
+    // for each vertex, the phase in which no edge in its list leaves its tree any more, so that the list is skipped
+    unsigned char* done;
     long long* taken;  // for each former root, the position of the edge by which it was attached, or -1
     Slice* slices;
     Growing* shared;

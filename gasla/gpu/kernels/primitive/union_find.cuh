@@ -64,7 +64,7 @@ struct Control {
     u32 barrier[2];
     u64 slices;
     u64 known;
-    u64 counts[1];  // one entry per block
+    u64 counts[1];  // length: the number of blocks
 };
 
 // The order in which roots become parents: of two roots, the one of lower rank becomes the parent of the other. If
@@ -341,7 +341,7 @@ __device__ void compress(vertex_t* parents, u64 n) {
 // Make all trees flat, and find the smallest vertex of each tree, which is stored in firsts[root]. Before the call,
 // firsts[v] must be v.
 __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
-    // the last root; each thread visits vertices in ascending order, so it needs one atomic per root
+    // the root that this thread has seen last; its vertices ascend, so it needs only one atomic per root
     vertex_t seen = -1;
     for (u64 start = warp_of_grid() * WARP; start < n; start += threads_of_grid()) {
         const vertex_t v = (vertex_t)least(start + lane(), n - 1);

@@ -116,7 +116,7 @@ __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* fou
         repeats += here == before ? times : 0;
     };
     for (u64 at = first + 1 + thread_of_grid(); at < last; at += threads_of_grid()) add_at(at, 1);
-    // subtract the comparisons of entries in different rows
+    // entries in different rows were compared above, too; this subtracts those comparisons
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
         const u64 at = lines.offsets[row];
         if (at > first && at < (u64)lines.offsets[row + 1]) add_at(at, ~(u64)0);

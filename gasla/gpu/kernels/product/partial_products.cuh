@@ -73,7 +73,7 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
 #pragma unroll
             for (u32 k = 0; k < at_once; ++k) {
                 const u32 nth = base + k * lanes + me;
-                u32 owner = 0;  // number of ranges that end before the pair
+                u32 owner = 0;  // number of ranges of B that end before this pair; the next range has the pair
 #pragma unroll
                 for (u32 step = lanes / 2; step; step >>= 1)
                     if (shuffle(upto, owner + step - 1, lanes) <= nth) owner += step;

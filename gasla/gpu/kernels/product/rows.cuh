@@ -50,7 +50,7 @@ template <class offset_t> struct Rows {
     const offset_t* offsets;
     const long long* cut_rows;  // rows that are cut into several pieces
     const u32* cut_pieces;  // for each of these rows, the number of its first piece
-    const long long* long_rows;  // for each piece, its row
+    const long long* long_rows;  // for each piece of a long row, the row that it belongs to
     const u32* numbers;  // for each piece, its number within the row
     void* partials;  // results of pieces, one value each
     u64 count;                   // number of rows

@@ -25,7 +25,7 @@ constexpr u32 MARKED = 256;  // a bitmap saves time if there is at least one rec
 // A piece of a long row, which one warp reduces.
 struct Piece {
     vertex_t row;
-    u32 of;  // number of pieces of the row in its first piece, and 0 in its other pieces
+    u32 of;  // number of pieces of the row if this is its first piece, otherwise 0
     offset_t first, last;
 };
 
@@ -194,7 +194,7 @@ template <class P> struct Schedule {
     };
 
     long long coming = 0;  // the iteration that `here`, `from` and `to` describe
-    index_t from = 0, to = 0;  // where this iteration's receivers begin and end in the list
+    index_t from = 0, to = 0;  // where this iteration's receivers begin and end in the list of all receivers
     index_t then = 0, later = 0;  // where the receivers of the next two iterations end in the list
     Place here, next;
     index_t done = 0;  // in a single block: receivers of this iteration that have been processed

@@ -78,13 +78,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// Go on to the next iteration where nothing needs the counters, so that they are not read.
+// Begin the next iteration without full bookkeeping. The counters are not read, because nothing needs them.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;
 }
 
-// Make an iteration of a schedule in a program that needs stages of the general loop.
+// Make an iteration whose receivers are known from a schedule, in a program that needs further stages of the general
+// loop.
 template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);

@@ -35,7 +35,8 @@ template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    Looks polls;  // only thread 0 uses `polls` and `touched`; here they take no registers of the other threads
+    // used by thread 0 only, as is `touched`; in shared memory they take no registers of the other threads
+    Looks polls;
     long long touched;
 };
 
@@ -48,7 +49,8 @@ template <class P> struct SingleBlock {
 
     const typename P::Arguments& a;
     Shared<P>& s;
-    // each thread has its own; not a member by value, because this whole object would then stay in local memory
+    // each thread has its own; a reference, because with a member of this type the whole object would stay in local
+    // memory
     typename P::Uniform& uniform;
     typename P::Context c;
     long long iteration;

@@ -139,7 +139,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                             P::accumulate(c, v[j], P::gather(c, source[j], target, edge));
                             first[j] = claim(c.claimed(), v[j]);
                         }
-                    } else {  // the target is only put on the list; it gathers later
+                    } else {  // the target is only appended to a list, and gathers later
                         first[j] = claim(c.claimed(), v[j]);
                     }
                 }

@@ -26,7 +26,7 @@ __device__ __forceinline__ u64 share(u64 bits, u64 count) {
 
 __device__ __forceinline__ double fraction(u64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
 
-// rejected draws after which the weights of all edges in a list are computed, to draw among these
+// after this many rejected draws, the weights of all edges in a list are computed, and one is drawn by these
 constexpr u64 TRIES = 32;
 
 // The weights of a list of edges as cumulative sums, and for each of `size` fractions of the total the position at

@@ -12,7 +12,7 @@ namespace gasla {
 // numbers of the random draws that decide whether a walker stops or restarts
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
-// codes of the program's function that has returned a value out of range
+// codes that tell which function of the program has returned a value out of range
 constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;
 
 // The out-edges of one vertex: positions `first` to `last` of all edges, and for weighted edges the arrays of all

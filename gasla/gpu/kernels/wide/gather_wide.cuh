@@ -80,7 +80,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
     return row;
 }
 
-// Reduce the whole row of a vertex.
+// Reduce the whole row of vertex v by one warp.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, u64& touched) {
     const offset_t first = c.a.gp[v], last = c.a.gp[v + 1];
