@@ -140,7 +140,7 @@ def read(
 
 
 def _read(path: Path, format: str, columns: Columns, names: bool | None, separator: str | None, skips: bool) -> Graph:
-    """Return the graph in a file of a known format, with the edges that are stored."""
+    """Return the graph in a file of a known format, with only the edges and directions that are stored."""
     from gasla.graph.graph import as_graph
 
     if format in TABLES:
@@ -161,7 +161,8 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
     if path.is_file() and not columns.given and names is None and networkx_files.has_dicts(path):
         return networkx_files.read_edge_list(path)
     has_columns = separator not in (None, SPACES) or bool(columns.given) or columns.bipartite
-    if not path.is_file() or (not has_columns and not names and is_plain(path)):  # a pipe can be read only once
+    # A pipe can be read only once, so its first row can't be looked at.
+    if not path.is_file() or (not has_columns and not names and is_plain(path)):
         with translate_errors(path):
             return edges.read(path, skips, names is False, columns.bipartite)
     graph = edge_tables.read(path, format, columns, names, separator, skips)
@@ -171,7 +172,7 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
 
 
 def read_ends(path: str | os.PathLike[str], **reading: Any) -> Graph:
-    """Return the graph in a file without its weights, whatever further columns a table has."""
+    """Return the graph in a file without weights and attributes, even if a table has further columns."""
     path = as_path(path)
     format = format_of(path)
     if format in TABLES or (format == "edges" and not is_plain(path)):
@@ -362,7 +363,10 @@ def convert(
 
 
 def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
-    """Return the edges of a file in blocks, and its graph if the file has to be read as a whole, else None."""
+    """Return the edges of a file in parts, and None.
+
+    If the file has to be read as a whole, return the edges of its graph in parts, and the graph.
+    """
     blocks = _blocks(path, format, reading)
     if blocks is not None:
         return blocks, None
@@ -371,7 +375,7 @@ def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[P
 
 
 def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
-    """Return the edges of a file in blocks, or None for formats and arguments that need the file as a whole."""
+    """Return the edges of a file in parts, or None if format and arguments require reading the file as a whole."""
     names = reading.get("names")
     columns = Columns(**{name: reading[name] for name in ("src", "dst", "weight", "attributes") if name in reading})
     if format in ("mtx", "gr") and not reading:
@@ -394,7 +398,10 @@ def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] 
 
 
 def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
-    """Yield the parts. After the last one, raise FormatError if there are so few edges that ids may be names."""
+    """Yield the parts of a file's edges unchanged.
+
+    After the last part, raise FormatError if ids are so large for the number of edges that they may be names.
+    """
     n, m, states_n = 0, 0, False
     for part in parts:
         n, m = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst))), m + len(part.src)
@@ -405,7 +412,10 @@ def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
 
 
 def as_path(path: Any) -> Path:
-    """Return `path` as a Path. Raise TypeError if it is neither a string nor a path, as if arguments were swapped."""
+    """Return `path` as a Path.
+
+    Raise TypeError if it is neither a string nor a path, such as a graph in the wrong place.
+    """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path is a {type(path).__name__}; expected a file name as the first argument: "

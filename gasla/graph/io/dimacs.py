@@ -44,7 +44,7 @@ _COMMENT = "c"
 
 
 class _Kind(NamedTuple):
-    """How the lines of edges look: a letter first, or none, two ids, and perhaps a number."""
+    """The form of lines of edges: an optional letter, two ids, and an optional weight."""
 
     tag: str
     is_weighted: bool
@@ -52,13 +52,13 @@ class _Kind(NamedTuple):
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The fields of a line."""
+        """The names and dtypes of the words in a line."""
         tag, weight = [("tag", "S2")] if self.tag else [], [("weight", "number")] if self.is_weighted else []
         return [*tag, ("u", "i8"), ("v", "i8"), *weight]
 
     @property
     def expected(self) -> str:
-        """The line of an edge, for an error."""
+        """The form of a line, as error messages state it."""
         return f"`{self.tag}{' ' * bool(self.tag)}{'from to weight' if self.is_weighted else 'u v'}`"
 
 
@@ -79,17 +79,17 @@ class _Header(NamedTuple):
 
     @property
     def kind(self) -> _Kind:
-        """The kind of the file."""
+        """The form of the lines of edges in a file of this kind."""
         return _KINDS[self.name]
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a file."""
+    """Return the graph in a DIMACS file."""
     return graph_of_parts(parts(path))
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """Yield the edges in blocks. In an undirected file each edge is followed by its mirror image."""
+    """Yield the edges of a file in blocks. In an undirected file, reverse edges follow the edges of a block."""
     count = 0
     with open_text(path) as stream:
         header = _header(path, stream)
@@ -107,12 +107,16 @@ def parts(path: Path) -> Iterator[Part]:
                 yield Part(u, v, table["weight"], header.n)
             else:
                 yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
-    if count != header.m and not (header.name in ("edge", "col") and count * 2 == header.m):  # some count both ways
+    # some files count each undirected edge in both directions
+    if count != header.m and not (header.name in ("edge", "col") and count * 2 == header.m):
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
 def _without_nodes(path: Path, text: str, header: _Header) -> str:
-    """Return lines of edges without those of vertices, whose source, sink or colors are left out, with a warning."""
+    """Return a text without its lines about vertices.
+
+    Warn that source, sink or colors, which these lines hold, are left out.
+    """
     nodes = re.findall(r"^[ \t]*n[ \t].*$", text, re.MULTILINE)
     if not nodes:
         return text
@@ -127,7 +131,7 @@ def _without_nodes(path: Path, text: str, header: _Header) -> str:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write the form of the 9th challenge."""
+    """Write a graph as a .gr file of the 9th DIMACS challenge."""
     if {suffix.lower() for suffix in path.suffixes} & {".col", ".max"}:
         raise ValueError(f"{path}: gasla writes DIMACS files in the form of the 9th challenge; expected a .gr file")
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
@@ -136,12 +140,12 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def has_coordinates(path: Path) -> bool:
-    """Return whether the name of a file is the name of coordinates of vertices, also compressed."""
+    """Return whether the name of a file, compressed or not, ends in .co, as coordinates of vertices do."""
     return ".co" in [suffix.lower() for suffix in path.suffixes[-2:]]
 
 
 def coordinates(path: Path) -> dict[str, Any]:
-    """Return the columns of a .co file: ids from 0, and coordinates x and y."""
+    """Return the columns of a .co file, which are ids from 0 and the coordinates x and y of vertices."""
     fields = [("tag", "S2"), ("id", "i8"), ("x", "f8"), ("y", "f8")]
     with open_text(path) as stream:
         text = re.sub(r"^[ \t]*p[ \t].*$", "", stream.read(), flags=re.MULTILINE)
@@ -160,7 +164,7 @@ def _check_coordinates(words: list[str]) -> str | None:
 
 
 def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read the header: the line that starts with p."""
+    """Read the header, which is the line that starts with p."""
     expected = f"expected `p KIND VERTICES EDGES` before the edges, the kind one of {', '.join(_KINDS)}"
     number = 0
     while line := stream.readline():

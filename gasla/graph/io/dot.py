@@ -1,6 +1,7 @@
-"""DOT, the language of Graphviz: names and attributes; edges of a `graph` lead both ways, those of a `digraph` one way.
+"""DOT files, the language of Graphviz, with names and attributes of vertices and edges.
 
-Attributes that are numbers everywhere are kept. Subgraphs are read as their vertices, and ports are left out.
+Edges of a `graph` lead both ways, edges of a `digraph` one way. Attributes that are numbers everywhere are kept.
+Subgraphs are read as sets of their vertices, and ports are left out.
 """
 
 from __future__ import annotations
@@ -31,39 +32,40 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class _Parser:
-    """Statements of a file, one token after the other."""
+    """A recursive-descent parser for the statements of a DOT file, which fills `nodes` and `edges`."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         end = "", "the end", 1 + text.count("\n")
-        self.tokens = [*_tokens(path, text), end, end]  # a statement looks at two
+        # two tokens mark the end, because a statement looks two tokens ahead
+        self.tokens = [*_tokens(path, text), end, end]
         self.place = 0
         self.nodes: dict[str, dict[str, Any]] = {}
         self.edges: list[tuple[str, str, dict[str, Any]]] = []
 
     @property
     def now(self) -> tuple[str, str]:
-        """The kind and the text of the next token. A keyword has the kind "sign"."""
+        """The kind and the text of the next token. Keywords have the kind "sign"."""
         kind, text, _ = self.tokens[self.place]
         return ("sign", text.lower()) if kind == "word" and text.lower() in _KEYWORDS else (kind, text)
 
     def take(self, *signs: str) -> bool:
-        """Pass over the next token if it is one of these signs."""
+        """If the next token is one of these signs, go past it. Return whether it was."""
         is_next = self.now[0] == "sign" and self.now[1] in signs
         self.place += is_next
         return is_next
 
     def need(self, sign: str) -> None:
-        """Pass over a sign. Raise FormatError if it is not there."""
+        """Go past the next token, which has to be this sign. Raise FormatError if it is another one."""
         if not self.take(sign):
             raise self.error(f"expected {sign!r}")
 
     def error(self, expected: str) -> FormatError:
-        """Return the error for the next token."""
+        """Return an error that names the next token and says what was expected instead."""
         return FormatError(self.path, self.tokens[self.place][2], f"{self.now[1][:60]!r}; {expected}")
 
     def name(self) -> str:
-        """Pass over a name, or several joined by +."""
+        """Read a name, or several names joined by +, and return it."""
         kind, text = self.now
         if kind not in ("text", "word", "html"):
             raise self.error("expected a name")
@@ -71,7 +73,7 @@ class _Parser:
         return text + self.name() if self.take("+") else text
 
     def graph(self) -> bool:
-        """Read the file. Return whether it is directed."""
+        """Parse the whole file. Return whether its graph is directed."""
         self.take("strict")
         is_directed = self.now[1] == "digraph"
         if not self.take("digraph", "graph"):
@@ -84,7 +86,7 @@ class _Parser:
         return is_directed
 
     def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Read statements in braces. Return the vertices that they name."""
+        """Parse statements in braces. Return the names of all vertices that occur in them."""
         self.need("{")
         defaults, records = {of: dict(each) for of, each in defaults.items()}, []
         while not self.take("}"):
@@ -93,7 +95,7 @@ class _Parser:
         return records
 
     def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Read one statement. Return the vertices that it names."""
+        """Parse one statement. Return the names of all vertices that occur in it."""
         of = self.now[1]
         if self.take("graph", "node", "edge"):
             defaults.setdefault(of, {}).update(self.attributes())
@@ -118,7 +120,10 @@ class _Parser:
         return [name for group in groups for name in group]
 
     def vertices(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Read a vertex, perhaps with a port, or a subgraph."""
+        """Parse one end of an edge, which is a vertex, perhaps with a port, or a subgraph.
+
+        Return the names of its vertices.
+        """
         if self.take("subgraph") and self.now != ("sign", "{"):
             self.name()
         if self.now == ("sign", "{"):
@@ -130,7 +135,7 @@ class _Parser:
         return [name]
 
     def attributes(self) -> dict[str, Any]:
-        """Read lists of attributes in brackets."""
+        """Parse lists of attributes in brackets, and return the attributes by name."""
         values = {}
         while self.take("["):
             while not self.take("]"):
@@ -141,7 +146,7 @@ class _Parser:
 
 
 def _tokens(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the tokens with their kinds and lines."""
+    """Yield all tokens of a text, each with its kind, its text and its line."""
     end, line = 0, 1
     while end < len(text):
         match = _TOKEN.match(text, end)
@@ -166,7 +171,7 @@ def _parse(path: Path, content: bytes) -> Records:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph."""
+    """Write a graph as a DOT file with directed edges."""
     names = [*map(_quoted, distinct_texts(path, graph))]
     if odd := next((name for name in names if "\\" in name.replace('\\"', "")), None):
         raise ValueError(f"{path}: DOT files can't store the name {odd}, which has a backslash; write .npz")
@@ -181,7 +186,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _lists(columns: dict[str, Any], count: int) -> Iterator[str]:
-    """Return for each edge or vertex its attributes in brackets."""
+    """Yield for each edge or vertex its attributes in brackets, as DOT writes them."""
     if not columns:
         yield from [""] * count
         return

@@ -1,9 +1,9 @@
 """Graphs stored as folders of NumPy arrays, which are memory-mapped, so that a graph may be larger than memory.
 
-A folder holds ``graph.json``, which describes the graph, and arrays as ``.npy`` files: neighbor lists by rows
-(``rows-offsets``, ``rows-ids``, ``rows-values``), each list ascending, and by columns, unless these are the same. Edges
-are numbered by rows; attributes of edges (``edge-attribute-0-values``, …) are in that order. `sorting` writes folders;
-this file opens them.
+A folder holds ``graph.json``, which describes the graph, and arrays as ``.npy`` files: adjacency lists by rows
+(``rows-offsets``, ``rows-ids``, ``rows-values``), in which ids ascend, and by columns, unless these are the same. Edges
+are numbered by rows, and attributes of edges (``edge-attribute-0-values``, …) are in that order. `sorting` writes
+folders; this module opens them.
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
 
 SUFFIXES = (".gasla",)
-FORMAT, VERSION = "gasla graph", 2  # 1 has no dates
+FORMAT, VERSION = "gasla graph", 2  # Folders of version 1 have no dates.
 DESCRIPTION, NAMES = "graph.json", "names.json"
 _EXPECTED = "expected a folder that gasla.io.convert or gasla.io.write has written"
 
 
 class Description(NamedTuple):
-    """The content of ``graph.json``, except format and version."""
+    """The content of ``graph.json``, except for the format and its version."""
 
     n: int
     m: int
     has_values: bool
     has_loops: bool
     has_parallel_edges: bool
-    is_symmetric: bool  # i -> j is stored as often as j -> i
-    is_mirrored: bool  # is_symmetric, with bitwise equal values, and without parallel edges
+    is_symmetric: bool  # whether i -> j is stored as often as j -> i, for all i and j
+    # whether the graph is symmetric, has bitwise equal values in both directions, and no parallel edges
+    is_mirrored: bool
 
 
 class KnownProperties(NamedTuple):
-    """`Adjacency.properties` as stored in the folder, so that the lists need not be read."""
+    """The properties of adjacency lists, as the folder states them, so that the lists need not be read to find out."""
 
     ascend: bool
     repeat: bool
@@ -53,7 +54,7 @@ class KnownProperties(NamedTuple):
 
 
 def open_folder(path: Path) -> Graph:
-    """Return the graph in a folder. See `gasla.io.open`."""
+    """Return the graph in a folder, with its arrays memory-mapped. See `gasla.io.open`."""
     about = _description(path)
     files = MappedFiles(path, [file for file in sorted(path.iterdir()) if file.suffix in (".npy", ".json")])
     rows = _lists(path, "rows", about)
@@ -63,7 +64,7 @@ def open_folder(path: Path) -> Graph:
     if about.has_values and not about.is_mirrored:
         by_column = _array(path, "columns-values", about.m)
     lists = Lists(about.n, "cpu", Adjacency(*rows))
-    graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would read all ids once more to check them
+    graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would check all ids once more, which reads them from disk
     known = KnownProperties(True, about.has_parallel_edges, about.has_loops, about.is_symmetric)
     incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
     for part in (lists.out, incoming):
@@ -79,7 +80,7 @@ def open_folder(path: Path) -> Graph:
 
 
 def _description(path: Path) -> Description:
-    """Read ``graph.json``."""
+    """Return the content of ``graph.json``. Raise FormatError if it is missing, damaged or of a later version."""
     file = path / DESCRIPTION
     if not file.is_file():
         why = (
@@ -103,7 +104,10 @@ def _description(path: Path) -> Description:
 
 
 def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
-    """Return offsets and ids of the lists by rows or by columns. Raise FormatError if any is out of range."""
+    """Return the offsets and ids of the adjacency lists by rows or by columns, memory-mapped.
+
+    Raise FormatError if any is out of range.
+    """
     offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)
@@ -114,7 +118,7 @@ def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
 
 
 def _array(path: Path, name: str, length: int) -> Array:
-    """Map one file."""
+    """Return the array of one file, memory-mapped. Raise FormatError unless it has this length and a valid dtype."""
     file = path / f"{name}.npy"
     try:
         mapped = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -122,7 +126,7 @@ def _array(path: Path, name: str, length: int) -> Array:
         raise FormatError(path, None, f"has no file {file.name}; {_EXPECTED}") from error
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # a damaged header raises many exception types, from SyntaxError to TokenError
+    except Exception as error:  # A damaged header raises many types of exceptions, from SyntaxError to TokenError.
         raise FormatError(file, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
     if mapped.shape != (length,) or mapped.dtype.hasobject or not mapped.dtype.isnative:
         shape = f"has shape {mapped.shape} and type {mapped.dtype}"
@@ -134,7 +138,7 @@ def _array(path: Path, name: str, length: int) -> Array:
 
 
 def _attributes(path: Path, of: Of, count: int) -> Attributes:
-    """Map the columns of the attributes that ``graph.json`` names."""
+    """Return the attributes of edges or vertices that ``graph.json`` lists, with memory-mapped columns."""
     about = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes())
     names, times = about.get(f"{of}_attributes", []), about.get(f"{of}_times", {})
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -152,7 +156,10 @@ def _attributes(path: Path, of: Of, count: int) -> Attributes:
 
 
 def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
-    """Write the attributes of a graph, those of edges by rows. Return what ``graph.json`` says about them."""
+    """Write the attributes of a graph, and return the entries of ``graph.json`` that describe them.
+
+    Attributes of edges are written in the order of the rows.
+    """
     for attributes in (graph.edge_attributes, graph.vertex_attributes):
         for i, column in enumerate(map(attributes.numbers, attributes)):
             in_order = column[graph.sorted_out.numbers()] if attributes.of == "edge" else column
@@ -163,7 +170,7 @@ def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def about_attributes(of: Of, names: Iterable[str], time_types: Mapping[str, TimeType]) -> dict[str, Any]:
-    """Return what ``graph.json`` says about attributes: names, and the kind, unit and zone of dates and times."""
+    """Return the entries of ``graph.json`` that describe attributes: their names, and the types of dates and times."""
     about: dict[str, Any] = {f"{of}_attributes": [*names], f"{of}_times": time_types}
     return {key: value for key, value in about.items() if value}
 
@@ -174,9 +181,10 @@ def _names(path: Path, n: int) -> Names | None:
 
 
 def describe(path: Path, about: Description, names: Names | None, attributes: dict[str, Any]) -> None:
-    """Write ``graph.json``, and the names of vertices if there are any."""
+    """Write ``graph.json``, and ``names.json`` if vertices have names."""
     if names is not None:
         (path / NAMES).write_text(names_to_json(names), "utf-8")
-    version = VERSION if any(name.endswith("_times") for name in attributes) else 1  # the earliest that can hold it
+    # the earliest version that can hold the graph, so that older gaslas can read it
+    version = VERSION if any(name.endswith("_times") for name in attributes) else 1
     text = json.dumps({"format": FORMAT, "version": version, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""The formats of graph files, a row each; the table in `gasla.io`, errors and the command line follow from them."""
+"""The formats of graph files, from which the table in `gasla.io`, error messages and the command line are made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALL = (NAMES, EDGES, VERTICES)
 
 
 class Format(NamedTuple):
-    """A format of files.
+    """A format of graph files, and the module that reads and writes it.
 
     `module` has ``read(path)``, and ``write(stream, graph, path)`` if files are written, except for tables and folders,
     which `gasla.io` reads and writes by functions of their own.
@@ -43,13 +43,13 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...]
     content: str
     module: ModuleType
-    keeps: tuple[str, ...] = ()  # what files hold besides the edges and their values
-    drops: str = ""  # what files may hold that is not read
+    keeps: tuple[str, ...] = ()  # what files can hold besides edges and their values
+    drops: str = ""  # what files may hold that gasla does not read, in words
     is_table: bool = False
 
     @property
     def is_written(self) -> bool:
-        """Whether gasla writes such files."""
+        """Whether gasla writes files of this format."""
         return hasattr(self.module, "write") or self.name == "folder"
 
 
@@ -81,9 +81,9 @@ _OF_SUFFIX = {suffix: row.name for row in _ROWS for suffix in row.suffixes}
 
 
 def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
-    """Return the format of a file: `format` if given, else by its name.
+    """Return the name of a file's format, which is `format` if given, and else follows from the file's name.
 
-    ValueError for one that can't be read, or written.
+    Raise ValueError for a format that can't be read or, if `to_write`, can't be written.
     """
     name = _by_name(path) if format is None else format
     able = [row.name for row in _ROWS if row.is_written or not to_write]
@@ -100,7 +100,7 @@ def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
 
 
 def _by_name(path: Path) -> str | None:
-    """Return the format by the name of a file, or None if its suffix is unknown."""
+    """Return the name of the format that follows from a file's name, or None if its suffix is unknown."""
     if mapped_csr.is_folder(path):
         return "folder"
     if path.is_dir() and edge_tables.has_parts(path):
@@ -113,7 +113,7 @@ def _by_name(path: Path) -> str | None:
 
 
 def table() -> str:
-    """Return the table of all formats, in reStructuredText."""
+    """Return the table of all formats for the documentation, in reStructuredText."""
     return "\n".join(_lines())
 
 
@@ -125,7 +125,7 @@ def _lines() -> Iterator[str]:
 
 
 def _cells(row: Format) -> tuple[str, ...]:
-    """Return a row of the table."""
+    """Return the cells of a format in the table for the documentation."""
     names = " ".join(f"``{suffix}``" for suffix in row.suffixes)
     keeps = "all" if row.keeps == ALL else ", ".join(row.keeps)
     read_only = "" if row.is_written else " (only read)"

@@ -1,4 +1,7 @@
-"""GEXF, the format of Gephi: names (labels, or ids), weights and attributes; values in time and looks are left out."""
+"""GEXF files, the format of Gephi, with names, weights and attributes.
+
+Names are labels, or ids if labels are missing or equal. Values that change in time and looks are left out.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".gexf",)
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-_OWN = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")  # NetworkX reads no "key"
+# names that attributes can't have, since GEXF or NetworkX uses them; NetworkX does not read a "key"
+_OWN = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")
 _INTEGERS, _REALS = ("integer", "long", "short", "byte", "biginteger"), ("float", "double", "bigdecimal")
-_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type in GEXF, by the kind of the array
-Keys = dict[str | None, tuple[str, str, str | None]]  # for the id of each attribute its title, type and default
+_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type in GEXF, by the kind of the dtype
+Keys = dict[str | None, tuple[str, str, str | None]]  # title, type and default of each attribute, by its id
 
 
 def read(path: Path) -> Graph:
@@ -70,7 +74,7 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
 
 
 def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
-    """Return the attributes of a node or an edge, with the defaults of attributes that it lacks."""
+    """Return the attributes of a node or an edge by their titles. Attributes that it lacks have their defaults."""
     values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
@@ -84,7 +88,7 @@ def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, A
 
 
 def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
-    """Return the value of an attribute, by its type."""
+    """Return the value of an attribute, converted from text according to its type in GEXF."""
     convert: Callable[[str], Any] = int if kind in _INTEGERS else float if kind in _REALS else str
     try:
         return text.strip().lower() in ("true", "1") if kind == "boolean" else convert(text)
@@ -93,7 +97,10 @@ def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph. Raise ValueError for attributes that have the name of one of GEXF's own keys."""
+    """Write a graph as a GEXF file with directed edges.
+
+    Raise ValueError for attributes with names that GEXF itself uses.
+    """
     columns, names = weighted_columns(path, graph), distinct_texts(path, graph)
     weights = columns.pop("weight").tolist() if "weight" in columns else [None] * graph.m
     own = {"node": graph.vertex_attributes.columns(), "edge": columns}
@@ -118,7 +125,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _require_texts(path: Path, names: list[str], own: dict[str, dict[str, Any]]) -> None:
-    """Raise ValueError for names that GEXF can't store, or reads otherwise."""
+    """Raise ValueError for names of vertices or attributes that GEXF can't store or would read as something else."""
     for text in chain(names, *own.values()):
         if NOT_IN_XML.search(text):
             raise ValueError(f"{path}: {text!r} has a character that XML lacks; write .npz, .csv or .parquet")

@@ -1,4 +1,4 @@
-"""GML, read and written by NetworkX: see `networkx_files`."""
+"""GML files, which NetworkX reads and writes. See `networkx_files`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ SUFFIXES = (".gml",)
 _OF_EDGES, _OF_VERTICES = ("source", "target", "key", "label"), ("id", "label", "source", "target")
 
 
-# A comment, a text, the begin of the graph, or a word: a key or a number.
+# Matches a comment, a text in quotes, the beginning of the graph, or a word (a key or a number).
 _TOKEN = re.compile(r"""#[^\n]*|"[^"]*"|\bgraph\s*\[|[^\s\[\]"#]+""", re.IGNORECASE)
-_NUMBER = re.compile(r"([+-]?)(?:(nan)|(inf)(?:inity)?|(\d+)(e[+-]?\d+))", re.IGNORECASE)  # that NetworkX lacks
+# forms of numbers that NetworkX does not read
+_NUMBER = re.compile(r"([+-]?)(?:(nan)|(inf)(?:inity)?|(\d+)(e[+-]?\d+))", re.IGNORECASE)
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a GML file. Vertices are named by their ids, or by labels if all have labels that differ."""
+    """Return the graph in a GML file. Vertices are named by their labels if all differ, else by their ids."""
     return networkx_files.read(path, "GML", lambda stream: _parse(path, stream.read()))
 
 
@@ -39,7 +40,8 @@ def _parse(path: Path, content: bytes) -> Any:
             if label == "label" and ("no 'label' attribute" in said or said.startswith("node label")):
                 label, why = "id", said
             elif start == "graph [" and said.startswith("edge") and "is duplicated" in said:
-                start = "graph [ multigraph 1"  # a key of NetworkX's own
+                # a key that only NetworkX knows, without which it refuses parallel edges
+                start = "graph [ multigraph 1"
             else:
                 raise
         else:
@@ -55,7 +57,7 @@ def _parse(path: Path, content: bytes) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Return the number in a text, because GML writes integers of more than 32 bits as text.
+    """Return a text that is an integer as an integer, because GML writes integers of more than 32 bits as text.
 
     Other values stay unchanged.
     """
@@ -63,7 +65,10 @@ def _number(value: Any) -> Any:
 
 
 def _lines(text: str, start: str) -> list[str]:
-    r"""Return the lines of a GML file as NetworkX reads them: each text within a line, no comments, its numbers.
+    r"""Return the lines of a GML file in a form that NetworkX reads.
+
+    Texts are each within a line, comments are removed, and numbers are rewritten. `start` replaces the beginning of the
+    graph.
 
     Examples
     --------
@@ -91,10 +96,10 @@ def _lines(text: str, start: str) -> list[str]:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph as GML. Raise ValueError for attributes that have the name of one of GML's own keys."""
+    """Write a graph as a GML file with directed edges. Raise ValueError for attributes with names of GML's own."""
     for attributes, keys in ((graph.edge_attributes, _OF_EDGES), (graph.vertex_attributes, _OF_VERTICES)):
         for name in attributes:
-            if name in keys:  # NetworkX would leave it out, or take NaN for text
+            if name in keys:  # NetworkX would leave out this attribute, or take NaN for text
                 what = f"the {attributes.of} attribute {name!r}"
                 raise ValueError(f"{path}: {what} has the name of one of GML's own keys; rename it, or write .npz")
     networkx_files.write(path, graph, lambda G: networkx_files.networkx().write_gml(G, stream))

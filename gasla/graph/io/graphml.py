@@ -1,4 +1,4 @@
-"""GraphML, read and written by NetworkX: see `networkx_files`."""
+"""GraphML files, which NetworkX reads and writes. See `networkx_files`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ _SPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a GraphML file. If only some edges are directed, the undirected ones lead both ways."""
+    """Return the graph in a GraphML file. If only some edges are directed, the undirected edges lead both ways."""
     return networkx_files.read(path, "GraphML", lambda stream: _parse(path, stream))
 
 
 def _parse(path: Path, stream: IO[bytes]) -> Any:
-    """Return the graph by NetworkX, with what it passes over, takes for something else or refuses: see each step."""
+    """Return a GraphML file as a NetworkX graph.
+
+    The document is changed before, where NetworkX would ignore, misunderstand or refuse something.
+    """
     nx = networkx_files.networkx()
     document = ElementTree.parse(stream).getroot()
-    for element in document.iter():  # some writers leave out the namespace
+    for element in document.iter():  # some writers leave out the namespace, which NetworkX requires
         element.tag = element.tag if element.tag[:1] == "{" else f"{{{_SPACE}}}{element.tag}"
     if len(graphs := _children(document, "graph")) > 1:
         raise FormatError(path, None, f"has {len(graphs)} graphs, and gasla reads one; expected a file for each")
@@ -36,13 +39,14 @@ def _parse(path: Path, stream: IO[bytes]) -> Any:
     _require_ids(path, nodes, edges)
     for node in nodes:
         if _children(node, "graph"):
-            node.set("yfiles.foldertype", "group")  # without it, NetworkX passes over a graph within a node
+            node.set("yfiles.foldertype", "group")  # makes NetworkX read a graph within a node, which it would ignore
     for key in _children(document, "key"):
         _set_default(key, nodes, "node")
         _set_default(key, edges, "edge")
     _direct([*document.iter(f"{{{_SPACE}}}graph")])
     for number, edge in enumerate(document.iter(f"{{{_SPACE}}}edge")):
-        edge.set("id", str(number))  # NetworkX keeps one of the edges with the same ends and the same id or "key"
+        # unique ids, because NetworkX keeps only one of several edges with the same ends and the same id or "key"
+        edge.set("id", str(number))
     G = nx.read_graphml(BytesIO(ElementTree.tostring(document)), force_multigraph=True)
     is_of_igraph = [*G.nodes] == [f"n{place}" for place in range(len(G))]
     return networkx_files.named(G) if is_of_igraph and networkx_files.have_names(G) else G
@@ -53,7 +57,10 @@ def _children(element: ElementTree.Element, tag: str) -> list[ElementTree.Elemen
 
 
 def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[ElementTree.Element]) -> None:
-    """Raise FormatError for a node without an id of its own, and an edge without ends, which NetworkX would make up."""
+    """Raise FormatError for a node without an id of its own, or an edge whose ends are not nodes.
+
+    NetworkX would make up what is missing.
+    """
     known: set[str | None] = set()
     for place, node in enumerate(nodes):
         if (name := node.get("id")) is None or name in known:
@@ -66,7 +73,7 @@ def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[Eleme
 
 
 def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], of: str) -> None:
-    """Give each node, or each edge, without data for a key the key's default, if it has one."""
+    """Give the default of a key to all nodes, or to all edges, that have no data for the key."""
     if key.get("for") not in (of, "all", None) or not (defaults := _children(key, "default")):
         return
     for element in elements:
@@ -75,7 +82,11 @@ def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], 
 
 
 def _direct(graphs: list[ElementTree.Element]) -> None:
-    """Make all edges of a graph, and of those within its nodes, directed or not. Undirected ones may lead both ways."""
+    """Make all edges directed, or all undirected, because NetworkX can't read a mixture.
+
+    If some edges are directed, each undirected edge gets a reverse edge. `graphs` are the main graph and those within
+    its nodes.
+    """
     edges = []
     for graph in graphs:
         for edge in _children(graph, "edge"):
@@ -92,7 +103,7 @@ def _direct(graphs: list[ElementTree.Element]) -> None:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph as GraphML."""
+    """Write a graph as a GraphML file with directed edges."""
     for name in () if graph.names is None else graph.names.tolist():
         if isinstance(name, str) and _NOT_IN_XML.search(name):
             raise ValueError(f"{path}: the name {name!r} has a character that XML lacks; write .gml, .csv or .parquet")

@@ -1,4 +1,4 @@
-"""JSON: node-link (NetworkX), d3, Cytoscape.js, graphology and the JSON Graph Format; written as node-link.
+"""JSON files of graphs: node-link (NetworkX), d3, Cytoscape.js, graphology and JSON Graph Format.
 
 Vertices are named by their ids; without ids, by their positions, as d3 has them, or by their names. In a file that does
 not say whether it is directed, each link leads from its source to its target.
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".json",)
 _EXPECTED = "expected lists of nodes and of links or edges: node-link, d3, Cytoscape.js, graphology or JGF"
-_OF_NODES = ("id", "name", "label", "value", "data", "attributes", "metadata")  # which are read otherwise
+# keys that mean something else than an attribute when the file is read
+_OF_NODES = ("id", "name", "label", "value", "data", "attributes", "metadata")
 _OF_EDGES = ("source", "target", "key", "id", "directed", "undirected", "data", "attributes", "metadata")
 
 
@@ -39,11 +40,12 @@ def _parse(path: Path, content: bytes) -> Records:
     known: set[Any] = set()
     own = "id" if any("id" in node for node in nodes) else "key" if any("key" in node for node in nodes) else None
     places = [known_node(path, place, node.pop(own, None) if own else place, known) for place, node in enumerate(nodes)]
-    as_text = {str(name): name for name in places}  # Cytoscape.js has ids in text, and NetworkX ends as they were
+    # Cytoscape.js has all ids as text, while NetworkX writes the ends of edges in their own type
+    as_text = {str(name): name for name in places}
     ends = [link.get(end) for link in links for end in ("source", "target")]
     are_texts = own is not None and all(isinstance(name, str) for name in places)
     if are_texts and all(type(end) is int and 0 <= end < len(places) and str(end) not in as_text for end in ends):
-        for link in links:  # the older form of d3, whose links have positions of nodes
+        for link in links:  # In the older form of d3, the ends of links are positions of nodes.
             link["source"], link["target"] = places[link["source"]], places[link["target"]]
     edges, undirected = [], []
     for place, link in enumerate(links):
@@ -58,7 +60,7 @@ def _parse(path: Path, content: bytes) -> Records:
     labels = [node.get("name", node.get("label")) for node in nodes]
     if own is None and all(isinstance(label, str) for label in labels) and len({*labels}) == len(labels):
         records = record_files.renamed(records, dict(zip(places, labels)))
-    for name, node in records.nodes:  # what only repeats the id
+    for name, node in records.nodes:  # attributes that only repeat the id are removed
         for key in ("name", "label", "value"):
             if key in node and str(node[key]) == str(name):
                 del node[key]
@@ -66,7 +68,7 @@ def _parse(path: Path, content: bytes) -> Records:
 
 
 def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
-    """Return the lists of nodes and of links, and whether links are directed."""
+    """Return the list of nodes, the list of links, and whether links are directed."""
     if isinstance(content, dict) and isinstance(content.get("graph"), dict) and "nodes" not in content:
         content = content["graph"]
     if isinstance(content, dict):
@@ -74,7 +76,7 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
         lists = content.get("elements", content)
     else:
         directed, lists = True, content
-    if isinstance(lists, list):  # elements of Cytoscape.js, each with its group
+    if isinstance(lists, list):  # In Cytoscape.js, elements may be one list, in which each has a group.
         if any(not isinstance(element, dict) for element in lists):
             raise FormatError(path, None, f"is a list of other things; {_EXPECTED}")
         is_edge = [element.get("group") == "edges" or "source" in element.get("data", {}) for element in lists]
@@ -83,7 +85,7 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
     if not isinstance(lists, dict):
         raise FormatError(path, None, f"is {lists!r:.60}; {_EXPECTED}")
     nodes, links = lists.get("nodes"), lists.get("links", lists.get("edges"))
-    if isinstance(nodes, dict):  # as JSON Graph Format has it
+    if isinstance(nodes, dict):  # JSON Graph Format has nodes by their ids
         nodes = [{"id": name, **(node or {})} for name, node in nodes.items()]
     if not isinstance(nodes, list) or not isinstance(links, list):
         raise FormatError(path, None, f"has the keys {', '.join(map(repr, lists))[:60]}; {_EXPECTED}")
@@ -91,18 +93,18 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a node or a link with what some formats hold one level deeper."""
+    """Return the attributes of a node or a link as one dictionary, with those that some formats nest deeper."""
     inner = [record[key] for key in ("data", "attributes", "metadata") if isinstance(record.get(key), dict)]
     if not inner:
         return dict(record)
     outer = {name: value for name, value in record.items() if not isinstance(value, dict | list)}
-    if "data" in record:  # Cytoscape.js stores styles and positions next to the data
+    if "data" in record:  # In Cytoscape.js, what stands next to the data are styles and positions, which are left out.
         outer = {}
     return dict(chain(outer.items(), *(each.items() for each in inner)))
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write a directed graph as node-link, which NetworkX and d3 read."""
+    """Write a graph as directed node-link JSON, which NetworkX and d3 read."""
     for attributes, own in ((graph.vertex_attributes, _OF_NODES), (graph.edge_attributes, _OF_EDGES)):
         if taken := [name for name in attributes if name in own]:
             what = f"the {attributes.of} attribute {taken[0]!r} has the name of a key of JSON"

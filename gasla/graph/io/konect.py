@@ -29,14 +29,14 @@ from gasla.graph.io.files import (
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
-SUFFIXES = ()  # the name begins with "out."
+SUFFIXES = ()  # no suffix, because KONECT's files are recognized by names that begin with "out."
 _KINDS = ("sym", "asym", "bip")
 _WEIGHTS = ("unweighted", "positive", "posweighted", "signed", "weighted", "multiweighted", "dynamic", "multisigned",
             "multiposweighted")  # fmt: skip
 
 
 def has_name(path: Path) -> bool:
-    """Return whether a file is called as KONECT calls its edge lists."""
+    """Return whether a file's name is of the form in which KONECT names edge lists, `out.NAME`."""
     return path.name.startswith("out.") and len(path.name) > 4
 
 
@@ -72,7 +72,7 @@ def read(path: Path) -> Graph:
 
 
 def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
-    """Return the table of all edges. Weights and times become whole numbers if all of them are."""
+    """Return an array with a record for each edge. Weights become integers if all are, and so do times."""
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
     for weight in ("i8", "f8"):
@@ -83,14 +83,14 @@ def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
 
 
 def kind_of_weights(lines: list[str]) -> str:
-    """Return the second word of the first line."""
+    """Return the kind of weights, which is the third word of the first line, such as "unweighted"."""
     return lines[0].split()[2]
 
 
 def _header(path: Path, lines: list[str]) -> tuple[str, list[int]]:
-    """Return the kind of the graph.
+    """Return the kind of the graph ("sym", "asym" or "bip"), and the counts in the second line.
 
-    If the second line has the numbers of edges and of both sides' vertices, add these.
+    The counts are the number of edges and the numbers of vertices on both sides, or [] if the file does not state them.
     """
     words = lines[0].split()
     if len(words) != 3 or words[0] != "%" or words[1] not in _KINDS or words[2] not in _WEIGHTS:

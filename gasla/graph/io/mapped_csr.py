@@ -21,19 +21,21 @@ from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.validate import is_value_type, lists_of_rows
 
 NAMES = ("indptr", "indices", "data")
-OF_GASLA = ("attributes/", "gasla/")  # prefixes of the names of arrays that `npz` adds to a matrix
+# prefixes of the names of arrays that the module `npz` stores besides those of a matrix
+OF_GASLA = ("attributes/", "gasla/")
 _EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a folder has the arrays of a matrix."""
+    """Return whether a folder holds the arrays of a sparse matrix."""
     return (path / "indptr.npy").is_file()
 
 
 def open_matrix(path: Path) -> Graph:
-    """Return the graph of the mapped arrays in a folder or an archive. See `gasla.io.open`."""
+    """Return the graph of a matrix whose arrays are mapped from a folder or an archive. See `gasla.io.open`."""
     paths = [path] if path.is_file() else [file for name in NAMES if (file := path / f"{name}.npy").is_file()]
-    files = MappedFiles(path, paths)  # before the files are read, so that a change meanwhile is detected
+    # states of the files are recorded before they are read, so that a change meanwhile is noticed
+    files = MappedFiles(path, paths)
     arrays, by_column = (_archive if path.is_file() else _folder)(path)
     indptr, indices, data = (arrays.get(name) for name in NAMES)
     if indptr is None or indices is None:
@@ -60,7 +62,10 @@ def open_matrix(path: Path) -> Graph:
 
 
 def _folder(path: Path) -> tuple[dict[str, Array], bool]:
-    """Return the mapped arrays of a folder, by name, and whether they are lists by column: never."""
+    """Return the arrays of a folder by name, memory-mapped, and False, because they are always lists by row.
+
+    The second value says whether arrays are lists by column, as for `_archive`.
+    """
     arrays = {}
     for name in NAMES:
         file = path / f"{name}.npy"
@@ -71,7 +76,7 @@ def _folder(path: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _archive(path: Path) -> tuple[dict[str, Array], bool]:
-    """Return the mapped arrays of an archive, by name, and whether they are lists by column."""
+    """Return the arrays of an archive by name, memory-mapped, and whether they are lists by column."""
     with open(path, "rb") as file, _named_errors(path), zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if any(name.startswith(OF_GASLA) for name in members):
@@ -90,10 +95,14 @@ def _archive(path: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
-    """Map one array of an archive. It may be unaligned, which is no error for kernels that only read it."""
+    """Return one array of an archive, memory-mapped.
+
+    The array may be unaligned, which is no error for kernels that only read it.
+    """
     if member.compress_type != zipfile.ZIP_STORED:
         raise FormatError(path, None, f"is compressed and can't be mapped; {how_to_convert(path)}")
-    file.seek(member.header_offset + 26)  # lengths in the local header, which may differ from the directory's
+    # position of two lengths in the local header, which may differ from those in the archive's directory
+    file.seek(member.header_offset + 26)
     name, extra = np.frombuffer(file.read(4), "<u2").tolist()
     begin = member.header_offset + 30 + name + extra
     file.seek(begin)
@@ -109,7 +118,7 @@ def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of a ``.npy`` array: shape, whether in Fortran order, and type."""
+    """Read the header of a ``.npy`` array. Return its shape, whether it is in Fortran order, and its dtype."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"an array has version {version} of the .npy format; expected 1.0 or 2.0")
@@ -125,7 +134,7 @@ def _small(archive: zipfile.ZipFile, name: str) -> Array:
 
 
 def how_to_convert(path: Path) -> str:
-    """Return advice for an archive that can't be mapped."""
+    """Return advice for error messages about an archive that can't be mapped."""
     return (
         "expected a CSR or CSC matrix without compression; gasla.io.convert makes a folder of it in bounded memory, "
         f"which gasla.io.open maps: type gasla convert {path} {path.with_suffix('.gasla')}"
@@ -134,10 +143,10 @@ def how_to_convert(path: Path) -> str:
 
 @contextmanager
 def _named_errors(path: Path) -> Iterator[None]:
-    """Convert the exceptions of damaged arrays and archives to FormatError."""
+    """Convert the exceptions that damaged arrays and archives cause to FormatError."""
     try:
         yield
     except (OSError, MemoryError, FormatError):
         raise
-    except Exception as error:  # a damaged header raises many exception types, from SyntaxError to TokenError
+    except Exception as error:  # A damaged header raises many types of exceptions, from SyntaxError to TokenError.
         raise FormatError(path, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error

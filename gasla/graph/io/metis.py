@@ -1,9 +1,9 @@
-"""METIS files: undirected graphs, the neighbors of one vertex per line, ids from 1, `%` comments.
+"""METIS files: undirected graphs, with a line of neighbors for each vertex, ids from 1, and `%` comments.
 
-First line: `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The three digits of FORMAT say whether each vertex's line starts
-with a vertex size, whether vertex weights follow (CONSTRAINTS of them, by default 1), and whether each neighbor is
-followed by an edge weight. EDGES counts each edge once; both ends list it, with the same weight. Vertex sizes and
-weights are left out, with a warning.
+The first line is `VERTICES EDGES [FORMAT [CONSTRAINTS]]`. The three digits of FORMAT say whether each vertex's line
+starts with a vertex size, whether vertex weights follow (CONSTRAINTS of them, by default 1), and whether each neighbor
+is followed by an edge weight. EDGES counts each edge once, while the lines of both its ends list it, with the same
+weight. Vertex sizes and weights are left out, with a warning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Header(NamedTuple):
     line: int
     n: int
     m: int
-    skip: int  # numbers before the neighbors
+    skip: int  # how many numbers (sizes and weights of the vertex) stand before the neighbors in each line
     weighted: bool
 
 
@@ -65,7 +65,7 @@ def read(path: Path) -> Graph:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an undirected graph with whole-number weights. Raise ValueError for other graphs."""
+    """Write an undirected graph with whole-number weights as a METIS file. Raise ValueError for other graphs."""
     _require_undirected(path, graph)
     weighted = has_weights(graph)
     stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
@@ -100,12 +100,12 @@ def _is_comment(line: str) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """Split a line at C white space, as NumPy does. ``str.split`` splits at more characters."""
+    """Split a line at C white space, as NumPy does, because ``str.split`` splits at more characters."""
     return [word.decode("latin-1") for word in line.encode("latin-1").split()]
 
 
 def _header(path: Path, stream: IO[str]) -> _Header:
-    """Read the header: the first line that is not a comment."""
+    """Read the header, which is the first line that is not a comment."""
     expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
     number = 0
     while line := stream.readline():
@@ -124,7 +124,7 @@ def _header(path: Path, stream: IO[str]) -> _Header:
 
 
 def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
-    """Return sources, targets and weights, or None if anything is invalid."""
+    """Return the sources, targets and weights of all edges, or None if anything in the text is invalid."""
     counts = _words_per_line(text)
     if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
         return None
@@ -147,7 +147,8 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
 
 def _words_per_line(text: str) -> Array:
     characters = np.frombuffer(text.encode("latin-1"), np.uint8)
-    word = (characters != 32) & ((characters < 9) | (characters > 13))  # not white space
+    # whether a character belongs to a word, and so is not white space
+    word = (characters != 32) & ((characters < 9) | (characters > 13))
     starts = word.copy()
     starts[1:] &= ~word[:-1]
     ends = np.flatnonzero(characters == 10)
@@ -157,7 +158,7 @@ def _words_per_line(text: str) -> Array:
 
 
 def _numbers(text: str) -> Array | None:
-    """Return all numbers of a text of whole numbers, or None if it contains anything else."""
+    """Return all numbers in a text of integers, or None if it contains anything else."""
     if not text or text.isspace():
         return np.empty(0, np.int64)
     try:
@@ -168,14 +169,14 @@ def _numbers(text: str) -> Array | None:
         return None
     if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
         return numbers
-    try:  # NumPy clips numbers that are too large, so parse the words exactly
+    try:  # NumPy clips numbers that are too large, so the words are parsed one by one, exactly.
         return np.array([int(word) for word in _words(text)], np.int64)
     except (ValueError, OverflowError):
         return None
 
 
 def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the words of each vertex's line."""
+    """Yield for each vertex the number of its line and the words in it."""
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number > header.line and not _is_comment(line):
@@ -183,7 +184,7 @@ def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
 
 
 def _one_sided(path: Path, header: _Header, A: Any) -> FormatError | None:
-    """Return the error for the first edge listed at only one end, or with two different weights, if any."""
+    """Return the error for the first edge that only one end lists, or both with different weights, or None."""
     from scipy.sparse import csr_array
 
     ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
@@ -198,7 +199,7 @@ def _one_sided(path: Path, header: _Header, A: Any) -> FormatError | None:
 
 
 def _complaint(path: Path, header: _Header) -> FormatError:
-    """Return the error for the first invalid line, or for a wrong number of lines or edges."""
+    """Return the error for the first invalid line of a file, or for a wrong number of lines or edges."""
     vertex, listed, number = 0, 0, header.line
     for number, words in _lists(path, header):
         vertex += 1

@@ -1,4 +1,4 @@
-"""Files that NetworkX reads and writes (`pip install 'gasla[networkx]'`), with names and attributes."""
+"""Functions shared by formats that NetworkX reads and writes (`pip install 'gasla[networkx]'`), with all attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def networkx() -> Any:
-    """Import NetworkX. Its ImportError says how to install it."""
+    """Import NetworkX and return it. If it is missing, the ImportError says how to install it."""
     try:
         import networkx
     except ImportError:
@@ -29,9 +29,9 @@ def networkx() -> Any:
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
-    """Read a graph from a file with NetworkX: `parse` makes a graph of NetworkX, which is then converted.
+    """Return the graph in a file that NetworkX reads.
 
-    `format` names the file's format in error messages.
+    `parse` makes a NetworkX graph from a stream. `format` names the file's format in error messages.
     """
     nx = networkx()
 
@@ -52,7 +52,10 @@ def has_dicts(path: Path) -> bool:
 
 
 def read_edge_list(path: Path) -> Graph:
-    """Return the graph in an edge list with attributes in braces. Ids that are whole numbers are vertex numbers."""
+    """Return the graph in an edge list with attributes in braces.
+
+    Ids are vertex numbers if all of them are whole numbers, and else names.
+    """
     with translate_errors(path):
         return record_files.read(path, "an edge list", lambda stream: _edge_list(path, stream.read()))
 
@@ -80,25 +83,28 @@ def _edge_list(path: Path, content: bytes) -> Records:
 
 
 def have_names(G: Any) -> bool:
-    """Return whether all nodes have a different text as the attribute "name", as igraph writes vertices' names."""
+    """Return whether each node has a different text as the attribute "name", in which igraph stores names."""
     names = [data.get("name") for _, data in G.nodes(data=True)]
     return all(isinstance(name, str) and name for name in names) and 0 < len(names) == len({*names})
 
 
 def named(G: Any) -> Any:
-    """Return the graph with the attribute "name" as names of the nodes, instead of numbers of igraph."""
+    """Return the graph with its attribute "name" as names of the nodes, in place of igraph's numbers."""
     names = {node: data.pop("name") for node, data in G.nodes(data=True)}
     return networkx().relabel_nodes(G, names)
 
 
 def change_attributes(G: Any, change: Callable[[Any], Any]) -> None:
-    """Replace each attribute of the nodes and edges of a graph of NetworkX by what a function returns for it."""
+    """Replace the value of each attribute of nodes and edges of a NetworkX graph by `change(value)`."""
     for *_, data in chain(G.nodes(data=True), G.edges(data=True)):
         data.update({name: change(value) for name, value in data.items()})
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
-    """Write a directed graph, which `save` takes as one of NetworkX. Its values become "weight"."""
+    """Convert a graph to a directed NetworkX graph, and call `save` with it, which writes it to a file.
+
+    Values of edges become the attribute "weight".
+    """
     nx = networkx()
     if graph.values is None and "weight" in graph.edge_attributes:
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")

@@ -1,4 +1,5 @@
-"""Pajek's .net files: vertices with labels and coordinates, arcs (directed) and edges (not), also as lists or a matrix.
+"""Pajek's .net files: vertices with labels and coordinates, directed arcs and undirected edges, also as lists or
+matrix.
 
 `*Vertices 5 2` says that the first two vertices are one side of a bipartite graph. Looks and relations are left out.
 """
@@ -24,7 +25,7 @@ _SECTIONS = ("*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix
 
 
 class _Lines:
-    """The records of a file so far."""
+    """The vertices and edges of a file that have been read so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,7 +36,7 @@ class _Lines:
         self.undirected: list[bool] = []
 
     def begin(self, line: int, words: list[str]) -> str:
-        """Start a section. Return its name."""
+        """Start a section of the file, whose first line consists of `words`. Return the section's name."""
         name = words[0].lower()
         if name == "*network":
             return name
@@ -54,13 +55,16 @@ class _Lines:
         return name
 
     def vertex(self, line: int, word: str) -> int:
-        """Return the number of a vertex from 0."""
+        """Return the number of a vertex from 0, given as a word that counts from 1.
+
+        Raise FormatError for an invalid word.
+        """
         if not is_count(word) or not 1 <= int(word) <= self.n:
             raise FormatError(self.path, line, f"vertex {word[:60]!r}; expected 1 to {self.n}")
         return int(word) - 1
 
     def add(self, line: int, section: str, words: list[str]) -> None:
-        """Take one line of a section."""
+        """Add what one line of a section says to the vertices or edges."""
         if section == "*vertices":
             v = self.vertex(line, words[0])
             self.labels[v] = words[1] if len(words) > 1 else None
@@ -90,7 +94,7 @@ class _Lines:
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a .net file."""
+    """Return the graph in a Pajek .net file."""
     return record_files.read(path, "Pajek", lambda stream: _parse(path, stream.read()))
 
 
@@ -114,7 +118,7 @@ def _parse(path: Path, content: bytes) -> Records:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write vertices with their names, and all edges as arcs."""
+    """Write a graph as a Pajek file: its vertices with their names, and all edges as arcs."""
     names = distinct_texts(path, graph)
     if odd := next((name for name in names if re.search(r'["\r\n]', name)), None):
         raise ValueError(f"{path}: Pajek files can't store the name {odd!r}; write .npz, .csv or .parquet")

@@ -19,7 +19,7 @@ SUFFIXES = (".sif",)
 
 
 def read(path: Path) -> Graph:
-    """Return the graph in a SIF file. Vertices are numbered as they appear."""
+    """Return the graph in a SIF file. Vertices are numbered in the order in which they first appear."""
     return record_files.read(path, "SIF", lambda stream: _parse(path, stream.read()))
 
 
