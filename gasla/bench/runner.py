@@ -1,4 +1,4 @@
-"""The runner of all benchmarks: it times calls, each until its device is done. Callers warm up before.
+"""Timing of calls for all benchmarks. A time ends when the device has finished; callers warm up before.
 
 Contestants are called by turns, once per round, so that a change of the machine's speed affects all of them. Each round
 has its own random order, because the time of a call depends on the call before it: memory that was just freed is
@@ -17,15 +17,15 @@ from typing import TypeVar
 
 from gasla.arrays import Device, finish
 
-SEED = 1  # seed of the random order of calls in each round
-PAUSE = 0.02  # seconds between calls by turns on the CPU, in which busy-waiting threads of the last call go to sleep
-HOPELESS = 3.0  # a contestant that is this many times slower than the fastest is not called again
+SEED = 1  # random seed for the order of calls in each round
+PAUSE = 0.02  # Seconds between calls on the CPU, in which busy-waiting threads of the last call go to sleep.
+HOPELESS = 3.0  # A contestant that is this many times slower than the fastest is not called again.
 
 _T = TypeVar("_T")
 
 
 def timed(call: Callable[[], _T], device: Device = "cpu") -> tuple[float, _T]:
-    """Return the seconds that a call takes, including stream synchronization on a GPU, and its answer."""
+    """Return the seconds that a call takes, and its result. On a GPU, the time includes stream synchronization."""
     finish(device)
     start = time.perf_counter()
     answer = call()
@@ -90,5 +90,5 @@ def by_turns(
 def repeated(
     call: Callable[[], object], rounds: int, budget: float = math.inf, least: int = 1, device: Device = "cpu"
 ) -> list[float]:
-    """Return the seconds of up to `rounds` calls. The other arguments are those of `by_turns`."""
+    """Return the seconds that each of up to `rounds` calls takes. The other arguments are those of `by_turns`."""
     return by_turns({"": lambda number: call()}, rounds, budget, device=device, least=least)[""]

@@ -1,4 +1,4 @@
-"""Measured limits of the hardware: bandwidth of copies, random reads, atomic additions, time of a barrier.
+"""Measured limits of the hardware: rates of copies, random reads and atomic additions, and the time of a barrier.
 
 Each is measured by a kernel that does nothing else: on the CPU on gasla's threads, on the GPU through
 `gasla.gpu.runtime.compile`. Because small arrays fit in caches, rates are measured for several array sizes.
@@ -15,24 +15,24 @@ import numpy as np
 
 from gasla.arrays import Device
 
-SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # bytes
-REPEATS = 3  # the best of these counts
-MOST_ROUNDS = 1 << 13  # maximum number of repeated copies of a small array
-WORD = 4  # bytes per random read or atomic addition
+SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # sizes of arrays in bytes
+REPEATS = 3  # number of measurements, of which the fastest counts
+MOST_ROUNDS = 1 << 13  # maximum number of copies of a small array in one measurement
+WORD = 4  # number of bytes per random read or atomic addition
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """Rates per second by array size in bytes, and the time of a barrier of all threads."""
+    """The measured limits of a device: rates per second for several array sizes in bytes, and the time of a barrier."""
 
     device: Device
-    copy: dict[int, float]  # bytes read plus bytes written
-    gather: dict[int, float]  # random reads of 4 bytes
-    atomics: dict[int, float]  # atomic additions to 4 bytes
-    barrier: float  # seconds
+    copy: dict[int, float]  # bytes read plus bytes written, per second
+    gather: dict[int, float]  # random reads of 4 bytes, per second
+    atomics: dict[int, float]  # atomic additions to 4 bytes, per second
+    barrier: float  # seconds for all threads to wait for each other once
 
     def rate(self, kind: str, size: float) -> float:
-        """Return the highest rate measured on arrays of about this size or larger."""
+        """Return the highest rate of a kind that was measured on arrays of about `size` bytes or more."""
         rates: dict[int, float] = getattr(self, kind)
         least = max((s for s in rates if s <= size), default=min(rates))
         return max(rate for s, rate in rates.items() if s >= least)
@@ -43,13 +43,13 @@ class Ceilings:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Ceilings:
-        """Return ceilings from a JSON object."""
+        """Return the ceilings that `as_dict` converted to a JSON object."""
         rates = {kind: {int(s): r for s, r in saved[kind].items()} for kind in ("copy", "gather", "atomics")}
         return cls(**{**saved, **rates})
 
 
 def measure(device: Device, sizes: tuple[int, ...] = SIZES) -> Ceilings:
-    """Measure all ceilings, in about two seconds.
+    """Measure all limits of a device, which takes about two seconds.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _rate(work: Callable[[int], tuple[float, float]], size: int) -> float:
 
 
 class Cpu:
-    """The measurements on the CPU. Methods return the amount of work done and the time in seconds."""
+    """The measurements on the CPU. Each method returns the amount of work done and the time that it took in seconds."""
 
     BYTES, READS, ADDS, WAITS = 1 << 28, 1 << 24, 1 << 22, 1 << 12
 
@@ -80,7 +80,7 @@ class Cpu:
         from gasla.cpu.runtime.threads import num_threads
 
         self.kernels, self.threads = ceilings_cpu, num_threads()
-        for work in (self.copy, self.gather, self.atomics):  # compile first
+        for work in (self.copy, self.gather, self.atomics):  # the first calls compile, so they are not measured
             work(1 << 12)
 
     def _seconds(self, kernel: Any, *arguments: Any) -> float:
@@ -119,7 +119,7 @@ extern "C" __global__ void wait(u32* counter, u32 rounds) { wait_often(counter, 
 
 
 class Gpu:
-    """The measurements on the current GPU."""
+    """The measurements on the current GPU. Each method returns the amount of work done and the time in seconds."""
 
     BYTES, READS, ADDS, WAITS = 1 << 34, 1 << 29, 1 << 27, 1 << 10
     THREADS = 512

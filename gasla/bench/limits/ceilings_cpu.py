@@ -1,4 +1,4 @@
-"""The CPU kernels for `ceilings`: each exercises one hardware limit on all threads."""
+"""The CPU kernels that `ceilings` times, of which each exercises one hardware limit on all threads."""
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
@@ -22,7 +22,7 @@ def _scattered(x):
 
 @compiled
 def copy(thread, threads, control, a, b, rounds):
-    """Copy a thread's part of one array to the other, and back."""
+    """Copy a thread's part of one array to the other and back, `rounds` times in total."""
     first, last = np.uint64(len(a) * thread // threads), np.uint64(len(a) * (thread + 1) // threads)
     for _ in range(rounds):
         for i in range(first, last):
@@ -32,7 +32,7 @@ def copy(thread, threads, control, a, b, rounds):
 
 @compiled
 def gather(thread, threads, control, x, reads, sums):
-    """Read random words in an array whose length is a power of two."""
+    """Read words at random positions of an array, whose length is a power of two."""
     k, mask = np.uint32(thread) * reads, np.uint32(len(x) - 1)
     a = b = c = d = np.uint32(0)
     for i in range(k, k + reads, np.uint32(4)):
@@ -45,7 +45,7 @@ def gather(thread, threads, control, x, reads, sums):
 
 @compiled
 def add(thread, threads, control, x, adds):
-    """Add to random words atomically."""
+    """Add 1 atomically to words at random positions of an array, whose length is a power of two."""
     k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
     for i in range(adds):
         fetch_add_relaxed(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
@@ -53,6 +53,6 @@ def add(thread, threads, control, x, adds):
 
 @compiled
 def wait(thread, threads, control, rounds):
-    """Wait at a barrier, repeatedly."""
+    """Wait at a barrier of all threads, `rounds` times."""
     for _ in range(rounds):
         barrier(control, threads)

@@ -1,4 +1,4 @@
-"""cuGraph, of RAPIDS."""
+"""The algorithms of cuGraph, of NVIDIA's RAPIDS, on the GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gasla.bench.peers import DAMPING, PAGERANK_ITERATIONS
 
 
 class CuGraph:
-    """Algorithms of cuGraph. Results are tables with vertices in any order."""
+    """Algorithms of cuGraph. Their results are tables whose rows, one per vertex, are in any order."""
 
     name = "cugraph"
 
@@ -41,7 +41,7 @@ class CuGraph:
         return self._graph(self.matrix.data)
 
     def dense(self, result: Any) -> Any:
-        """Return a column of a table as an array in the order of vertices. Numbers stay unchanged."""
+        """Return a column of a result's table as an array in the order of vertices. Numbers stay unchanged."""
         if not isinstance(result, tuple):
             return result
         table, column = result

@@ -1,4 +1,4 @@
-"""cuSPARSE through CuPy: sparse products, and PageRank by power iteration."""
+"""Sparse matrix products of cuSPARSE, through CuPy, and algorithms made of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gasla.bench.peers import Products
 
 
 class CuSparse(Products):
-    """Sparse products in float32, and algorithms made of them."""
+    """Sparse matrix products in float32, and algorithms made of them, such as PageRank by power iteration."""
 
     name = "cusparse"
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return the sum of the entries of a sparse matrix, and an array as it is."""
+        """Return the sum of a sparse matrix's entries. Arrays stay unchanged."""
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result

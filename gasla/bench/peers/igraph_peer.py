@@ -1,4 +1,4 @@
-"""python-igraph, single-threaded."""
+"""The algorithms of python-igraph, which run on a single thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from scipy.sparse import triu
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import RADIUS, upper_places
 
-FEW = 1 << 17  # largest number of entries for listing cliques; R-MAT of scale 12 has fewer, and 4 million 4-cliques
+# Largest number of stored edges for which cliques are listed. R-MAT of scale 12 has fewer, and 4 million 4-cliques.
+FEW = 1 << 17
 
 
 class Igraph:
@@ -48,7 +49,10 @@ class Igraph:
 
     @cached_property
     def from_anywhere(self) -> igraph.Graph:
-        """The acyclic graph with negated weights, and an extra vertex with edges of length 0 to all others."""
+        """The acyclic graph with negated weights, and an additional vertex with edges of length 0 to all vertices.
+
+        A search from this vertex finds the longest paths from anywhere.
+        """
         n, graph = self.matrix.shape[0], self.acyclic.copy()
         graph.add_vertex()
         graph.add_edges([(n, v) for v in range(n)])
@@ -75,9 +79,9 @@ class Igraph:
         return self.native.connected_components().membership
 
     def eigenvector(self) -> list[float]:
-        """Return scores by ARPACK, to machine precision. Other libraries stop when scores change little."""
+        """Return scores that ARPACK computes to machine precision. Other libraries stop when scores change little."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # warnings about graphs without edges, or several eigenvectors
+            warnings.simplefilter("ignore")  # igraph warns about graphs without edges, or with several eigenvectors
             return self.native.eigenvector_centrality()
 
     def bipartite(self) -> bool:
@@ -96,7 +100,7 @@ class Igraph:
         return self.directed.connected_components(mode="strong").membership
 
     def condensation(self) -> igraph.Graph:
-        """Return the condensation without weights. Other libraries sum them."""
+        """Return the condensation of the graph without weights. Other libraries sum the weights of merged edges."""
         return self.directed.connected_components(mode="strong").cluster_graph()
 
     def ego_graph(self, source: int) -> igraph.Graph:
@@ -120,20 +124,20 @@ class Igraph:
         return upper_places(self.matrix)
 
     def jaccard(self) -> np.ndarray:
-        """Compute scores once per undirected edge, then copy them to both directions."""
+        """Compute a score for each undirected edge, and return it for both directions."""
         return np.array(self.native.similarity_jaccard(pairs=self.pairs, loops=False))[self.places]
 
     @cached_property
     def four_cliques(self) -> Callable[[], int] | None:
-        """A function that counts by listing cliques, for small graphs only.
+        """A function that counts 4-cliques by listing them, or None for large graphs.
 
-        Counting all motifs takes ten times as long.
+        Counting all motifs, as the alternative, takes ten times as long.
         """
         return None if self.matrix.nnz > FEW else lambda: len(self.native.cliques(4, 4))
 
     @cached_property
     def motif_counts(self) -> Callable[[], np.ndarray] | None:
-        """By enumeration, for small graphs only."""
+        """A function that counts motifs by enumerating them, or None for large graphs."""
 
         def counts() -> np.ndarray:
             three, four = (np.array(self.native.motifs_randesu(size)) for size in (3, 4))
@@ -164,21 +168,21 @@ class Igraph:
         return self.native.coreness()
 
     def greedy_color(self) -> list[int]:
-        """Color next the vertex with the most colored neighbors."""
+        """Color vertices greedily. The next vertex is always one with the most colored neighbors."""
         return self.native.vertex_coloring_greedy()
 
     def betweenness(self, sources: list[int]) -> list[float]:
         return self.native.betweenness(sources=sources)
 
     def edge_betweenness(self, sources: list[int]) -> np.ndarray:
-        """Compute scores once per undirected edge, then copy them to both directions."""
+        """Compute a score for each undirected edge, and return it for both directions."""
         return np.array(self.native.edge_betweenness(directed=False, sources=sources))[self.places]
 
     def topological_order(self) -> list[int]:
         return self.acyclic.topological_sorting()
 
     def maximum_flow(self) -> float:
-        """Find a flow by push-relabel, highest label first."""
+        """Return the value of a maximum flow, found by push-relabel with the highest label first."""
         return float(self.native.maxflow(*self.graph.ends, capacity=self.weights).value)
 
     @cached_property
@@ -188,15 +192,18 @@ class Igraph:
         return graph
 
     def shortest_path(self) -> float:
-        """Find a path by Dijkstra's algorithm, which stops at the target."""
+        """Return the length of a shortest path, found by Dijkstra's algorithm, which stops at the target."""
         path = self.measured.get_shortest_path(*self.graph.ends, weights="length", output="epath")
         return sum(self.weights[e] for e in path)
 
     def minimum_cut(self) -> float:
-        """Find a cut by the first phase of push-relabel."""
+        """Return the capacity of a minimum cut, which the first phase of push-relabel finds."""
         return float(self.native.mincut(*self.graph.ends, capacity=self.weights).value)
 
     def longest_path(self) -> np.ndarray:
-        """Find shortest paths with negated weights by Bellman-Ford. igraph has no algorithm for longest paths."""
+        """Return the lengths of longest paths, found as shortest paths with negated weights by Bellman-Ford.
+
+        igraph has no algorithm for longest paths.
+        """
         start = self.matrix.shape[0]
         return -np.array(self.from_anywhere.distances(start, weights="length", mode="out")[0][:start])

@@ -1,4 +1,4 @@
-"""NetworKit."""
+"""The algorithms of NetworKit, on all threads."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ class NetworKit:
         return nk.distance.Dijkstra(self.weighted, source, storePaths=False).run().getDistances()
 
     def shortest_path(self) -> float:
-        """Find a path by bidirectional Dijkstra."""
+        """Return the length of a shortest path, found by Dijkstra's algorithm from both ends."""
         return float(nk.distance.BidirectionalDijkstra(self.weighted, *self.graph.ends).run().getDistance())
 
     def pagerank(self) -> list[float]:
-        """Return ranks. They sum to less than 1 if a vertex has no edge."""
+        """Return PageRank. The ranks sum to less than 1 if a vertex has no edge."""
         ranking = nk.centrality.PageRank(self.unweighted, DAMPING, 0.0)
         ranking.maxIterations = PAGERANK_ITERATIONS
         return ranking.run().scores()
 
     def katz(self) -> Any:
-        """Return scores in NetworKit's definition, which `dense` converts to the common one."""
+        """Return Katz scores as NetworKit defines them, which `dense` converts to the common definition."""
         ranking = nk.centrality.KatzCentrality(self.unweighted, self.graph.attenuation, 1.0, TOLERANCE)
         return ranking.run().scores(), self.graph
 
@@ -91,12 +91,12 @@ class NetworKit:
 
     @cached_property
     def edge_numbers(self) -> np.ndarray:
-        """The edge id of each stored entry."""
+        """NetworKit's edge id for each stored entry of the matrix."""
         ends = zip(*(ids.tolist() for ids in triu(self.matrix, 1).tocsr().tocoo().coords))
         return np.array([self.indexed.edgeId(u, v) for u, v in ends], int)[upper_places(self.matrix)]
 
     def jaccard(self) -> np.ndarray:
-        """Compute scores once per undirected edge, then copy them to both directions."""
+        """Compute a score for each undirected edge, and return it for both directions."""
         return np.array(nk.sparsification.JaccardSimilaritySparsifier().scores(self.indexed))[self.edge_numbers]
 
     def label_propagation(self) -> list[int]:
@@ -127,7 +127,7 @@ class NetworKit:
         return nk.independentset.Luby().run(self.unweighted)
 
     def maximal_matching(self) -> nk.matching.Matching:
-        """Find a matching by the suitor algorithm: of NetworKit's two, it is faster, and its matchings are better."""
+        """Return a matching found by the suitor algorithm, which is the faster and better one of NetworKit's two."""
         return nk.matching.SuitorMatcher(self.unweighted, False).run().getMatching()
 
     def weighted_matching(self) -> nk.matching.Matching:
@@ -138,6 +138,6 @@ class NetworKit:
 
 
 def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
-    """Convert Katz scores from NetworKit's definition, alpha A (scores + 1) + beta, divided by a norm."""
+    """Convert Katz scores from NetworKit's definition, which is alpha A (scores + 1) + beta, divided by a norm."""
     attenuated = graph.attenuation * graph.pattern.astype(np.float64)
     return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

@@ -1,4 +1,7 @@
-"""SciPy, single-threaded: scipy.sparse.csgraph, and sparse products for algorithms that csgraph lacks."""
+"""The algorithms of SciPy, which run on a single thread.
+
+They are those of scipy.sparse.csgraph, and sparse matrix products for what csgraph lacks.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ from scipy.sparse.linalg import eigsh
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import Products, hub_iteration, levels_of, searches
 
-LARGEST_PRODUCT = 1 << 30  # largest number of multiplications of L @ L; larger ones take too much memory and time
+# Products L @ L with more multiplications are left out, because they take too much memory and time.
+LARGEST_PRODUCT = 1 << 30
 
 
 class SciPy(Products):
-    """Breadth-first order, Dijkstra, power iteration, connected components and L @ L under the mask L."""
+    """Algorithms of scipy.sparse.csgraph, power iteration, and triangles by the product L @ L masked by L."""
 
     name = "scipy"
 
@@ -35,12 +39,12 @@ class SciPy(Products):
 
     @cached_property
     def weights(self) -> Any:
-        """The matrix in float64, to which csgraph would convert it in every call."""
+        """The matrix in float64, because csgraph would otherwise convert it in every call."""
         return self.graph.matrix.astype(np.float64)
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return the levels of searches, or the sum of entries of a matrix. Arrays stay unchanged."""
+        """Return the levels of searches, or the sum of a matrix's entries. Arrays stay unchanged."""
         if isinstance(result, list):
             return levels_of(result, np.asarray)
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result
@@ -49,7 +53,7 @@ class SciPy(Products):
         return int((np.diff(self.graph.matrix.indptr).astype(np.int64) ** 2).sum())
 
     def bfs(self, source: int) -> np.ndarray:
-        """Return parents. csgraph uses -9999 for the source and for unreachable vertices."""
+        """Return the parents in a breadth-first search, with -9999 for the source and unreachable vertices."""
         return breadth_first_order(self.weights, source)[1]
 
     def multi_source_bfs(self, sources: list[int]) -> Any:
@@ -62,7 +66,7 @@ class SciPy(Products):
         return dijkstra(self.weights, indices=sources, min_only=True)
 
     def closeness(self, sources: list[int]) -> np.ndarray:
-        """Return closeness from one search per source. A source does not count for itself."""
+        """Return closeness centrality, computed from one search per source. A source does not count for itself."""
         levels = self.dense(searches(self, sources))
         count, among = (levels > 0).sum(axis=0), np.full(self.n, len(sources))
         among[sources] -= 1
@@ -70,7 +74,7 @@ class SciPy(Products):
         return scores
 
     def harmonic(self, sources: list[int]) -> np.ndarray:
-        """Compute scores from one search per source."""
+        """Return harmonic centrality, computed from one search per source."""
         levels = self.dense(searches(self, sources))
         scores: np.ndarray = np.where(levels > 0, 1 / np.maximum(levels, 1), 0).sum(axis=0)
         return scores
@@ -79,11 +83,11 @@ class SciPy(Products):
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
     def eigenvector(self) -> Any:
-        """Return scores by ARPACK, to machine precision. Other libraries stop when scores change little."""
+        """Return scores that ARPACK computes to machine precision. Other libraries stop when scores change little."""
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
-        """Return hubs and authorities by float32 products with the symmetric matrix."""
+        """Return the hub scores of HITS, by float32 products with the symmetric matrix."""
         hubs: np.ndarray = hub_iteration(self.pattern)
         return hubs
 
@@ -92,19 +96,19 @@ class SciPy(Products):
 
     @cached_property
     def directed(self) -> Any:
-        """The directed graph in float64."""
+        """The directed graph as a matrix in float64, to which csgraph would convert it in every call."""
         return self.graph.one_way.astype(np.float64)
 
     def strong_components(self) -> np.ndarray:
-        """Find components by Pearce's variant of Tarjan's algorithm."""
+        """Return the component of each vertex, found by Pearce's variant of Tarjan's algorithm."""
         return connected_components(self.directed, connection="strong")[1]
 
     def minimum_spanning_forest(self) -> Any:
-        """Return the weights of a forest by Kruskal's algorithm."""
+        """Return the weights of a minimum spanning forest, found by Kruskal's algorithm."""
         return minimum_spanning_tree(self.weights).data
 
     def maximum_flow(self) -> int:
-        """Find a flow by Dinic's algorithm."""
+        """Return the value of a maximum flow, found by Dinic's algorithm."""
         return int(maximum_flow(self.graph.capacities, *self.graph.ends).flow_value)
 
     def _triangles(self) -> int:

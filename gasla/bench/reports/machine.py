@@ -1,8 +1,9 @@
-"""Detects whether other processes or machines disturbed a measurement, by a spin test before and after.
+"""Detects whether other processes or virtual machines disturbed a measurement, by a spin before and after it.
 
-In a spin, each core does a fixed amount of arithmetic. Wall time beyond the CPU time was taken by other processes. More
-CPU time than in the fastest spin means a lower clock, or another thread on the same physical core. Linux also reports
-the time taken by a hypervisor. A disturbed measurement is repeated once, and the output says so.
+In a spin, each core does a fixed amount of arithmetic. If wall time exceeds CPU time, other processes took the
+difference. If CPU time exceeds that of the fastest spin, the clock was lower, or another thread ran on the same
+physical core. Linux also reports the time that a hypervisor takes. A disturbed measurement is repeated once, and the
+output says so.
 """
 
 from __future__ import annotations
@@ -18,32 +19,36 @@ from typing import Any, NamedTuple, TypeVar
 
 from gasla.cpu.runtime import cores
 
-STOLEN = 0.05  # largest acceptable fraction of time taken by other machines
-SLOWED = 0.25  # largest acceptable slowdown of a spin; clocks and hyperthreads vary by a fifth on an idle machine
-ATTEMPTS = 2  # number of measurements at most
+STOLEN = 0.05  # largest acceptable fraction of time taken by other processes or machines
+# Largest acceptable slowdown of a spin, because clocks and hyperthreads vary by a fifth even on an idle machine.
+SLOWED = 0.25
+ATTEMPTS = 2  # maximum number of measurements, if the first is disturbed
 PAUSE = 1.0  # seconds between two spins before a measurement
-WORK = 1_000_000  # rounds of a hash, which needs neither memory nor the GIL: 0.2 to 0.6 s
+WORK = 1_000_000  # Rounds of a hash per thread, which take 0.2 to 0.6 s. A hash needs neither memory nor the GIL.
 STAT = Path("/proc/stat")
 
 _T = TypeVar("_T")
 
 
 class Spin(NamedTuple):
-    """The result of a spin: the largest fraction of wall time without a core, and the largest CPU time in seconds."""
+    """The result of a spin, which is the largest of all threads for each of two values.
+
+    `stolen` is the fraction of wall time in which a thread had no core, and `seconds` is CPU time.
+    """
 
     stolen: float
     seconds: float
 
 
 class Disturbance(NamedTuple):
-    """Time lost between two spins, as fractions."""
+    """How much time was lost between two spins: the fraction taken by others, and the relative slowdown."""
 
     stolen: float
     slowed: float
 
     @property
     def is_much(self) -> bool:
-        """Whether measured times are unreliable."""
+        """Whether so much time was lost that the measured times are unreliable."""
         return self.stolen > STOLEN or self.slowed > SLOWED
 
     def __str__(self) -> str:
@@ -51,14 +56,18 @@ class Disturbance(NamedTuple):
 
 
 def spin() -> Spin:
-    """Run the arithmetic on one thread per usable core, on Linux with pinned threads."""
+    """Do a fixed amount of arithmetic on one thread per usable core, and return how long it took.
+
+    On Linux, each thread is pinned to a core.
+    """
     count = cores.usable()
     places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     barrier, times = Barrier(count), list[tuple[float, float]]()
 
     def work(number: int) -> None:
         if len(places) == count:
-            os.sched_setaffinity(0, places[number : number + 1])  # affects this thread only
+            # for 0 as process id, only the calling thread is pinned
+            os.sched_setaffinity(0, places[number : number + 1])
         barrier.wait()
         wall, own = time.perf_counter(), time.thread_time()
         hashlib.pbkdf2_hmac("sha256", b"", b"", WORK)
@@ -73,7 +82,9 @@ def spin() -> Spin:
 
 
 def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:
-    """Yield the results of a measurement, and of a second one if the machine was disturbed. Append notes to `notes`.
+    """Yield the results of a measurement. If the machine was disturbed, measure again and yield those results, too.
+
+    For each measurement, a note on the disturbance is appended to `notes`.
 
     Examples
     --------
@@ -95,7 +106,9 @@ def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, 
 
 
 def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
-    """Return the disturbance by the spins before and after, and the share `stolen` that the system reports in between.
+    """Return how much time was lost between two spins.
+
+    `stolen` is the fraction of time that the system reports as taken by a hypervisor.
 
     Examples
     --------
@@ -107,11 +120,11 @@ def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
     return Disturbance(max(before.stolen, after.stolen, stolen), max(before.seconds, after.seconds) / _fastest - 1)
 
 
-_fastest = float("inf")  # seconds of the fastest spin in this process
+_fastest = float("inf")  # CPU seconds of the fastest spin in this process until now
 
 
 def _quiet() -> Spin:
-    """Return a spin. If other processes were active, it is a second one after a pause."""
+    """Return the result of a spin. If other processes were active, pause and return that of a second spin."""
     state = spin()
     for _ in range(ATTEMPTS - 1):
         if state.stolen > STOLEN:
@@ -121,7 +134,7 @@ def _quiet() -> Spin:
 
 
 def _jiffies() -> list[int]:
-    """Return the CPU times of the machine by kind, in Linux's ticks. On other systems the list is empty."""
+    """Return the machine's CPU times by kind, in clock ticks as Linux counts them, or [] on other systems."""
     try:
         return [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):
@@ -129,6 +142,6 @@ def _jiffies() -> list[int]:
 
 
 def _stolen(before: list[int], after: list[int]) -> float:
-    """Return the fraction of CPU time that the hypervisor gave to other virtual machines: the eighth number."""
+    """Return the fraction of CPU time that the hypervisor gave to other machines, between two results of `_jiffies`."""
     spent = [b - a for a, b in zip(before, after)]
     return spent[7] / max(sum(spent), 1) if len(spent) > 7 else 0.0

@@ -1,4 +1,4 @@
-"""Plot of a run: a panel per algorithm, bars of GTEPS by graph and contestant, lines at the hardware limit."""
+"""Plot of a run, with a panel per algorithm, bars of GTEPS by graph and contestant, and lines at the hardware limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gasla.bench.reports.report import Report
 
 PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
 OURS = "#0b6e99"
-OTHERS = {  # the color of each peer
+OTHERS = {  # color of the bars of each other library
     "graphblas": "#e08e45",
     "scipy": "#8aa29e",
     "networkit": "#c2575b",
@@ -33,14 +33,15 @@ TITLES = {
 }
 LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.8}}
 COLUMNS = 3
-MANY = 6  # with more groups in a panel, labels below are slanted
-CROWD = 30  # with more bars in a panel, there are no numbers above them
-CLOSE = 1.9  # if the ceiling is below this multiple of a bar, the number is drawn above the ceiling line
-DECADES = 6  # largest range of the axis; slower contestants get no visible bar
+MANY = 6  # With more groups of bars in a panel, the labels below are slanted.
+CROWD = 30  # With more bars in a panel, no numbers are written above them.
+# If the ceiling is below this multiple of a bar's height, the bar's number is written above the ceiling line.
+CLOSE = 1.9
+DECADES = 6  # largest range of the axis in powers of ten; slower contestants get no visible bar
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw the plot. The suffix of `path` determines the format."""
+    """Draw a report's plot and write it to a file, whose suffix determines the format."""
     from matplotlib.figure import Figure
 
     from gasla.demo.worldmap import picture_format
@@ -61,9 +62,9 @@ def draw(report: Report, path: Path) -> None:
 
 
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
-    """Yield the title of each panel, and its cells with their labels.
+    """Yield the title of each panel, and the cells of the panel with their labels.
 
-    Algorithms come first, then products, then a user's programs.
+    Panels of algorithms come first, then those of matrix products, then those of a user's programs.
     """
     grouped: dict[tuple[int, str], list[tuple[str, Cell]]] = {}
     for cell in cells:
@@ -79,12 +80,15 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Return the contestants with bars, own first. Semirings used for comparison have groups of their own."""
+    """Return the contestants of a cell that get bars, the cell's own first.
+
+    Semirings that are only compared with have groups of bars of their own.
+    """
     return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
 def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
-    """Draw groups of bars, GTEPS on a logarithmic scale, and the ceiling of each group as a line across it."""
+    """Draw the groups of bars of a panel, on a logarithmic scale of GTEPS. A line across each group is its ceiling."""
     heights = [g for _, cell in bars for name in shown(cell) if (g := cell.gteps(name))]
     ceilings = [c for _, cell in bars if (c := ceiling(cell))]
     top = max([*heights, *ceilings], default=1.0) * 2.2
@@ -103,7 +107,7 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
 
 
 def plain(axes: Any, title: str) -> None:
-    """Set title, grid and axes of a panel."""
+    """Set the title, the grid and the axes of a panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
@@ -115,9 +119,9 @@ def plain(axes: Any, title: str) -> None:
 
 
 def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
-    """Draw the bars of one cell, own first, and the ceiling as a line.
+    """Draw the bars of one cell, its own contestant first, and the ceiling as a line.
 
-    With `figures`, the own bar has a number above it.
+    With `figures`, the bar of the own contestant has a number above it.
     """
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
@@ -138,18 +142,18 @@ def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True
 
 
 def ceiling(cell: Cell) -> float | None:
-    """Return the GTEPS at the lower bound of the time."""
+    """Return the GTEPS that a call would reach in the shortest possible time, or None if that is unknown."""
     return cell.edges[0] / cell.floor.seconds / 1e9 if cell.floor and cell.edges else None
 
 
 def color(cell: Cell, name: str) -> str:
-    """Return the color of a contestant: one for gasla, one for each of the others."""
+    """Return the color of a contestant's bars. gasla and each other library have one."""
     is_ours = name == GASLA or (name == cell.own and cell.algorithm.startswith("mxv"))
     return OURS if is_ours else OTHERS.get(name, FAINT)
 
 
 def write_around(figure: Any, report: Report, width: float, height: float) -> None:
-    """Write title, legend, and the definition of TEPS."""
+    """Write the title, the legend and the definition of TEPS around the panels."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

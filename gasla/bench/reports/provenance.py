@@ -1,4 +1,4 @@
-"""The hardware and software of a measurement."""
+"""The hardware and software on which a measurement runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve()
 
 
 def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
-    """Return device, driver, versions, commit, seeds and date.
+    """Return the facts that identify a measurement: device, driver, versions, commit, seeds and date.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
     commit : str, optional
         The commit, for copies of a checkout without git.
     """
-    in_git = not commit and bool(_git("ls-files", HERE.name))  # False if installed inside another checkout
+    # False if gasla is installed in a folder within another project's checkout
+    in_git = not commit and bool(_git("ls-files", HERE.name))
     facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD") if in_git else commit,
@@ -51,7 +52,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
 
 
 def _gpu() -> dict[str, Any]:
-    """Return name and memory of the GPU, and versions of driver, CUDA and CuPy."""
+    """Return the name and memory of the GPU, and the versions of driver, CUDA and CuPy."""
     import cupy
 
     runtime = cupy.cuda.runtime

@@ -1,4 +1,4 @@
-"""A run of `gasla bench`: cells, graphs, ceilings and provenance, written to and read from JSON."""
+"""A run of `gasla bench` (its cells, graphs, ceilings, and the machine), which is written to JSON and read from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class Report(NamedTuple):
-    """All results of a run."""
+    """All results of a run of `gasla bench`."""
 
     provenance: dict[str, Any]
     graphs: dict[str, dict[str, Any]]
@@ -27,21 +27,22 @@ class Report(NamedTuple):
 
     @classmethod
     def begin(cls, ceilings: Ceilings, commit: str | None = None) -> Report:
-        """Return a new run without cells, on the device of the ceilings."""
+        """Return a new report without cells, on the device of the ceilings."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
     def describe(self, graph: BenchmarkGraph) -> None:
-        """Add a graph to those of the report."""
+        """Add a description of a graph to the report."""
         self.graphs[graph.name] = {
             "n": graph.graph.n,
             "m": graph.graph.m,
             "sources": graph.sources,
-            "depth": max((graph.reach(s).depth for s in graph.sources), default=0),  # levels of a search
-            "fingerprint": graph.fingerprint,  # identifies the graph
+            # number of levels of a breadth-first search
+            "depth": max((graph.reach(s).depth for s in graph.sources), default=0),
+            "fingerprint": graph.fingerprint,  # a hash that identifies the graph
         }
 
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
-        """Yield the cells of one graph as they are measured, and keep them.
+        """Yield the cells of one graph as they are measured, and add them to the report.
 
         If the machine was disturbed, all cells are measured and yielded again, and replace the first ones.
         """
@@ -57,19 +58,25 @@ class Report(NamedTuple):
         yield from self.watch(graph.name, attempt)
 
     def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
-        """Watch a measurement as `machine.watch` does, and add its notes to the provenance."""
+        """Yield the results of a measurement, repeated as in `machine.watch`.
+
+        Notes on disturbances go to the provenance.
+        """
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def disturbed(self) -> dict[str, Disturbance]:
-        """Return the measurements, by name, during which the machine was busy with other work, at the last attempt."""
+        """Return the disturbances of measurements during which the machine was busy with other work, by their names.
+
+        If a measurement was repeated, the last attempt counts.
+        """
         notes = self.provenance.get("machine", [])
         disturbances = {note["measured"]: Disturbance(note["stolen"], note["slowed"]) for note in notes}
         return {what: each for what, each in disturbances.items() if each.is_much}
 
     def write(self, path: Path, **more: Any) -> None:
-        """Write the report, and further entries, as JSON.
+        """Write the report, and the further entries in `more`, as JSON.
 
-        Of several cells of an algorithm on a graph, the last is written.
+        If there are several cells of an algorithm on a graph, the last one is written.
         """
         saved = {
             "provenance": self.provenance,

@@ -1,4 +1,4 @@
-"""The table of `gasla bench`: one line per cell, with any error notes beneath."""
+"""The table that `gasla bench` prints, with one line per cell, and notes on errors below it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADER = f"{'graph':<12}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceilin
 
 
 def line(cell: Cell, verdict: str = "") -> str:
-    """Return a cell as a line of the table, with an optional verdict, and lines with the notes on contestants."""
+    """Return a cell as a line of the table, with an optional verdict at its end, and lines of notes on contestants."""
     share, best = cell.share, cell.best
     ceiling = f"{100 * share:5.1f}% {cell.floor.cause}" if share is not None and cell.floor else "    -"
     peer = f"{milliseconds(cell.seconds(best)):>9} {best}" if best else f"{'-':>9}"
@@ -54,7 +54,7 @@ def number(value: float | None) -> str:
 
 
 def introduction(report: Report) -> Iterator[str]:
-    """Yield lines on the hardware, the software and the ceilings."""
+    """Yield the lines above the table, which describe the hardware, the software and the ceilings."""
     facts = report.provenance
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items() if name != "gasla")
     gasla = facts["versions"].get("gasla", "from a source tree")
@@ -68,7 +68,7 @@ def introduction(report: Report) -> Iterator[str]:
 
 
 def ceilings(measured: Ceilings) -> Iterator[str]:
-    """Yield lines on the ceilings of the machine, by array size."""
+    """Yield lines with the measured ceilings of the machine, by array size."""
 
     def rates(kind: str, scale: float) -> str:
         return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(measured, kind).items())
@@ -98,7 +98,7 @@ def show(
     json: Path | None = None,
     verdict: Callable[[Cell], str] = lambda cell: "",
 ) -> bool:
-    """Measure the cells of all graphs, print the table, and write the JSON file. Return whether all were right.
+    """Measure the cells of all graphs, print the table, and write the JSON file. Return whether all answers were right.
 
     Lines are flushed, because the next one may take a while, and the file is written after each cell, so that an
     interrupted run keeps its results.
@@ -109,14 +109,14 @@ def show(
             print(line(cell, verdict(cell)), flush=True)
             if json:
                 report.write(json)
-        if json:  # again, with the notes on disturbances
+        if json:  # written once more, because notes on disturbances have been added
             report.write(json)
     print("", *explanation(), sep="\n", flush=True)
     return not any(cell.wrong for cell in report.cells)
 
 
 def explanation() -> Iterator[str]:
-    """Yield lines that explain the columns."""
+    """Yield the lines below the table, which explain its columns."""
     yield TEPS
     yield "ms, GTEPS: medians over the sources of searches. ratio: gasla's time divided by the best peer's."
     yield (
