@@ -1,4 +1,4 @@
-"""Backend information that NetworkX reads at its own import: names of functions, and additions to their docstrings.
+"""What NetworkX reads about this backend when it is imported: names of functions, and additions to their docstrings.
 
 It imports next to nothing, so that importing NetworkX is as fast as without gasla.
 """
@@ -13,7 +13,7 @@ SCORES = DEVICE | {"dtype : float32 or float64, optional": "The type of the scor
 
 OTHER = "Only with `backend='gasla'` or `GASLA_OTHER_ANSWERS=1`: {}."
 
-# Additions to NetworkX's docstrings. Other functions return what NetworkX returns, in the same order.
+# Additions to NetworkX's docstrings. Functions without one return what NetworkX returns, in the same order.
 NOTES = {
     "algebraic_connectivity": OTHER.format("within the tolerance, by another method"),
     "articulation_points": OTHER.format("nodes are in the order of the graph"),
@@ -100,9 +100,6 @@ def get_info() -> dict[str, Any]:
 
 
 def _has_centroid() -> bool:
-    """Return whether `barycenter` is called `centroid`, as from NetworkX 3.7 on.
-
-    Before, `centroid` is a function of trees.
-    """
+    """Return whether NetworkX has renamed `barycenter` to `centroid`, as from version 3.7 on."""
     version = re.match(r"(\d+)\.(\d+)", getattr(sys.modules.get("networkx"), "__version__", ""))
     return version is not None and tuple(map(int, version.groups())) >= (3, 7)

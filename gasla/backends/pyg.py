@@ -1,4 +1,4 @@
-"""gasla's sampler for the loaders of PyTorch Geometric: `NodeLoader` and `LinkLoader` take it as their sampler.
+"""gasla's sampler for the loaders of PyTorch Geometric, `NodeLoader` and `LinkLoader`, which take it as their sampler.
 
 PyTorch Geometric calls it for each batch, in as many worker processes as the loader has. `gasla.loader` needs neither,
 and makes batches ahead in a thread.
@@ -20,7 +20,7 @@ try:
     from torch.utils.data import get_worker_info
     from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, SamplerOutput
     from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
-except ImportError:  # NeighborSampler says so
+except ImportError:  # NeighborSampler raises an error with advice when it is made
     BaseSampler = object
 
 
@@ -68,21 +68,24 @@ class NeighborSampler(BaseSampler):
         gasla.sample_neighbors(self.graph, none, k, seed=seed, **self._checked())
 
     def _checked(self) -> dict[str, Any]:
-        """Return the options that hold without times, to check them before any batch."""
+        """Return the options that are valid without times, to check them before any batch is sampled."""
         return {name: each for name, each in self.options.items() if name in ("direction", "weighted", "replace")}
 
     def sample_from_nodes(self, index: Any, **_: Any) -> Any:
-        """Sample around nodes, as `NodeLoader` asks for."""
+        """Sample around the nodes of a batch, when `NodeLoader` asks for it."""
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> Any:
-        """Sample around both ends of edges, and of negative ones that PyTorch Geometric draws, for `LinkLoader`."""
+        """Sample around both ends of a batch of edges, when `LinkLoader` asks for it.
+
+        PyTorch Geometric adds negative edges, which it draws.
+        """
         sizes = dict(self.graph.sizes) if isinstance(self.graph, TypedGraph) else self.graph.n
         disjoint = bool(self.options.get("disjoint", False)) or index.time is not None
         return edge_sample(index, self._sample, sizes, disjoint, neg_sampling=neg_sampling)
 
     def _sample(self, seed: Any, seed_time: Any = None) -> Any:
-        """Return the sample around some nodes, in PyTorch Geometric's form."""
+        """Return the sample around some nodes, as PyTorch Geometric expects it."""
         worker = info.id if (info := get_worker_info()) is not None else 0
         word = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
         self.calls += 1
@@ -100,14 +103,14 @@ class NeighborSampler(BaseSampler):
 
 
 def _arrays(given: Any) -> Any:
-    """Return tensors as arrays, also those in a dict."""
+    """Return a tensor as a NumPy array, or a dictionary of tensors as one of arrays."""
     if isinstance(given, dict):
         return {name: each.numpy() for name, each in given.items()}
     return None if given is None else given.numpy()
 
 
 def _tensors(given: Any) -> Any:
-    """Return arrays as tensors of int64, also those in a dict."""
+    """Return an array as a tensor of int64, or a dictionary of arrays as one of tensors."""
     if isinstance(given, dict):
         return {name: _tensors(each) for name, each in given.items()}
     return None if given is None else tensor(given.astype(np.int64, copy=False))

@@ -1,4 +1,4 @@
-"""Ahead-of-time compilation: calls every offered function once on a small graph."""
+"""Ahead-of-time compilation, by calling every function of the NetworkX backend on a small graph."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ WEIGHTS = ("weight", "distance")
 
 
 def warm() -> int:
-    """Compile what the functions of this backend run on the CPU. Return the number of functions.
+    """Compile the CPU kernels of all functions of the NetworkX backend. Return the number of functions.
 
-    The code is stored on disk, for later processes. Takes about a minute the first time; progress is shown on an open
-    bar (`gasla.progress`).
+    The code is stored on disk for later processes. This takes about a minute the first time, and an open progress bar
+    (`gasla.progress`) shows the progress.
     """
     import networkx as nx
 
@@ -33,13 +33,13 @@ def warm() -> int:
                 answer = OFFERED[name].function(convert_from_nx(G, preserve_edge_attrs=True), **arguments)
                 if isinstance(answer, Iterator):
                     deque(answer, maxlen=0)
-            except (NotImplementedError, nx.NetworkXException):  # not supported for this graph
+            except (NotImplementedError, nx.NetworkXException):  # the function does not support this graph
                 continue
     return len(OFFERED)
 
 
 def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return arguments for a function: without weights, and with them."""
+    """Yield the arguments of calls of a function, first without weights, then with weights if it takes them."""
     needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
     yield needed
     for name in WEIGHTS:

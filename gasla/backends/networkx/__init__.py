@@ -1,4 +1,4 @@
-"""The NetworkX backend: NetworkX's functions, run by gasla on request.
+"""The NetworkX backend, by which gasla runs NetworkX's functions on request.
 
     nx.betweenness_centrality(G, backend="gasla")
     NETWORKX_BACKEND_PRIORITY=gasla python program.py

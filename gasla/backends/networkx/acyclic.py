@@ -1,4 +1,4 @@
-"""Acyclic graphs: topological orders and longest paths."""
+"""Topological orders and longest paths of acyclic graphs."""
 
 from collections.abc import Iterator
 from itertools import chain, pairwise
@@ -15,10 +15,10 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 def _generations(G: Converted) -> Any:
-    """Return the topological order and levels, or None if there is a cycle."""
+    """Return a topological order of the nodes and their levels, or None if the graph has a cycle."""
     try:
         return gasla.topological_order(G.plain().to(G.device), levels=True)
-    except ValueError:  # the graph has a cycle, which the error names
+    except ValueError:  # raised for a graph with a cycle
         return None
 
 
@@ -35,9 +35,9 @@ compose(nx.is_directed_acyclic_graph, least=20_000)
 
 @register(DIRECTED, least=20_000)
 def topological_generations(G: Converted) -> Iterator[list[Any]]:
-    """Yield the nodes by the longest path that ends at each.
+    """Yield the list of nodes of each generation.
 
-    Within a generation, nodes are in the order in which they become ready.
+    A node's generation is the number of edges of the longest path that ends at the node. Within a generation, nodes are in the order in which their last predecessor was yielded.
     """
     if not len(G):
         return iter(())
@@ -54,13 +54,14 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
 
 @register(DIRECTED, least=NEVER)
 def topological_sort(G: Converted) -> Iterator[Any]:
-    """Return nodes in an order in which every edge leads forward: NetworkX's, by generations."""
+    """Return nodes in NetworkX's topological order, generation by generation."""
     return chain.from_iterable(topological_generations(G))
 
 
 def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
-    """Return the vertices of the longest path that NetworkX chooses, and the weight of every adjacency entry."""
-    values = G.each(weight, default_weight)  # first, as NetworkX adds weights before it finds a cycle
+    """Return the vertices of the longest path that NetworkX chooses, and the weights of all adjacency entries."""
+    # before the search for cycles, because NetworkX raises errors in this order
+    values = G.each(weight, default_weight)
     if _generations(G) is None:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
     if not np.isfinite(values).all():
@@ -84,7 +85,7 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
 def dag_longest_path(
     G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
 ) -> list[Any]:
-    """Return the longest path of an acyclic graph. Of several, return the one that NetworkX finds."""
+    """Return the longest path of an acyclic graph. If there are several, return the one that NetworkX finds."""
     return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
 
 

@@ -1,6 +1,6 @@
-"""Adjacency matrices, and functions of NetworkX's that compute with them.
+"""Adjacency matrices, and NetworkX's functions that compute with them.
 
-A matrix has the types and the entries of NetworkX's. It is made from arrays, without a loop over edges.
+A matrix has the same dtype and entries as NetworkX's. It is made from arrays, without a loop over edges.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
 
 
 def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
-    """Return the number of chosen nodes, and the row of each node, or -1 for nodes that are left out."""
+    """Return the number of nodes in the matrix, and for each node its row, or -1 for nodes that are left out."""
     if nodelist is None:
         return len(G), np.arange(len(G))
     places = np.full(len(G), -1, np.int64)
@@ -28,10 +28,13 @@ def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
 
 
 def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
-    """Return the entries of adjacency that are edges of chosen nodes, and the rows and columns of all entries."""
+    """Return a mask of the adjacency entries to put into the matrix, and the rows and columns of all entries.
+
+    Of an undirected edge, only one of its two entries is in the mask.
+    """
     out = G.plain().out
     tails, heads = out.owners(), out.indices
-    once = G.is_directed() | (tails <= heads)  # NetworkX lists an undirected edge at its first node
+    once = G.is_directed() | (tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
     rows, columns = places[tails], places[heads]
     return once & (rows >= 0) & (columns >= 0), rows, columns
 
@@ -40,7 +43,7 @@ def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
 def to_scipy_sparse_array(
     G: Converted, nodelist: Any = None, dtype: Any = None, weight: Any = "weight", format: Any = "csr"
 ) -> Any:
-    """Return the adjacency matrix as a sparse array of SciPy's."""
+    """Return the adjacency matrix as a SciPy sparse array."""
     if not len(G):
         raise nx.NetworkXError("Graph has no nodes or edges")
     if nodelist is not None:
@@ -57,7 +60,8 @@ def to_scipy_sparse_array(
         loops = rows == columns
         if values.dtype == bool and loops.any():
             values = values.astype(np.int64)
-        less = -values[loops] if loops.any() else values[:0]  # both directions list each loop: subtract it once
+        # each loop is added for both directions, so it is subtracted once
+        less = -values[loops] if loops.any() else values[:0]
         rows, columns = (np.concatenate([rows, columns, rows[loops]]), np.concatenate([columns, rows, columns[loops]]))
         values = np.concatenate([values, values, less])
     A = coo_array((values, (rows, columns)), shape=(n, n), dtype=dtype)
@@ -68,7 +72,7 @@ def to_scipy_sparse_array(
 
 
 def _check_list(G: Converted, nodelist: Any) -> None:
-    """Raise NetworkX's error unless there are nodes, each once and in the graph."""
+    """Raise NetworkX's error if the list of nodes is empty, repeats a node, or has one that is not in the graph."""
     if not len(nodelist):
         raise nx.NetworkXError("nodelist has no nodes")
     if len(nodelist) != len(set(G.nbunch_iter(nodelist))):

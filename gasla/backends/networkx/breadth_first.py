@@ -1,4 +1,4 @@
-"""Breadth-first searches, in the order of NetworkX's queue."""
+"""Breadth-first searches, with nodes in the order of NetworkX's queue."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,14 +14,14 @@ CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 
 
 def _start(G: Converted, source: Any) -> int:
-    """Return the id of a node, or NetworkX's error."""
+    """Return the id of a node. Raise NetworkX's error if it is not in the graph."""
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the {'digraph' if G.is_directed() else 'graph'}.")
     return G.numbers[source]
 
 
 def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterable[tuple[Any, Any]]:
-    """Return the edges of the tree, from parents to children."""
+    """Return an iterator over the edges of a breadth-first tree, from parents to children."""
     start = _start(G, source)
     limit = depth(depth_limit)
     visited = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
@@ -32,13 +32,13 @@ def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterab
 def bfs_edges(
     G: Converted, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield the edges of a breadth-first search."""
+    """Yield the edges of a breadth-first tree, from parents to children."""
     yield from _edges(G, source, reverse, depth_limit)
 
 
 @register(least=20_000)
 def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
-    """Yield the nodes at each distance from some nodes."""
+    """Yield for each distance the list of nodes at this distance from the nearest source."""
     first = list({*([sources] if sources in G else sources)})
     for source in first:
         if source not in G:

@@ -1,4 +1,4 @@
-"""Centralities by shortest paths: betweenness, closeness and harmonic centrality."""
+"""Centralities that are based on shortest paths: betweenness, closeness and harmonic centrality."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from gasla.graph.graph import Graph
 
 
 def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False) -> Graph:
-    """Return the graph with an attribute as lengths.
+    """Return the graph with an edge attribute as lengths of edges.
 
-    Raises NotImplementedError if NetworkX would treat them differently.
+    Raise NotImplementedError if NetworkX would treat these lengths differently.
     """
     graph = G.weighted(name, np.minimum, reverse)
     shortest, longest = graph.value_range or (1, 1)
@@ -36,7 +36,7 @@ def betweenness_centrality(
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Return the betweenness of every node. With `k`, count only paths from the sources that NetworkX draws."""
+    """Return the betweenness of every node. With `k`, only paths from k random sources count, which NetworkX draws."""
     n = len(G)
     drawn = None if k is None or k == n else seed.sample(G.names, k)
     if n == 0:
@@ -50,10 +50,10 @@ def betweenness_centrality(
         endpoints=bool(endpoints),
     )
     if G.is_directed() and not normalized and graph.has_symmetric_values:
-        values = values * 2  # gasla treats symmetric graphs as undirected
+        values = values * 2  # gasla treats a symmetric graph as undirected, and so counts half
     scores = G.by_name(values)
     if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
-        scores[drawn[0]] = float("nan")  # as in NetworkX
+        scores[drawn[0]] = float("nan")  # NetworkX divides by 0 for the only source, and gives NaN
     return scores
 
 
@@ -61,13 +61,14 @@ def betweenness_centrality(
 def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
-    """Return the betweenness of every edge. With `k`, count only paths from the sources that NetworkX draws."""
+    """Return the betweenness of every edge. With `k`, only paths from k random sources count, which NetworkX draws."""
     drawn = None if k is None else seed.sample(G.names, k)
     graph = lengths(G, weight, least=1).to(G.device)
     sources = None if drawn is None else G.numbered(drawn)
     values = gasla.edge_betweenness_centrality(graph, sources=sources, normalized=bool(normalized), weighted=True)
     values = moved(values, "cpu")
-    if G.is_directed() and graph.m and graph.is_symmetric and graph.has_symmetric_values:  # undirected, for gasla
+    # gasla treats a symmetric graph as undirected
+    if G.is_directed() and graph.m and graph.is_symmetric and graph.has_symmetric_values:
         if drawn is not None and len(drawn) < len(G):
             raise NotImplementedError("nodes are drawn, and all edges lead both ways")
         values = values / 2 if normalized else values
@@ -75,7 +76,7 @@ def edge_betweenness_centrality(
 
 
 def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
-    """Return the scores of entries by NetworkX's names of edges. The shortest of parallel edges share the score."""
+    """Return scores of adjacency entries as a dictionary by edge. Of parallel edges, the shortest share the score."""
     out, copies = G.plain().out, G.edges.copies
     tails, heads = out.owners(), out.indices
     if copies is not None:
@@ -83,7 +84,8 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
         are_shortest = each == G.edges.combined(each, np.minimum)[entries]
         scores = np.where(are_shortest, (scores / np.bincount(entries, are_shortest))[entries], 0.0)
         tails, heads = tails[entries], heads[entries]
-    once = np.flatnonzero(G.is_directed() | (tails <= heads))  # NetworkX lists an undirected edge at its first node
+    # NetworkX lists an undirected edge only at the node that comes first
+    once = np.flatnonzero(G.is_directed() | (tails <= heads))
     columns = [G.called(tails[once]), G.called(heads[once])]
     if G.is_multigraph():
         columns.append(G.keys_of(once))
@@ -92,7 +94,7 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
 
 @register(by_name("distance"), least=2_000)
 def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True) -> Any:
-    """Return closeness of every node, or of one."""
+    """Return the closeness centrality of every node as a dictionary, or of one node as a number."""
     if u is not None and u not in G:
         raise NotImplementedError("a node is not in the graph")
     graph = lengths(G, distance).to(G.device)
@@ -106,7 +108,7 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
 def harmonic_centrality(
     G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    """Return harmonic centrality of some or all nodes, from some or all sources."""
+    """Return the harmonic centrality of all or some nodes, counting distances from all or some sources."""
     asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
     origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
     if not origins or not asked:

@@ -1,4 +1,4 @@
-"""Sets of nodes and edges of which many are correct: gasla finds others than NetworkX, so it runs only by request."""
+"""Sets of nodes or edges of which many are correct. gasla finds others than NetworkX, so it runs only on request."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ EMPTY = when("a graph without nodes", lambda given: not len(given["G"]))
 
 @register(UNDIRECTED, EMPTY, least=20_000, choice="NetworkX draws the nodes of an independent set")
 def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -> list[Any]:
-    """Return a maximal independent set with some nodes. The seed chooses among gasla's sets."""
+    """Return a maximal independent set that contains the given nodes. The seed selects one of many."""
     wanted = set(nodes or ())
     if not all(name in G for name in wanted):
         raise nx.NetworkXUnfeasible(f"{wanted} is not a subset of the nodes of G")
@@ -31,7 +31,7 @@ def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -
 
 @register(UNDIRECTED, SIMPLE, least=20_000, choice="NetworkX takes edges one after another")
 def maximal_matching(G: Converted) -> set[tuple[Any, Any]]:
-    """Return a set of edges without common nodes, to which no edge can be added."""
+    """Return a maximal matching: edges without common nodes, to which no edge can be added."""
     if not len(G):
         return set()
     mates = np.asarray(moved(gasla.maximal_matching(G.plain().to(G.device)), "cpu"), np.int64)
@@ -41,7 +41,7 @@ def maximal_matching(G: Converted) -> set[tuple[Any, Any]]:
 
 @register(UNDIRECTED, least=5_000, choice="NetworkX takes augmenting paths one after another")
 def hopcroft_karp_matching(G: Converted, top_nodes: Any = None) -> dict[Any, Any]:
-    """Return a maximum matching of a bipartite graph, from the nodes of one side to the other and back."""
+    """Return a maximum matching of a bipartite graph, as a dictionary from each matched node to its partner."""
     graph = G.plain().to(G.device)
     if not len(G) or not gasla.is_bipartite(graph):
         raise NotImplementedError("the graph is not bipartite, or has no nodes")
@@ -53,7 +53,10 @@ def hopcroft_karp_matching(G: Converted, top_nodes: Any = None) -> dict[Any, Any
 
 
 def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
-    """Return a mask of the nodes of one side: the given ones, or those of the first node's side."""
+    """Return a mask of the nodes on one side of a bipartite graph.
+
+    It is the side of `top_nodes` if given, and else that of the first node.
+    """
     if top_nodes is None:
         if int(gasla.connected_components(graph).count) > 1:
             raise nx.AmbiguousSolution("Disconnected graph: Ambiguous solution for bipartite sets.")
@@ -68,7 +71,7 @@ def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
 
 @register(DIRECTED, only("scc", None), least=20_000, choice="strong components have other numbers")
 def condensation(G: Converted, scc: Any = None) -> Any:
-    """Return the graph of strong components, numbered in the order of their first nodes."""
+    """Return the graph of strong components, which are numbered in the order of their first nodes."""
     made = nx.DiGraph()
     if not len(G):
         made.graph["mapping"] = {}

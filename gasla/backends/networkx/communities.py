@@ -1,4 +1,4 @@
-"""Communities: label propagation, the methods of Louvain and Leiden, and the modularity of given communities."""
+"""Communities by label propagation and by the methods of Louvain and Leiden; the modularity of given communities."""
 
 import inspect
 import random
@@ -20,7 +20,7 @@ WEIGHT = by_name("weight")
 
 @register(UNDIRECTED, least=20_000, choice="ties between labels are broken at random")
 def label_propagation_communities(G: Converted) -> Any:
-    """Return communities by label propagation. Ties are broken differently from NetworkX."""
+    """Return communities found by label propagation. Ties between labels are broken differently than in NetworkX."""
     if not len(G):
         return {}.values()
     labels = gasla.label_propagation(G.plain().to(G.device), tol=0)
@@ -28,12 +28,15 @@ def label_propagation_communities(G: Converted) -> Any:
 
 
 def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> float:
-    """Return the modularity of communities numbered from 0, with NetworkX's operations in the same order."""
+    """Return the modularity of communities, which are given as a label from 0 for each node.
+
+    NetworkX's operations are done in the same order, so that the rounding is the same.
+    """
     values, tails, heads = each_edge(G, weight)
     count = int(labels.max()) + 1 if len(labels) else 0
     inside = labels[tails] == labels[heads]
     if not G.is_directed():
-        inside &= tails <= heads  # each edge once
+        inside &= tails <= heads  # counts each undirected edge once
     within = np.bincount(labels[tails[inside]], values[inside], count)
     sides = [np.bincount(labels, strengths(G, kind, weight), count) for kind in ("out", "in")]
     total = strengths(G, "out", weight).sum().item()
@@ -50,7 +53,7 @@ def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> 
     least=20_000,
 )
 def modularity(G: Converted, communities: Any, weight: Any = "weight", resolution: float = 1) -> float:
-    """Return the modularity of a partition of the nodes."""
+    """Return the modularity of a partition of the nodes into communities."""
     parts = communities if isinstance(communities, list) else list(communities)
     if not all(hasattr(part, "__len__") for part in parts):
         raise NotImplementedError("a community is an iterator, which can be read only once")
@@ -67,7 +70,7 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
 def _levels(
     G: Converted, weight: Any, find: Callable[..., Any], seed: random.Random | None, **options: Any
 ) -> list[Array]:
-    """Return the communities of each level, by Louvain's or Leiden's method.
+    """Return the community of each node at each level of Louvain's or Leiden's method, which is passed as `find`.
 
     As in NetworkX, a loop counts twice in a degree.
     """
@@ -87,7 +90,7 @@ MOVES = "NetworkX moves nodes in a random order"
 def louvain_partitions(
     G: Converted, weight: Any = "weight", resolution: float = 1, threshold: float = 1e-7, seed: Any = None
 ) -> Iterator[list[set[Any]]]:
-    """Yield communities by Louvain's method, level by level, while modularity grows by more than a threshold."""
+    """Yield the communities of Louvain's method level by level, while modularity grows by more than a threshold."""
     if not len(G.plain().out.indices):
         yield [{name} for name in G.names]
         return
@@ -103,7 +106,7 @@ def louvain_partitions(
 compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
 
 
-# NetworkX 3.7 has a Leiden's method of its own, which takes a metric; before, only backends have one.
+# NetworkX 3.7 has its own function for Leiden's method, which takes a metric. Before, only backends have one.
 METRIC = inspect.signature(nx.community.leiden_partitions.orig_func).parameters.get("metric")
 METRICS, THETA = ("modularity", "cpm"), 0.01
 LEIDEN = (
@@ -124,7 +127,7 @@ def leiden_partitions(
     metric: str = METRICS[0] if METRIC is None else METRIC.default,
     theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
-    """Yield communities by Leiden's method, level by level."""
+    """Yield the communities of Leiden's method level by level."""
     for labels in _levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
         yield list(sets(G, labels))
 

@@ -1,4 +1,4 @@
-"""Depth-first searches, in NetworkX's order: gasla follows edges in the order of the lists, too."""
+"""Depth-first searches in NetworkX's order, which is gasla's as well, since both follow the order of adjacency lists."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,10 @@ from gasla.backends.networkx.dispatch import DIRECTED, NEVER, Condition, compose
 
 
 def in_graph(parameter: str) -> Condition:
-    """Accept a node of the graph, or None. For any other value NetworkX raises an error at a step of its own."""
+    """Return the condition that an argument is a node of the graph, or None.
+
+    For any other value NetworkX raises its own error, so it runs the call.
+    """
 
     def is_missing(given: Any) -> bool:
         return given[parameter] is not None and given[parameter] not in given["G"]
@@ -20,11 +23,12 @@ def in_graph(parameter: str) -> Condition:
 
 
 CONDITIONS = in_graph("source"), only("depth_limit", None), only("sort_neighbors", None)
-LEAST = 20_000  # nodes from which orders of names are faster than NetworkX's; pairs or graphs never are
+# Number of nodes and edges from which orders of nodes are faster than NetworkX's. Edges and trees never are.
+LEAST = 20_000
 
 
 def _search(G: Converted, source: Any) -> Any:
-    """Return the orders of a search, which is done on the CPU."""
+    """Return the preorder, the postorder and the parents of a depth-first search, which runs on the CPU."""
     return gasla.depth_first_order(G.plain(), None if source is None else G.numbers[source])
 
 
@@ -32,14 +36,14 @@ def _search(G: Converted, source: Any) -> Any:
 def dfs_edges(
     G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield the edges of a depth-first search."""
+    """Yield the edges of a depth-first tree, from parents to children."""
     visited = _search(G, source)
     children = visited.preorder[visited.parents[visited.preorder] != visited.preorder]
     yield from zip(G.called(visited.parents[children]), G.called(children))
 
 
 def _nodes(order: str) -> Callable[..., Iterator[Any]]:
-    """Return the function that gives nodes in an order."""
+    """Register and return the function that yields nodes in the order `order`, "preorder" or "postorder"."""
 
     def nodes(
         G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
@@ -56,7 +60,10 @@ compose(nx.dfs_tree, *CONDITIONS, least=NEVER)
 
 @register(DIRECTED, in_graph("start"), least=5_000)
 def immediate_dominators(G: Converted, start: Any) -> dict[Any, Any]:
-    """Return the immediate dominator of each node but the start, from the last that a depth-first search leaves."""
+    """Return the immediate dominator of each node but the start.
+
+    Nodes are in the opposite of the order in which a depth-first search leaves them.
+    """
     source = G.numbers[start]
     nodes = _search(G, start).postorder[-2::-1]
     return dict(zip(G.called(nodes), G.called(gasla.dominators(G.plain(), source)[nodes])))

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of the Laplacian, which iterations approximate: only by request."""
+"""Eigenvalues and eigenvectors of the Laplacian. Iterations only approximate them, so gasla runs only on request."""
 
 from typing import Any
 
@@ -16,7 +16,10 @@ WITHIN = "an iteration ends within a tolerance"
 
 
 def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
-    """Return the edges by the size of their weights, parallel ones added up, and whether they connect all nodes."""
+    """Return the graph with absolute values of weights, and whether its edges connect all nodes.
+
+    Weights of parallel edges are summed, and edges of weight 0 are left out.
+    """
     if len(G) < 2:
         raise nx.NetworkXError("graph has less than two nodes.")
     if weight is None:
@@ -29,7 +32,7 @@ def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
 
 
 def _smallest(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
-    """Return the smallest eigenvalue besides 0, and its eigenvector."""
+    """Return the smallest eigenvalue of the Laplacian besides 0, and its eigenvector."""
     start = 0 if seed is None else int(seed.randint(2**31 - 1))
     try:
         embedding = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
@@ -47,7 +50,7 @@ def algebraic_connectivity(
     method: str = "tracemin_pcg",
     seed: Any = None,
 ) -> float:
-    """Return the second smallest eigenvalue of the Laplacian, by another method than the given one."""
+    """Return the second smallest eigenvalue of the Laplacian. gasla has one method, whichever is passed as `method`."""
     graph, is_connected = _joined(G, weight)
     return _smallest(graph, normalized, tol, seed)[0] if is_connected else 0.0
 
@@ -61,7 +64,10 @@ def fiedler_vector(
     method: str = "tracemin_pcg",
     seed: Any = None,
 ) -> Array:
-    """Return the eigenvector of the second smallest eigenvalue, of length 1, by another method than the given one."""
+    """Return the eigenvector for the second smallest eigenvalue of the Laplacian, scaled to length 1.
+
+    gasla has one method, whichever is passed as `method`.
+    """
     graph, is_connected = _joined(G, weight)
     if not is_connected:
         raise nx.NetworkXError("graph is not connected.")

@@ -1,4 +1,4 @@
-"""Tests of NetworkX that are expected to fail with this backend, with reasons."""
+"""Tests of NetworkX that are expected to fail with this backend, and the reason for each."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ DIFFERENT = {
 
 
 def on_start_tests(items: Any) -> None:
-    """Mark the tests that are expected to fail, as NetworkX's pytest plugin asks of a backend."""
+    """Mark the tests that are expected to fail. NetworkX's pytest plugin calls this function of a backend."""
     import pytest
 
     for item in items:

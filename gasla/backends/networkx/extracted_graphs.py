@@ -1,6 +1,6 @@
-"""Functions that return a graph: cores, trusses and ego graphs, as graphs of NetworkX's.
+"""Functions that return a NetworkX graph: cores, trusses and ego graphs.
 
-Nodes and edges are inserted in the order of NetworkX's copies of its views, which the results show.
+Nodes and edges are inserted in the order in which NetworkX copies its views, which is visible in the results.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ for theirs in (nx.k_core, nx.k_shell, nx.k_crust):
 
 @register(SIMPLE, GIVEN, least=10_000)
 def k_corona(G: Converted, k: Any, core_number: Cores | None = None) -> Any:
-    """Return the subgraph of the nodes of core number k with exactly k neighbors in the k-core."""
+    """Return the subgraph of the nodes of core number k that have exactly k neighbors in the k-core."""
     by_name = cores(G) if core_number is None else core_number
     out, numbers = G.plain().out, np.array([by_name[name] for name in G.names])
     inner = np.bincount(out.owners()[numbers[out.indices] >= k], minlength=len(G)).tolist() if len(G) else []
@@ -40,7 +40,7 @@ def k_corona(G: Converted, k: Any, core_number: Cores | None = None) -> Any:
 
 @register(UNDIRECTED, SIMPLE, when("k is no integer", lambda given: type(given["k"]) is not int), least=10_000)
 def k_truss(G: Converted, k: int) -> Any:
-    """Return the subgraph of the edges with k - 2 triangles or more in it."""
+    """Return the k-truss: the largest subgraph in which each edge is in at least k - 2 triangles."""
     if G.has_loops():
         remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")

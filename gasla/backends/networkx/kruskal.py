@@ -1,4 +1,4 @@
-"""Spanning trees, and their edges: those that Kruskal's algorithm selects, in its order."""
+"""Spanning forests that Kruskal's algorithm selects, as graphs and as lists of edges in its order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ CONDITIONS = (UNDIRECTED, by_name("weight"), only("algorithm", "kruskal"), only(
 
 
 def _offer(which: str, sign: int) -> None:
-    """Register the functions for forests of least weight, or of greatest weight for `sign` -1."""
+    """Register the functions for minimum spanning forests or, with `sign` -1, for maximum spanning forests."""
 
     @register(*CONDITIONS, least=20_000, name=f"{which}_spanning_edges")
     def spanning_edges(
@@ -33,7 +33,7 @@ def _offer(which: str, sign: int) -> None:
     def spanning_tree(
         G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
     ) -> Any:
-        """Return a spanning forest as a graph: the one that Kruskal's algorithm selects."""
+        """Return the spanning forest that Kruskal's algorithm selects, as a NetworkX graph."""
         made = like(G, G.names)
         made.add_edges_from(_edges(G, weight, sign, True, True, ignore_nan))
         return made
@@ -44,12 +44,16 @@ _offer("maximum", -1)
 
 
 def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:
-    """Weigh edges by their position in sorted order, so that weights are distinct and the forest unique."""
+    """Return the edges of the spanning forest that Kruskal's algorithm selects, in its order.
+
+    The position of an edge in the sorted order serves as its weight, so that weights are distinct and the forest is
+    unique.
+    """
     out, copies = G.edges.graph.out, G.edges.copies
     tails, heads = out.owners(), out.indices
     entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
     tails, heads = tails[entries], heads[entries]
-    once = np.flatnonzero(tails <= heads)  # as NetworkX lists edges: at the node that comes first
+    once = np.flatnonzero(tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
     values = G.each(weight)[once]
     missing = np.isnan(values)
     if not ignore_nan and bool(missing.any()):
@@ -67,7 +71,7 @@ def _raise(error: Exception) -> Any:
 
 
 def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
-    """Return edges as NetworkX gives them."""
+    """Return edges as the tuples that NetworkX yields: both nodes, and the key and the attributes if asked for."""
     columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
     if G.is_multigraph() and keys:
         columns.append(G.keys_of(taken))

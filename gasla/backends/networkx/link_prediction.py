@@ -1,6 +1,6 @@
-"""Link prediction: similarity scores of pairs of nodes by common neighbors.
+"""Link prediction, by scores for the similarity of pairs of nodes that count common neighbors.
 
-Pairs are processed in blocks, since nearly all pairs may be without an edge.
+Pairs are processed in blocks, because by default they are all pairs without an edge, which may be nearly all.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,13 +15,16 @@ from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
 
-BLOCK = 1 << 16  # pairs
+BLOCK = 1 << 16  # number of pairs per block
 CONDITIONS = (UNDIRECTED, SIMPLE, when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")))
 Scored = Iterator[tuple[Any, Any, Any]]
 
 
 def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
-    """Return pairs with gasla's scores, converted to NetworkX's types."""
+    """Return an iterator over pairs of nodes and their scores, which `measure` computes and `spoken` converts.
+
+    `spoken` gives scores NetworkX's types. The default of `ebunch` is all pairs without an edge.
+    """
     if G.has_loops():
         raise NotImplementedError("the graph has a loop, which NetworkX counts in a node's degree")
     pairs: Iterable[Any] = _apart(G)
@@ -44,7 +47,7 @@ def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoke
 
 
 def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs without an edge, in NetworkX's order, which is that of sets."""
+    """Yield all pairs of nodes without an edge, in NetworkX's order, which is the order of Python sets."""
     out = G.plain().out
     rest = set(G.names)
     while rest:
@@ -55,16 +58,17 @@ def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
 
 
 def _sums(scores: Any, ends: Any) -> Iterable[Any]:
-    """Yield the sums. An empty sum is the integer 0."""
+    """Yield scores that are sums as Python numbers. As in NetworkX, an empty sum is the integer 0."""
     for score in scores.tolist():
-        if score == float("inf"):  # the pair (v, v) with a neighbor of degree 1, whose logarithm is 0
+        # The pair (v, v) with a neighbor of degree 1, whose logarithm is 0: NetworkX divides by it.
+        if score == float("inf"):
             raise ZeroDivisionError("float division by zero")
         yield score or 0
 
 
 @register(*CONDITIONS, least=20_000)
 def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
-    """Return common neighbors over all neighbors of a pair."""
+    """Return for each pair of nodes the number of common neighbors, divided by the number of neighbors of either."""
     degrees = G.degrees()
 
     def spoken(scores: Any, ends: Any) -> Iterable[Any]:
@@ -76,19 +80,19 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
 
 @register(*CONDITIONS, least=20_000)
 def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
-    """Return the sum of 1 / log(degree) over the common neighbors of a pair."""
+    """Return for each pair of nodes the sum of 1 / log(degree) over their common neighbors."""
     return _scored(G, ebunch, gasla.adamic_adar, _sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
-    """Return the sum of 1 / degree over the common neighbors of a pair."""
+    """Return for each pair of nodes the sum of 1 / degree over their common neighbors."""
     return _scored(G, ebunch, gasla.resource_allocation, _sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
-    """Return the product of the degrees of a pair."""
+    """Return for each pair of nodes the product of their degrees."""
 
     def whole(scores: Any, ends: Any) -> Iterable[Any]:
         return scores.astype(np.int64).tolist()

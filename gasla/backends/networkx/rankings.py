@@ -1,8 +1,7 @@
 """Iterative scores: PageRank, HITS, eigenvector and Katz centrality.
 
-Except for HITS, the iterations are NetworkX's, and end with the same iteration; those of eigenvector centrality up to
-one iteration sooner or later, since gasla divides scores by the norm of the previous iteration. Scores differ by
-rounding.
+Except for HITS, the iterations are NetworkX's, and end after the same number. Eigenvector centrality may need one
+iteration more or less, since gasla divides scores by the norm of the previous iteration. Scores differ by rounding.
 """
 
 from collections.abc import Mapping
@@ -18,11 +17,14 @@ from gasla.graph.graph import Graph
 from gasla.log import unwarned
 
 LIMITS = when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0)
-KRYLOV = 20  # matrix products per iteration of ARPACK
+KRYLOV = 20  # number of matrix products per iteration of ARPACK, which NetworkX calls
 
 
 def _weights(G: Converted, name: Any) -> Graph:
-    """Return the graph with nonnegative weights, parallel ones summed."""
+    """Return the graph with an edge attribute as weights, where weights of parallel edges are summed.
+
+    Raise NotImplementedError for a weight that is negative or not finite.
+    """
     graph = G.weighted(name, np.add)
     if graph.values is not None:
         least, largest = graph.value_range or (0, 0)
@@ -34,7 +36,10 @@ def _weights(G: Converted, name: Any) -> Graph:
 
 
 def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
-    """Return an array of one number per node, from a dict by name."""
+    """Return an array with one number per node, given as a dictionary by name.
+
+    Raise NotImplementedError for other input.
+    """
     if not isinstance(given, Mapping):
         raise NotImplementedError(f"{what} is no dict")
     numbers = [given.get(name, default) for name in G.names]
@@ -73,7 +78,7 @@ def pagerank(
         raise ZeroDivisionError
     shares = {what: _shares(G, numbers, what) for what, numbers in given.items()}
     graph = _weights(G, weight)
-    with unwarned(gasla.ConvergenceWarning):  # an exception says it, as NetworkX's
+    with unwarned(gasla.ConvergenceWarning):  # no warning, because the exception below reports it, as in NetworkX
         result = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
     if not result.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
@@ -189,7 +194,10 @@ def katz_centrality(
 
 
 def _worth(G: Converted, beta: Any) -> Any:
-    """Check `beta`: a number, or one per node."""
+    """Return `beta` as gasla takes it, which is a number or an array with one number per node.
+
+    Raise NetworkX's error for an incomplete dictionary.
+    """
     try:
         worth = float(beta)
     except (TypeError, ValueError, AttributeError) as error:

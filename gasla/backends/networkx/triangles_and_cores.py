@@ -1,4 +1,4 @@
-"""Triangles, squares, clustering, cores and coloring."""
+"""Triangles, squares, clustering coefficients, cores and colorings of NetworkX graphs."""
 
 from typing import Any
 
@@ -32,12 +32,12 @@ def _triangles(G: Converted) -> Array:
 
 
 def _neighbors(G: Converted) -> Array:
-    """Return the number of neighbors of each node, itself excluded."""
+    """Return the number of neighbors of each node, without the node itself."""
     return np.bincount(_proper(G)[0], minlength=len(G))
 
 
 def _proper(G: Converted) -> tuple[Array, Array]:
-    """Return tails and heads of all edges but loops. Parallel edges count once."""
+    """Return the tails and heads of all edges that are not loops. Parallel edges count once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     are = tails != heads
@@ -45,7 +45,7 @@ def _proper(G: Converted) -> tuple[Array, Array]:
 
 
 def _of(G: Converted, nodes: Any, values: list[Any]) -> Any:
-    """Select the values of all nodes, of some, or of one."""
+    """Return the values of all nodes or of some nodes as a dictionary, or the value of one node."""
     if nodes is None:
         return dict(zip(G.names, values))
     if nodes in G:
@@ -59,12 +59,15 @@ def _of(G: Converted, nodes: Any, values: list[Any]) -> Any:
     least=5_000,
 )
 def triangles(G: Converted, nodes: Any = None) -> Any:
-    """Return the number of triangles at nodes."""
+    """Return the number of triangles at all nodes, some nodes, or one node."""
     return _of(G, nodes, _triangles(G).tolist())
 
 
 def _clustering(G: Converted, weight: Any) -> list[float]:
-    """Return the fraction of adjacent pairs of neighbors of each node. 0 is an integer, as in NetworkX."""
+    """Return for each node the fraction of pairs of its neighbors that are adjacent.
+
+    As in NetworkX, 0 is an integer.
+    """
     if weight is None:
         mode: Any = "directed" if G.is_directed() else "undirected"
         shares = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
@@ -75,9 +78,10 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
 
 
 def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """Return the weight of closed walks of three edges from each node, in any direction, and their possible number.
+    """Return for each node the total weight of closed walks of three edges in any direction, and how many are possible.
 
-    A walk weighs the geometric mean of its edges, relative to the largest weight (J.-P. Onnela et al., 2005).
+    The weight of a walk is the geometric mean of its edges' weights, relative to the largest (J.-P. Onnela et al.,
+    2005).
     """
     out = G.plain().out
     n, tails, heads = len(G), out.owners(), out.indices
@@ -107,7 +111,7 @@ WEIGHT = by_name("weight")
 
 @register(SIMPLE, WEIGHT, least=5_000)
 def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
-    """Clustering coefficients of nodes."""
+    """Return the clustering coefficients of all nodes, some nodes, or one node."""
     return _of(G, nodes, _clustering(G, weight))
 
 
@@ -116,20 +120,21 @@ compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """Return, for each node, which fraction of the squares that are possible through it exist.
+    """Return for each node the fraction of its possible squares that exist.
 
     For a node without possible squares this is the integer 0 and not 0.0, as in NetworkX.
     """
     degrees, (tails, heads) = _neighbors(G), _proper(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)  # no squares, although some are possible
+    # whether squares are possible at a node, even if there are none
+    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)
     shares = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
     return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(shares, possible.tolist())])
 
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
-    """Return the fraction of adjacent pairs of neighbors, over the whole graph."""
+    """Return the fraction of pairs of neighbors of a node that are adjacent, over all nodes of the graph."""
     closed = 2 * int(_triangles(G).sum()) if len(G) else 0
     degrees = _neighbors(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
@@ -160,7 +165,7 @@ def core_number(G: Converted) -> dict[Any, int]:
     least=20_000,
 )
 def greedy_color(G: Converted, strategy: Any = "largest_first", interchange: bool = False) -> dict[Any, int]:
-    """Return the greedy coloring of nodes by decreasing degree."""
+    """Return the greedy coloring of nodes, in the order of decreasing degree."""
     degrees = G.degrees()
     colors = gasla.greedy_color(G.plain().to(G.device), priority=moved(degrees, G.device))
     order = np.argsort(-degrees, kind="stable")

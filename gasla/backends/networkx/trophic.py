@@ -1,4 +1,4 @@
-"""Trophic levels of food webs: the expected length of a walk against the edges, up to a node without prey."""
+"""Trophic levels of food webs: the expected number of steps of a walk against the edges to a node without prey."""
 
 from typing import Any
 
@@ -20,7 +20,10 @@ UNREACHED = (
 
 
 def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
-    """Return the level of every node by a sparse system of equations, and which nodes have no incoming edges."""
+    """Return the trophic level of every node, and which nodes have no incoming edges.
+
+    The levels solve a sparse system of linear equations.
+    """
     values, tails, heads = each_edge(G, weight)
     if not loops:
         values, tails, heads = (each[tails != heads] for each in (values, tails, heads))
@@ -41,7 +44,7 @@ def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
 
 
 def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, Array, Array]:
-    """Return tails and heads of edges, and the difference of their levels."""
+    """Return the tails and heads of edges, and the differences between the levels of both."""
     levels, _ = _levels(G, weight, loops)
     out = G.plain().out
     tails, heads = out.owners(), out.indices
@@ -51,7 +54,10 @@ def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, 
 
 @register(DIRECTED, WEIGHT, least=2_000)
 def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
-    """Return the level of every node: 1 without incoming edges, else 1 more than the mean of the nodes before it."""
+    """Return the trophic level of every node.
+
+    It is 1 for a node without incoming edges, and else 1 more than the mean of the nodes that lead to it.
+    """
     levels, basal = _levels(G, weight, True)
     by_name: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
     by_name.update(zip(G.called(np.flatnonzero(~basal)), levels[~basal].tolist()))
@@ -60,14 +66,17 @@ def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_differences(G: Converted, weight: Any = "weight") -> dict[tuple[Any, Any], float]:
-    """Return the difference of the levels of both ends of every edge."""
+    """Return for every edge the level of its head minus the level of its tail."""
     tails, heads, differences = _differences(G, weight)
     return dict(zip(zip(G.called(tails), G.called(heads)), differences.tolist()))
 
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibalism: bool = False) -> float:
-    """Return the standard deviation of the differences of levels, without loops unless `cannibalism` is given."""
+    """Return the standard deviation of the differences between levels of edges.
+
+    Loops count only if `cannibalism` is true.
+    """
     differences = _differences(G, weight, bool(cannibalism))[2]
     if not len(differences):
         raise NotImplementedError("the graph has no edges, and NumPy has no standard deviation of none")

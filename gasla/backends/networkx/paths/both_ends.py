@@ -1,6 +1,6 @@
-"""Which of several shortest paths between two nodes NetworkX returns: that of Dijkstra's algorithm from both ends.
+"""The choice among several shortest paths between two nodes that NetworkX's bidirectional Dijkstra search makes.
 
-Its choice follows from the order of two heaps, so the search is repeated step by step.
+It follows from the order of two heaps, so the search is repeated step by step.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,10 @@ from gasla.graph.graph import Graph
 
 
 def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> list[int]:
-    """Return the vertices of a shortest path, by Dijkstra's searches from both ends.
+    """Return the vertices of the shortest path that Dijkstra's algorithm from both ends finds.
 
-    `back` is the reversed graph. The edges into each vertex are in NetworkX's order, so that ties are broken as there.
+    `back` is the reversed graph. The edges into each vertex are in NetworkX's order, so that ties are broken in the
+    same way.
     """
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
@@ -40,7 +41,7 @@ def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> 
 
 
 def _edges_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
-    """Return the edges that leave a vertex, in order, with lengths."""
+    """Return an iterator over the heads and lengths of the edges out of a vertex, in the order of its list."""
     first, last = graph.out.indptr[v : v + 2].tolist()
     heads = graph.out.indices[first:last].tolist()
     values = graph.out_values

@@ -1,4 +1,4 @@
-"""All simple paths, cycles and maximal cliques, as iterators that search only as far as they are asked; one cycle."""
+"""Iterators over all simple paths, cycles and cliques, which search only as far as they are read; one cycle."""
 
 from collections.abc import Callable, Iterator
 from math import ceil
@@ -12,11 +12,15 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, number, only, register, when
 
 WHOLE = when("a bound that is no whole number", lambda given: not isinstance(given["length_bound"], int | None))
-FIRST, GROWTH = 1 << 10, 32  # lists that are searched for at once: at first, and by what factor later
+# number of paths, cycles or cliques that the first search finds, and the factor by which each later search finds more
+FIRST, GROWTH = 1 << 10, 32
 
 
 def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
-    """Yield lists of nodes in the order of a search, which finds the first ones up to a limit."""
+    """Yield the paths, cycles or cliques that a search finds, each as a list of nodes.
+
+    The search finds the first ones up to a limit. When they have been read, it is repeated with a larger limit.
+    """
     done, limit = 0, FIRST
     while True:
         paths = search(G.plain(), limit=limit)
@@ -29,7 +33,7 @@ def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
 
 @register(SIMPLE, number("cutoff"), when("several targets", lambda given: given["target"] not in given["G"]), least=500)
 def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None) -> Iterator[list[Any]]:
-    """Return the paths between two nodes that visit no node twice, in the order of NetworkX's search."""
+    """Return an iterator over the paths between two nodes that visit no node twice, in NetworkX's order."""
     if source not in G or target not in G:
         raise NotImplementedError("a node is not in the graph")
     most = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
@@ -41,7 +45,10 @@ def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None)
 
 @register(SIMPLE, WHOLE, least=500, choice="NetworkX gives cycles in another order and from other nodes")
 def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]:
-    """Return the cycles that visit no node twice, each from its first node, in another order than NetworkX."""
+    """Return an iterator over the cycles that visit no node twice, in another order than NetworkX.
+
+    Each cycle starts at the first of its nodes in the graph.
+    """
     if length_bound is not None and length_bound < 0:
         raise NotImplementedError("a bound is negative")
     most = len(G) if length_bound is None else min(length_bound, len(G))
@@ -57,7 +64,7 @@ def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]
     choice="NetworkX gives the cycle that its search finds first",
 )
 def find_cycle(G: Converted, source: Any = None, orientation: Any = None) -> list[tuple[Any, Any]]:
-    """Return the edges of a cycle, not the one that NetworkX finds."""
+    """Return the edges of a cycle, which may be another one than NetworkX finds."""
     cycle = gasla.find_cycle(G.plain().to(G.device), directed=G.is_directed()) if len(G) else None
     if cycle is None:
         raise nx.NetworkXNoCycle("No cycle found.")
@@ -67,5 +74,8 @@ def find_cycle(G: Converted, source: Any = None, orientation: Any = None) -> lis
 
 @register(UNDIRECTED, only("nodes", None), least=500, choice="NetworkX gives cliques in another order")
 def find_cliques(G: Converted, nodes: Any = None) -> Iterator[list[Any]]:
-    """Return the maximal cliques, nodes in the order of the graph, in another order than NetworkX."""
+    """Return an iterator over the maximal cliques, in another order than NetworkX.
+
+    The nodes of a clique are in the order of the graph.
+    """
     return _lists(G, lambda graph, limit: gasla.maximal_cliques(graph, limit=limit))

@@ -1,4 +1,4 @@
-"""Maximum flow values and minimum cuts, on which NetworkX's algorithms agree; maximum flows, global minimum cuts."""
+"""Values of maximum flows and minimum cuts, on which NetworkX's algorithms agree; flows and global cuts themselves."""
 
 from itertools import pairwise
 from typing import Any
@@ -34,13 +34,14 @@ CONDITIONS = (
 def _solved(
     flowG: Converted, _s: Any, _t: Any, capacity: Any, solve: Any, *, only_whole: bool = False
 ) -> tuple[Any, Any]:
-    """Return the value of a flow or a cut in NetworkX's type, and all that gasla found."""
+    """Return the value of a flow or a cut as a number of NetworkX's type, and gasla's whole result."""
     for name in (_s, _t):
         if name not in flowG:
             raise nx.NetworkXError(f"node {name} not in graph")
     if _s == _t:
         raise nx.NetworkXError("source and sink are the same node")
-    given = flowG.each(capacity, UNLIMITED, large=True)  # as people write 1e20 for no limit
+    # large numbers are accepted, because people write 1e20 for no limit
+    given = flowG.each(capacity, UNLIMITED, large=True)
     if np.isnan(given).any():
         raise NotImplementedError("an edge has the capacity NaN")
     source, target = flowG.numbers[_s], flowG.numbers[_t]
@@ -59,14 +60,15 @@ def _solved(
 
 
 def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
-    """Return the capacities as int64, unlimited ones as more than all others, or None if some are finite floats.
+    """Return the capacities as int64, or None if some are finite floats.
 
-    Raises NetworkXUnbounded for a path of unlimited edges, which integers don't show.
+    An unlimited capacity becomes more than all other capacities together. Raise NetworkXUnbounded if unlimited edges
+    form a path from source to target, which integers don't show.
     """
     is_whole, numbers = flowG.integers(capacity, UNLIMITED)
     numbers = np.maximum(numbers, 0)
     src, dst = flowG.plain().edges()
-    counts = (src != dst) & (given > 0)  # NetworkX leaves out all other edges
+    counts = (src != dst) & (given > 0)  # whether the edge counts; NetworkX leaves out all other edges
     is_unlimited = counts & (given == UNLIMITED)
     if not (is_whole | is_unlimited)[counts].all():
         if (numbers[counts] >= EXACT).any():
@@ -76,13 +78,13 @@ def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int
         free = flowG.plain().select(is_unlimited)
         if gasla.bfs(free, source)[target] >= 0:
             raise nx.NetworkXUnbounded(UNBOUNDED)
-        total = exact_total(numbers[counts & ~is_unlimited])  # more than this no edge of a cheapest cut can take
+        total = exact_total(numbers[counts & ~is_unlimited])  # no edge of a minimum cut carries more than this total
         numbers[is_unlimited] = min(total + 1, np.iinfo(np.int64).max)
     return numbers
 
 
 def _offer(name: str, solve: Any) -> None:
-    """Register a function that returns the value alone."""
+    """Register a function under this name that returns only the value of gasla's result."""
 
     @register(*CONDITIONS, least=5_000, name=name)
     def value(
@@ -114,11 +116,14 @@ def maximum_flow(
     residual: Any = MISSING,
     cutoff: Any = MISSING,
 ) -> tuple[float | int, dict[Any, dict[Any, float | int]]]:
-    """Return the value of a maximum flow, and for each node the flow to each neighbor: one of many, not NetworkX's."""
+    """Return the value of a maximum flow, and the flow from each node to each neighbor.
+
+    There are many maximum flows, and this one is not NetworkX's.
+    """
     value, solution = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
     out = flowG.plain().out
     heads, ends = flowG.called(out.indices), out.indptr.tolist()
-    flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # NetworkX's zeros are integers
+    flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # zeros are integers, as in NetworkX
     rows = (dict(zip(heads[first:last], flows[first:last])) for first, last in pairwise(ends))
     return value, dict(zip(flowG.names, rows))
 
@@ -134,7 +139,10 @@ def minimum_cut(
     residual: Any = MISSING,
     cutoff: Any = MISSING,
 ) -> tuple[float | int, tuple[set[Any], set[Any]]]:
-    """Return the capacity of a minimum cut, the nodes that cannot reach the target around it, and those that can."""
+    """Return the capacity of a minimum cut, the nodes on the source's side, and the nodes on the target's side.
+
+    The latter are the nodes that can reach the target by edges with capacity left.
+    """
     value, solution = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
     near = moved(solution.source_side, "cpu")
     return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
@@ -144,7 +152,7 @@ def minimum_cut(
 def stoer_wagner(
     G: Converted, weight: Any = "weight", heap: Any = nx.utils.BinaryHeap
 ) -> tuple[float | int, tuple[list[Any], list[Any]]]:
-    """Return the weight of a global minimum cut, and the nodes on its two sides."""
+    """Return the weight of a global minimum cut, and the lists of nodes on its two sides."""
     if len(G) < 2:
         raise nx.NetworkXError("graph has less than two nodes.")
     graph = G.plain()
@@ -155,7 +163,7 @@ def stoer_wagner(
     if (weights[src != dst] < 0).any():
         raise nx.NetworkXError("graph has a negative-weighted edge.")
     is_whole, integers = G.integers(weight)
-    if is_whole[src != dst].all():  # whatever the loops have
+    if is_whole[src != dst].all():  # weights of loops don't matter
         weights = integers
     try:
         value, side = gasla.global_minimum_cut(graph.with_values(np.maximum(weights, 0)))

@@ -1,4 +1,4 @@
-"""Paths as lists of names, each made by extending another."""
+"""Paths as lists of names, of which each extends the path to the node before."""
 
 import gc
 from collections.abc import Iterator
@@ -8,9 +8,10 @@ from typing import Any
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Disable garbage collection: creating many lists would trigger it repeatedly, without any garbage to find.
+    """Disable garbage collection within a `with` block that creates many lists.
 
-    On a road network collections would take four fifths of the time.
+    They would trigger collections again and again, which find no garbage. On a road network, collections would take
+    four fifths of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -22,9 +23,9 @@ def without_collecting() -> Iterator[None]:
 
 
 def lengthen(paths: dict[Any, list[Any]], names: list[Any], parents: list[Any], backwards: bool = False) -> None:
-    """Add the path of each node, one step longer than that of its parent.
+    """Add for each node the path to its parent, extended by the node, to the dictionary `paths`.
 
-    With `backwards`, add paths from the nodes.
+    With `backwards`, paths lead from the nodes, so that each node comes before the path of its parent.
     """
     with without_collecting():
         if backwards:
