@@ -37,7 +37,8 @@ compose(nx.is_directed_acyclic_graph, least=20_000)
 def topological_generations(G: Converted) -> Iterator[list[Any]]:
     """Yield the list of nodes of each generation.
 
-    A node's generation is the number of edges of the longest path that ends at the node. Within a generation, nodes are in the order in which their last predecessor was yielded.
+    A node's generation is the number of edges of the longest path that ends at the node. Within a generation, nodes are
+    in the order in which their last predecessor was yielded.
     """
     if not len(G):
         return iter(())

@@ -1,4 +1,4 @@
-"""Depth-first searches in NetworkX's order, which is gasla's as well, since both follow the order of adjacency lists."""
+"""Depth-first searches in NetworkX's order, which is gasla's, too, since both follow the order of adjacency lists."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
