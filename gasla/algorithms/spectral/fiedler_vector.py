@@ -17,7 +17,7 @@ from gasla.rows import UNWEIGHTED, Row, scores
 
 
 class Reached(VertexProgram):
-    """Whether edges of positive weight join a vertex to the first one."""
+    """Program that finds the vertices that a path of edges of positive weight joins to the first vertex."""
 
     weights = option(np.float64)  # dtype
     direction = "all"

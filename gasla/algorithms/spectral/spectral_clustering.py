@@ -1,7 +1,9 @@
-"""Spectral clustering: k clusters with few edges between them, by k-means of the directions in a spectral embedding.
+"""Spectral clustering finds k clusters with few edges between them, by k-means of the directions in a spectral
+embedding.
 
-Divided by the root of the degree, the eigenvectors are nearly constant on a good cluster. A row of the embedding keeps
-its direction if it is divided, so that rows of length 1 need no degrees, and a hub counts as any vertex does.
+Divided by the root of the degree, the eigenvectors are nearly constant on a good cluster. Dividing a row of the
+embedding does not change its direction. So rows are scaled to length 1 without regard to degrees, and a hub counts as
+much as any vertex.
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +19,8 @@ from gasla.graph.weights import takes_weight
 from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 
-STARTS = 4  # starts of k-means, each from another vertex
-ROUNDS = 30  # rounds of k-means after each start
+STARTS = 4  # number of times that k-means starts, each time from another vertex
+ROUNDS = 30  # largest number of rounds of k-means after each start
 
 
 class SpectralClusteringResult(NamedTuple):
@@ -103,23 +105,26 @@ def spectral_clustering(
             raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 2 to {graph.n}, the number of vertices")
     embedding = spectral_embedding(graph, count - 1, weighted=weighted, tol=accuracy, max_iter=max_iter, seed=begin)
-    points = _directions(moved(embedding.vectors, "cpu"), accuracy)
+    points = _unit_rows(moved(embedding.vectors, "cpu"), accuracy)
     results = []
     for first in np.random.default_rng(begin).integers(graph.n, size=STARTS).tolist():
-        labels = moved(_groups(points, count, first).astype(graph.id_dtype), graph.device)
+        labels = moved(_kmeans_labels(points, count, first).astype(graph.id_dtype), graph.device)
         results.append((labels, partition_table(graph, labels, weighted=weighted)))
     labels, table = min(results, key=lambda result: (-len(result[1].sizes), _normalized_cut(result[1])))
     return SpectralClusteringResult(labels, table.cut, table.conductance)
 
 
-def _directions(vectors: np.ndarray, tol: float) -> np.ndarray:
-    """Scale each row to length 1. A row no larger than its errors becomes 0, such as that of a vertex without edges."""
+def _unit_rows(vectors: np.ndarray, tol: float) -> np.ndarray:
+    """Scale each row to length 1. A row that is no larger than its errors becomes 0, as for a vertex without edges."""
     sizes = np.linalg.norm(vectors, axis=1)[:, None]
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)
 
 
-def _groups(points: np.ndarray, k: int, first: int) -> np.ndarray:
-    """Return the clusters that k-means ends with, numbered by their smallest vertices."""
+def _kmeans_labels(points: np.ndarray, k: int, first: int) -> np.ndarray:
+    """Return the cluster of each point by k-means. Clusters are numbered by their smallest vertices.
+
+    The initial centers are the point `first` and, one after another, the point least similar to all centers before.
+    """
     from scipy.cluster.vq import ClusterError, kmeans2, vq
 
     chosen, nearest = [first], points @ points[first]
@@ -131,7 +136,7 @@ def _groups(points: np.ndarray, k: int, first: int) -> np.ndarray:
         before = labels
         try:
             centers, labels = kmeans2(points, centers, iter=1, minit="matrix", missing="raise")
-        except ClusterError:  # a cluster became empty: the labels before stay
+        except ClusterError:  # a cluster became empty, so the labels before are the result
             break
         if step and (labels == before).all():
             break
@@ -140,7 +145,10 @@ def _groups(points: np.ndarray, k: int, first: int) -> np.ndarray:
 
 
 def _normalized_cut(table: PartitionTable) -> float:
-    """Return the sum over clusters of the cut divided by the degrees, or 0 for clusters without edges."""
+    """Return the normalized cut, which is the sum over clusters of the cut divided by the cluster's degrees.
+
+    Clusters without edges count as 0.
+    """
     cut, inside = moved(table.cut, "cpu"), moved(table.internal, "cpu")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return float(np.nan_to_num(cut / (cut + inside)).sum())

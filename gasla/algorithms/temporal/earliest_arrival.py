@@ -1,7 +1,7 @@
-"""Earliest arrival: the first time at which paths whose edges are used in the order of time reach each vertex.
+"""Earliest arrival finds the first time at which paths whose edges are used in the order of time reach each vertex.
 
-The reduction is `min` over the arrivals of the edges that depart once their source has been reached. The arrival is
-also the priority, so early vertices go first.
+The program reduces by `min` the arrivals of the edges that depart once their source has been reached. The arrival is
+also the priority, so that early vertices are processed first.
 """
 
 from collections.abc import Hashable

@@ -1,12 +1,13 @@
-"""Fastest durations: the shortest time between departure and arrival of a time-respecting path to each vertex.
+"""Fastest durations finds the shortest time between departure and arrival of a time-respecting path to each vertex.
 
-Each edge is an event: an arrival at its end. An event can be followed by the next arrival at the same vertex, and by
-the edges that depart there before it. The latest departure from the source that leads to an event spreads along these
-links, the latest ones first; the time from it to the event is the duration of a path.
+Each edge is an event, which is an arrival at its end. An event can be followed by the next arrival at the same vertex,
+and by the edges that depart there before this arrival. The latest departure from the source that leads to an event
+spreads along these links, the latest departures first. The time from this departure to the event is the duration of a
+path.
 
 Events are sorted by arrival, which takes all edges in one process. A graph over ranks is searched once for each
-departure from the source instead, the latest first. A search goes on from the arrivals of the one before, so only
-vertices that are reached earlier are visited again.
+departure from the source instead, the latest departure first. A search goes on from the arrivals of the search before,
+so only vertices that are reached earlier are visited again.
 """
 
 from collections.abc import Hashable
@@ -30,9 +31,10 @@ from gasla.rows import Row, times
 
 
 class LatestStarts(VertexProgram):
-    """left(event) = the largest left of the preceding events: the rank of the latest departure from the source.
+    """left(event) = the rank of the latest departure from the source that leads to the event, as a maximum over events
+    before.
 
-    Ends: a departure only increases, each to one of finitely many.
+    The run ends, because a departure only increases, each to one of finitely many.
     """
 
     rank = option(np.int32)
@@ -52,7 +54,7 @@ class LatestStarts(VertexProgram):
 class Leaving(VertexProgram):
     """begins(e) = whether edge e leaves the source.
 
-    The source is activated, not given as active: vertices that a run starts with do not scatter.
+    The source is activated instead of given as active, since vertices that a run starts with do not scatter.
     """
 
     everyone = True
@@ -67,7 +69,7 @@ class Leaving(VertexProgram):
 
 
 class Events(NamedTuple):
-    """The graph of events, sorted by vertex and arrival, and the edge that each event is."""
+    """A graph whose vertices are events, sorted by vertex and arrival, and for each event the id of its edge."""
 
     graph: Graph
     edges: Any
@@ -121,29 +123,34 @@ def fastest_durations(
     """
     graph = as_graph(graph)
     start = translate_vertex(graph, source)
-    given = timed(graph, time, duration)
-    bounds = given.bounds(window, start)
-    first, last = given.first_from(bounds[0]), given.last_until(bounds[1])
+    timed_graph = timed(graph, time, duration)
+    bounds = timed_graph.bounds(window, start)
+    first, last = timed_graph.first_from(bounds[0]), timed_graph.last_until(bounds[1])
     if not graph.is_whole:
-        return _by_departures(given, start, first, last)
-    events = given.graph.kept("events", lambda _: _events(given))
+        return _search_each_departure(timed_graph, start, first, last)
+    events = timed_graph.graph.kept("events", lambda _: _events(timed_graph))
     xp: Any = module_of(graph.device)
-    (src, dst), columns = graph.edges(), given.graph.edge_attributes
+    (src, dst), columns = graph.edges(), timed_graph.graph.edge_attributes
     src, dst = src[events.edges], dst[events.edges]
     departure, arrival = columns["departure"][events.edges], columns["arrival"][events.edges]
     begins = (src == start) & (departure >= first) & (arrival <= last)
-    left = xp.where(begins, departure, given.rank.type(-1))
-    left = run(LatestStarts(rank=given.rank), events.graph, active=xp.flatnonzero(begins), left=left).left
-    ends = (left >= 0) & (arrival <= last)
-    lengths = differences(given.times[arrival[ends]], given.times[left[ends]])
-    shortest = reduce_by_key(dst[ends], lengths, semirings.min, graph.n)
+    latest_start = xp.where(begins, departure, timed_graph.rank.type(-1))
+    latest_start = run(
+        LatestStarts(rank=timed_graph.rank), events.graph, active=xp.flatnonzero(begins), left=latest_start
+    ).left
+    is_end = (latest_start >= 0) & (arrival <= last)
+    lengths = differences(timed_graph.times[arrival[is_end]], timed_graph.times[latest_start[is_end]])
+    shortest = reduce_by_key(dst[is_end], lengths, semirings.min, graph.n)
     is_reached = xp.zeros(graph.n, bool)
-    is_reached[dst[ends]] = True
-    return _durations(given, shortest, is_reached, start)
+    is_reached[dst[is_end]] = True
+    return _shown_durations(timed_graph, shortest, is_reached, start)
 
 
-def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
-    """Return the shortest durations in the type of the times. Raise ValueError for one that the type doesn't hold."""
+def _shown_durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
+    """Return the shortest durations in the dtype of the times, or as durations if the times are dates.
+
+    Raise ValueError for a duration that the dtype doesn't hold.
+    """
     kind, xp = timed.times.dtype, array_module(least)
     never = extreme(kind, least=False)
     is_reached[source], least[source] = True, 0
@@ -158,8 +165,10 @@ def _durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
     return xp.where(is_reached, least, least.dtype.type(never)).astype(kind, copy=False)
 
 
-def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
-    """Return the shortest durations, by a search for each departure from the source in the window."""
+def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> Any:
+    """Return the shortest durations by a search from each departure from the source in the window, for a graph over
+    ranks.
+    """
     none = timed.rank.type(-1)
 
     def leaves(edges: Any) -> Any:
@@ -180,7 +189,7 @@ def _by_departures(timed: Timed, source: int, first: int, last: int) -> Any:
         earlier = np.flatnonzero(arrivals < before)
         lengths = differences(timed.times[arrivals[earlier]], timed.times[rank])
         durations[earlier], is_reached[earlier] = np.minimum(durations[earlier], lengths), True
-    return _durations(timed, durations, is_reached, source)
+    return _shown_durations(timed, durations, is_reached, source)
 
 
 def _events(timed: Timed) -> Events:
@@ -191,9 +200,9 @@ def _events(timed: Timed) -> Events:
     keys, ends = at_end[edges], dst[edges]
     before = xp.searchsorted(keys, src[edges].astype(np.int64) * count + columns["departure"][edges], side="right") - 1
     follows = (before >= 0) & (ends[xp.maximum(before, 0)] == src[edges]) if len(edges) else before >= 0
-    each = xp.arange(len(edges))
+    event_ids = xp.arange(len(edges))
     waits = xp.flatnonzero(ends[1:] == ends[:-1])
-    links = xp.concatenate([before[follows], waits]), xp.concatenate([each[follows], waits + 1])
+    links = xp.concatenate([before[follows], waits]), xp.concatenate([event_ids[follows], waits + 1])
     return Events(Graph.from_edges(*links, n=len(edges)), edges)
 
 

@@ -1,6 +1,6 @@
-"""Latest departure: the last time at which each vertex can be left to reach a target along time-respecting paths.
+"""Latest departure finds the last time at which each vertex can be left to reach a target along time-respecting paths.
 
-The reduction is `max` over the departures of the out-edges that arrive no later than the latest departure from their
+The program reduces by `max` the departures of the out-edges that arrive no later than the latest departure from their
 end. It is `earliest_arrival` in the reversed graph, on a clock that runs backward.
 """
 

@@ -1,7 +1,7 @@
-"""Temporal cycles: rings of edges, each later than the one before, all within some time.
+"""Temporal cycles are rings of edges, each later than the one before, that all lie within a given duration.
 
-A cycle begins with its first edge. Edges are sorted by source and time, so that those that may follow an edge are a
-range, found by binary search: sequences of edges are extended by ranges, block by block, depth-first.
+A cycle begins with its earliest edge. Edges are sorted by source and time, so that the edges that may follow an edge
+are a range, which a binary search finds. Sequences of edges are extended by such ranges, block by block, depth-first.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from gasla.operations.vertex_lists import VertexLists
 from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-PART = 1 << 20  # sequences of edges per block
+PART = 1 << 20  # number of sequences of edges in a block, to bound memory
 
 
 def temporal_cycles(
@@ -104,14 +104,17 @@ def temporal_cycles(
 
 
 class _Search:
-    """The edges of a graph by source and time. Sequences of edges are columns of their places."""
+    """A search for cycles in the edges of a graph, sorted by source and time.
+
+    Sequences of edges are columns of arrays, whose entries are positions of edges in this order.
+    """
 
     def __init__(self, graph: Graph, time: str, duration: Duration) -> None:
-        given = timed(graph, time, duration)
+        timed_graph = timed(graph, time, duration)
         self.graph, self.xp = graph, module_of(graph.device)
-        self.many = len(given.times) + 1
+        self.many = len(timed_graph.times) + 1
         src, dst = graph.edges()
-        start, end = (given.graph.edge_attributes[name].astype(np.int64) for name in ("departure", "arrival"))
+        start, end = (timed_graph.graph.edge_attributes[name].astype(np.int64) for name in ("departure", "arrival"))
         keys = src.astype(np.int64) * self.many + start
         self.ids = self.xp.argsort(keys)
         if self.xp is np:
@@ -120,34 +123,40 @@ class _Search:
         self.src, self.dst = src[self.ids], dst[self.ids]
 
     def begin(self) -> Array:
-        """Return the sequences of one edge."""
+        """Return the sequences of a single edge, with which the search begins. Self loops are left out."""
         return self.xp.flatnonzero(self.src != self.dst)[None]
 
     def cycles(self, columns: Array, most: int) -> Iterator[Array]:
-        """Yield blocks of the cycles of up to `most` edges that begin with some sequences."""
+        """Yield blocks of the cycles of up to `most` edges that begin with one of the sequences in `columns`."""
         first, last = columns[0], columns[-1]
         key = self.dst[last].astype(np.int64) * self.many
         low = self.xp.searchsorted(self.keys, key + self.time[last] + 1)
         high = self.xp.searchsorted(self.keys, key + self.last[first] + 1)
         counts = self.xp.maximum(high - low, 0)
         for part in shares(counts, PART):
-            each = counts[part]
-            which = self.xp.repeat(self.xp.arange(len(each)), each.tolist() if self.xp is not np else each)
-            following = low[part][which] + self.xp.arange(len(which)) - running_sums(each)[:-1][which]
-            longer = self.xp.concatenate([columns[:, part][:, which], following[None]])
+            part_counts = counts[part]
+            sequence_index = self.xp.repeat(
+                self.xp.arange(len(part_counts)), part_counts.tolist() if self.xp is not np else part_counts
+            )
+            following = (
+                low[part][sequence_index]
+                + self.xp.arange(len(sequence_index))
+                - running_sums(part_counts)[:-1][sequence_index]
+            )
+            longer = self.xp.concatenate([columns[:, part][:, sequence_index], following[None]])
             ends = self.dst[following]
             closes = ends == self.src[longer[0]]
             if closes.any():
                 yield longer[:, closes]
             if len(longer) < most:
-                goes_on = ~closes
+                is_open = ~closes
                 for column in longer[:-1]:
-                    goes_on &= ends != self.dst[column]
-                if goes_on.any():
-                    yield from self.cycles(longer[:, goes_on], most)
+                    is_open &= ends != self.dst[column]
+                if is_open.any():
+                    yield from self.cycles(longer[:, is_open], most)
 
     def lists(self, blocks: list[Array]) -> VertexLists:
-        """Return the cycles in blocks as lists."""
+        """Return the cycles in blocks as lists of their vertices and edges."""
         none = self.xp.empty(0, np.int64)
         places = self.xp.concatenate([none, *(block.T.ravel() for block in blocks)])
         lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])

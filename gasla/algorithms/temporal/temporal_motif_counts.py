@@ -1,7 +1,7 @@
-"""Temporal motifs: how often three edges among two or three vertices follow one another within a time.
+"""Temporal motifs count how often three edges among two or three vertices follow one another within a duration.
 
-The first two edges of each motif are visited, and the third ones are counted by searches among the times of the edges
-between two vertices. So the time depends on how many edges a window has at a vertex.
+The first two edges of each motif are visited, and the third edges are counted by searches among the times of the edges
+between two vertices. So the time of a call depends on how many edges a window has at a vertex.
 """
 
 from dataclasses import replace
@@ -19,7 +19,8 @@ from gasla.graph.graph import whole_graph
 from gasla.operations.joins import edge_triples
 from gasla.rows import Row, counts
 
-LATER = "0>1", "1>0", "0>2", "2>0", "1>2", "2>1"  # the second and the third edge; the first one is 0>1
+# the possible second and third edges of a motif, whose first edge is 0>1
+LATER = "0>1", "1>0", "0>2", "2>0", "1>2", "2>1"
 
 
 def temporal_motif_counts(

@@ -1,4 +1,4 @@
-"""Temporal reachability: the vertices that time-respecting paths reach from each of several sources."""
+"""Temporal reachability finds the vertices that time-respecting paths reach from each of several sources."""
 
 from collections.abc import Hashable, Iterable
 from typing import Any

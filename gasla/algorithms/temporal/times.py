@@ -1,6 +1,6 @@
-"""Departures and arrivals of the edges of a temporal graph, as ranks among all its times, and the search by time.
+"""Departures and arrivals of the edges of a temporal graph as ranks among all its times, and searches by time.
 
-Ranks are small integers, exact whatever the type of the times, so one program serves numbers and dates.
+Ranks are small integers, which are exact whatever the dtype of the times, so one program serves numbers and dates.
 """
 
 import math
@@ -19,7 +19,7 @@ from gasla.graph.graph import Graph
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, parameter, vertex
 
-NEVER = 2**30  # larger than all ranks; 2**62 if they have 64 bits
+NEVER = 2**30  # larger than all ranks of 32 bits; ranks of 64 bits use 2**62
 Duration = str | float | timedelta | np.timedelta64
 Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
@@ -27,7 +27,8 @@ Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 class Arrivals(VertexProgram):
     """arrival(v) = min of the arrivals of in-edges that depart no earlier than the arrival at their source.
 
-    All times are ranks. Ends: an arrival only decreases, each to the arrival of one of finitely many edges.
+    All times are ranks. The run ends, because an arrival only decreases, each time to that of one of finitely many
+    edges.
     """
 
     rank = option(np.int32)
@@ -39,7 +40,7 @@ class Arrivals(VertexProgram):
     reduce = semirings.min
 
     def gather(self, src, dst, edge):
-        # A clipped difference, 0 or 1, grows with the arrival as a comparison does, and is known to do so.
+        # The clipped difference is 0 or 1 like a comparison. It grows with the arrival, as the compiler can tell.
         is_late = semirings.minimum(semirings.maximum(src.arrival - edge.departs, 0), 1)
         arrival = semirings.maximum(edge.arrives, is_late * self.never)
         return semirings.cast(semirings.where(edge.arrives <= self.last, arrival, self.never), self.rank)
@@ -54,7 +55,8 @@ class Arrivals(VertexProgram):
 class Departures(VertexProgram):
     """departure(v) = max of the departures of out-edges that arrive no later than the departure from their end.
 
-    All times are ranks; -1 is never. Ends: a departure only increases, each to that of one of finitely many edges.
+    All times are ranks, and -1 is never. The run ends, because a departure only increases, each time to that of one of
+    finitely many edges.
     """
 
     direction = "out"
@@ -68,7 +70,7 @@ class Departures(VertexProgram):
     reduce = semirings.max
 
     def gather(self, src, dst, edge):
-        is_late = semirings.minimum(semirings.maximum(edge.arrives - src.departure, 0), 1)  # as in Arrivals
+        is_late = semirings.minimum(semirings.maximum(edge.arrives - src.departure, 0), 1)  # 0 or 1, as in Arrivals
         departure = semirings.minimum(edge.departs, self.never - is_late * (self.never + 1))
         return semirings.cast(semirings.where(edge.departs >= self.first, departure, -1), self.rank)
 
@@ -76,38 +78,43 @@ class Departures(VertexProgram):
         return {"departure": semirings.maximum(vertex.departure, gathered)}
 
     def priority(self, vertex):
-        return self.last - vertex.departure  # from 0 up, as in Arrivals: negative ones take many times the buckets
+        # from 0 up as in Arrivals, since negative priorities take many times the buckets
+        return self.last - vertex.departure
 
 
 class Timed(NamedTuple):
-    """A graph with the edge attributes `departure` and `arrival`, ranks in `times`, which ascend."""
+    """A graph whose edge attributes `departure` and `arrival` are ranks in `times`, the sorted array of all its
+    times.
+    """
 
     graph: Graph
     times: Any
-    clock: Clock | None = None  # how dates became times, which are integers of its unit; None for numbers
+    # how dates became times, which are integers in the clock's unit; None if the times are numbers
+    clock: Clock | None = None
 
     @property
     def rank(self) -> np.dtype:
-        """The type of ranks."""
+        """The dtype of ranks, which is int32 unless there are too many times."""
         return np.dtype(np.int32 if len(self.times) < NEVER else np.int64)
 
     @property
     def never(self) -> int:
-        """The rank of what never happens."""
+        """The rank that stands for a time that never comes."""
         return NEVER if self.rank == np.int32 else 2**62
 
     def first_from(self, start: Any) -> int:
-        """Return the rank of the first time from `start` on, or 0 for None."""
-        return 0 if start is None else self._position(start, "left")
+        """Return the rank of the first time that is not before `start`, or 0 if `start` is None."""
+        return 0 if start is None else self._search_time(start, "left")
 
     def last_until(self, end: Any) -> int:
-        """Return the rank of the last time until `end`, or -1 if there is none."""
-        return len(self.times) - 1 if end is None else self._position(end, "right") - 1
+        """Return the rank of the last time that is not after `end`, or -1 if there is none. None stands for no end."""
+        return len(self.times) - 1 if end is None else self._search_time(end, "right") - 1
 
     def bounds(self, window: Any, vertex: int, leaves: bool = True) -> tuple[Any, Any]:
-        """Return the start and the end of a window in the type of the times, None where it is open.
+        """Return the start and the end of a window in the dtype of the times. A side of the window that is open is
+        None.
 
-        A window that is one duration begins when the vertex is first left, or ends when it is last reached.
+        A window that is a single duration begins when the vertex is first left, or ends when it is last reached.
         """
         if window is None:
             return None, None
@@ -115,18 +122,19 @@ class Timed(NamedTuple):
             return bounds_of(window, self.times)
         if (span := self.clock.span(window)) is None:
             return self.clock.bounds(window)
-        used = self.graph.edges()[0 if leaves else 1] == vertex
-        ranks = self.graph.edge_attributes["departure" if leaves else "arrival"][used]
+        at_vertex = self.graph.edges()[0 if leaves else 1] == vertex
+        ranks = self.graph.edge_attributes["departure" if leaves else "arrival"][at_vertex]
         if not len(ranks):
             return None, None
-        at = int(self.times[ranks.min() if leaves else ranks.max()])
-        return (at, at + span) if leaves else (at - span, at)
+        moment = int(self.times[ranks.min() if leaves else ranks.max()])
+        return (moment, moment + span) if leaves else (moment - span, moment)
 
     def result(self, ranks: Any, happens: Any, vertex: int, bound: Any, latest: bool) -> Any:
-        """Return the times of ranks where a mask says that they happen, and of the vertex at which a search begins.
+        """Return the result of a search as times. `ranks` are the ranks, and `happens` says which vertices are reached.
 
-        What never happens is the extreme number of the type, or NaT. The vertex has the bound of the window there; if
-        the window is open, the other extreme number, or the first or the last of all dates.
+        A vertex that is not reached gets the largest or smallest number of the dtype, or NaT. The vertex where the
+        search begins gets the window's bound. If the window is open, it gets the opposite extreme number, or the first
+        or last date.
         """
         kind = self.times.dtype
         if self.clock is None:
@@ -139,36 +147,37 @@ class Timed(NamedTuple):
         times[vertex] = NAT if bound is None else bound
         return self.clock.type.shown(times)
 
-    def _position(self, time: Any, side: Any) -> int:
+    def _search_time(self, time: Any, side: Any) -> int:
         xp: Any = module_of(self.graph.device)
         return int(xp.searchsorted(self.times, xp.asarray([time], self.times.dtype), side=side)[0])
 
     def arrivals(self, source: int, first: int, last: int, start: Any = None) -> Any:
         """Return the rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
 
-        `start` are arrivals to improve, from a source that is left at rank `first`.
+        If given, `start` has arrivals that an earlier search found, which this search improves.
         """
         program = Arrivals(rank=self.rank, never=self.never, last=last)
         start = {source: first} if start is None else start
         return run(program, self.graph, active=[source], arrival=start, wait=False).arrival
 
     def departures(self, target: int, first: int, last: int) -> Any:
-        """Return the rank of the latest departure from each vertex to a target.
-
-        The target is reached at rank `last` or earlier.
+        """Return the rank of the latest departure from each vertex to a target that is reached at rank `last` or
+        earlier.
         """
         program = Departures(rank=self.rank, never=self.never, first=first, last=last)
         return run(program, self.graph, active=[target], departure={target: last}, wait=False).departure
 
 
 def timed(graph: Graph, time: str, duration: Duration) -> Timed:
-    """Return the graph with ranks of its edges' departures and arrivals, kept with it."""
+    """Return the graph with ranks of its edges' departures and arrivals. The ranks are stored with the graph for later
+    calls.
+    """
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
     if (clock := clock_of(graph.edge_attributes, time, duration)) is not None:
         column = duration if isinstance(duration, str) and duration in graph.edge_attributes else clock.duration
-        return graph.kept(("timed", time, column, clock), lambda graph: _ranked(graph, time, column, clock))
+        return graph.kept(("timed", time, column, clock), lambda graph: _rank_times(graph, time, column, clock))
     length: str | float
     if isinstance(duration, timedelta | np.timedelta64):
         raise TypeError(f"duration is {duration!r}; expected a number, as {time!r} holds numbers")
@@ -177,13 +186,13 @@ def timed(graph: Graph, time: str, duration: Duration) -> Timed:
         length = duration
     else:
         number = real_number("duration", duration, most=LARGEST_TIME)
-        length = int(duration) if number == int(number) else number  # not int(number), which is rounded from 2**53 on
+        length = int(duration) if number == int(number) else number  # int(number) would be inexact from 2**53 on
         if isinstance(length, int) and length >= LARGEST_TIME:
             raise ValueError(f"duration is {duration!r}; expected a number below 2**62")
-    return graph.kept(("timed", time, length), lambda graph: _ranked(graph, time, length))
+    return graph.kept(("timed", time, length), lambda graph: _rank_times(graph, time, length))
 
 
-def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None = None) -> Timed:
+def _rank_times(graph: Graph, time: str, duration: str | float, clock: Clock | None = None) -> Timed:
     xp: Any = module_of(graph.device)
     per_time, per_duration = (1, 1) if clock is None else (clock.per_time, clock.per_duration)
     check_times("time", graph, time, per=per_time)
@@ -198,15 +207,17 @@ def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None 
         )  # 0.0 in place of -0.0, so equal times have the same bits
 
     def arrival(edges: Any) -> Any:
-        with np.errstate(over="ignore"):  # checked below
+        with np.errstate(over="ignore"):  # an infinite sum is an error below
             if isinstance(duration, str):
                 return departure(edges) + edges.numbers(duration).astype(kind) * per_duration
             return departure(edges) + duration
 
     def rank_of(name: str) -> Callable[[Any], Any]:
         def ranks(edges: Any) -> Any:
-            own, places = xp.unique(edges[name], return_inverse=True)  # in order, which is faster to search for
-            return xp.searchsorted(times, own).astype(rank)[places]
+            distinct_times, inverse = xp.unique(
+                edges[name], return_inverse=True
+            )  # searches for ascending times are faster
+            return xp.searchsorted(times, distinct_times).astype(rank)[inverse]
 
         return ranks
 
@@ -223,23 +234,23 @@ def _ranked(graph: Graph, time: str, duration: str | float, clock: Clock | None 
 
 
 def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
-    """Return the start and the end of a window in the type of the times, None where it is open."""
+    """Return the start and the end of a window in the dtype of the times. A side of the window that is open is None."""
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise TypeError(f"window is {window!r}; expected (start, end), of which each is a number or None")
     for i, bound in enumerate(window):
         if isinstance(bound, str):
             raise ValueError(f"window[{i}] is {bound!r}; expected a number, as the times are {times.dtype}")
-    given = [
+    bounds = [
         None if bound is None else _bound(f"window[{i}]", bound, times.dtype, up=i == 0)
         for i, bound in enumerate(window)
     ]
     if None not in window and window[0] > window[1]:
         raise ValueError(f"window is {window!r}; expected a start that is not after the end")
-    return given[0], given[1]
+    return bounds[0], bounds[1]
 
 
 def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
-    """Return a bound as a number of the type of the times. A fraction is rounded into the window."""
+    """Return a bound of a window as a number of the dtype of the times. A fraction is rounded towards the inside."""
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
         return None if (number < 0) == up else extreme(dtype, least=not up)
@@ -252,16 +263,17 @@ def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
 
 
 def extreme(dtype: np.dtype, least: bool) -> Any:
-    """Return the smallest or the largest number of a type. Of a float type, it is infinite."""
+    """Return the smallest or the largest number of a dtype, which is infinite for a float dtype."""
     if dtype.kind == "f":
         return dtype.type(-np.inf if least else np.inf)
     return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 
 
 def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
-    """Return the times of ranks where a mask says that they happen, else `otherwise`."""
+    """Return the time of each rank for which the bool in `happens` is True, or else the time `otherwise`."""
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)
-    known = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]  # the rank of a source may be -1 or len(timed.times)
+    # the rank of a source may be -1 or len(timed.times), where no time is
+    known = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]
     return xp.where(happens, known, timed.times.dtype.type(otherwise))
