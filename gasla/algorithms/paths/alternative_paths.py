@@ -1,9 +1,10 @@
-"""Alternative paths: good ways from one vertex to another that have little in common, by single vertices on the way.
+"""Alternative paths are good paths from one vertex to another that have little in common.
 
 A candidate leads from the source to some vertex, and from there to the target, each along a tree of shortest paths.
-Where both trees have the same edges, on a plateau, the way is a shortest one by itself: the longer its plateau, the
-more sensible is the way. Lengths, plateaus, and what a candidate shares with another path are sums along the trees.
-They are found for all vertices at once: each pointer to a parent jumps twice as far as before, with the sum on its way.
+Where both trees have the same edges, on a plateau, the candidate is itself a shortest path. The longer its plateau, the
+more sensible is the candidate. Lengths, plateaus, and what a candidate shares with another path are sums along the
+trees. They are computed for all vertices at once: each pointer to a parent jumps twice as far as before, and its sum
+grows by the sum of the pointer where it arrives.
 """
 
 from collections.abc import Hashable
@@ -22,12 +23,15 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
-Way = tuple[float, list[int], list[int]]  # length, vertices, edges
-ROUNDING = 1 + 1e-9  # sums of the same lengths in another order differ by this factor at most
+FoundPath = tuple[float, list[int], list[int]]  # the length, the vertices and the edges of a path
+ROUNDING = 1 + 1e-9  # sums of the same lengths in another order differ by at most this factor
 
 
 class Tree(NamedTuple):
-    """Shortest paths from a root: the next vertex toward it, and the edge in between. The root has itself, and -1."""
+    """A tree of shortest paths from a root. Each vertex has its parent, and the id of the edge from it.
+
+    The root is its own parent, and its edge is -1.
+    """
 
     distances: Array
     parents: Array
@@ -35,40 +39,44 @@ class Tree(NamedTuple):
 
     @classmethod
     def of(cls, tails: Array, heads: Array, lengths: Array, distances: Array, root: int) -> "Tree":
-        """Return the tree of paths that have the fewest edges of all shortest ones, and the smallest edge ids."""
+        """Return the tree of shortest paths that have the fewest edges, and then the smallest edge ids.
+
+        `tails`, `heads` and `lengths` are the graph's edges, and `distances` the distances from the root.
+        """
         n = len(distances)
         with np.errstate(over="ignore"):
             sums = distances[tails] + lengths
         if np.any(np.isinf(sums) & np.isfinite(distances[tails]) & np.isfinite(lengths)):
             raise ValueError(OVERFLOW)
-        tight = np.flatnonzero(np.isfinite(sums) & (sums == distances[heads]))
-        levels = bfs(Graph.from_edges(tails[tight], heads[tight], n=n), root).astype(np.int64)
-        leads = tight[(levels[tails[tight]] >= 0) & (levels[heads[tight]] == levels[tails[tight]] + 1)][::-1]
+        tight_edges = np.flatnonzero(np.isfinite(sums) & (sums == distances[heads]))
+        levels = bfs(Graph.from_edges(tails[tight_edges], heads[tight_edges], n=n), root).astype(np.int64)
+        tree_edges = tight_edges[
+            (levels[tails[tight_edges]] >= 0) & (levels[heads[tight_edges]] == levels[tails[tight_edges]] + 1)
+        ][::-1]
         edges = np.full(n, -1)
-        edges[heads[leads]] = leads  # the last one stays
+        # of several edges to a vertex, the last one written stays, which has the smallest id
+        edges[heads[tree_edges]] = tree_edges
         parents = np.where(edges >= 0, tails[edges] if len(tails) else 0, np.arange(n))
         return cls(np.where(levels >= 0, distances, np.inf), parents, edges)
 
     def sums(self, lengths: Array, chosen: Array, cut: bool = False) -> Array:
         """Return the total length of the chosen edges from each vertex to the root.
 
-        With `cut`, stop at the first other edge.
-
-        `chosen` has a bool for each edge.
+        `chosen` has a bool for each edge. With `cut`, the sum ends at the first edge that is not chosen.
         """
-        has = self.edges >= 0
-        has[has] = chosen[self.edges[has]]
-        sums = np.zeros(len(has))
-        sums[has] = lengths[self.edges[has]]
-        parents = np.where(has, self.parents, np.arange(len(has))) if cut else self.parents
+        has_edge = self.edges >= 0
+        has_edge[has_edge] = chosen[self.edges[has_edge]]
+        sums = np.zeros(len(has_edge))
+        sums[has_edge] = lengths[self.edges[has_edge]]
+        parents = np.where(has_edge, self.parents, np.arange(len(has_edge))) if cut else self.parents
         while True:
-            further = parents[parents]
-            if np.array_equal(further, parents):
+            grandparents = parents[parents]
+            if np.array_equal(grandparents, parents):
                 return sums
-            sums, parents = sums + sums[parents], further
+            sums, parents = sums + sums[parents], grandparents
 
     def path(self, v: int) -> tuple[list[int], list[int]]:
-        """Return the vertices and the edges from a vertex to the root."""
+        """Return the vertices and the edges on the path of the tree from a vertex to the root."""
         vertices, edges = [v], []
         while self.edges[v] >= 0:
             edges.append(int(self.edges[v]))
@@ -140,15 +148,15 @@ def alternative_paths(
     max_overlap, stretch = real_number("max_overlap", max_overlap, most=1), real_number("stretch", stretch, 1)
     require_lengths(graph)
     xp: Any = module_of(graph.device)
-    ways = _Ways(graph, source, target)
+    ways = _Candidates(graph, source, target)
     return [
         PathResult(distance, xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64))
         for distance, path, edges in sorted(ways.chosen(k, max_overlap, stretch))
     ]
 
 
-class _Ways:
-    """One path from a source to a target for each vertex v: a shortest path to v, then a shortest path from v."""
+class _Candidates:
+    """Candidates for alternative paths, one for each vertex v: a shortest path to v, then a shortest path from v."""
 
     def __init__(self, graph: Graph, source: int, target: int) -> None:
         there = moved(sssp(graph, source, dtype=np.float64), "cpu")
@@ -160,33 +168,37 @@ class _Ways:
         self.via, self.shortest = self.out.distances + self.back.distances, target
         edges = np.arange(graph.m)
         is_shared = (self.out.edges[dst] == edges) & (self.back.edges[src] == edges)
-        self.plateaus = self._sums(is_shared, cut=True)
+        self.plateaus = self._sums_on_candidates(is_shared, cut=True)
 
-    def _sums(self, chosen: Array, cut: bool = False) -> Array:
-        """Return the total length of chosen edges on the way by each vertex.
+    def _sums_on_candidates(self, chosen: Array, cut: bool = False) -> Array:
+        """Return for each vertex the total length of the chosen edges on its candidate path.
 
-        With `cut`, count those next to the vertex.
+        With `cut`, only the chosen edges next to the vertex count, up to the first other edge on either side.
         """
         return self.out.sums(self.lengths, chosen, cut) + self.back.sums(self.lengths, chosen, cut)
 
-    def by(self, v: int) -> Way:
-        """Return the way by a vertex."""
+    def by(self, v: int) -> FoundPath:
+        """Return the candidate path through a vertex."""
         (first, before), (last, after) = self.out.path(v), self.back.path(v)
         edges = before[::-1] + after
         return float(self.lengths[edges].sum()), first[::-1] + last[1:], edges
 
-    def chosen(self, k: int, max_overlap: float, stretch: float) -> list[Way]:
-        """Return up to k ways, the shortest one first, of which no two have more in common than is allowed."""
+    def chosen(self, k: int, max_overlap: float, stretch: float) -> list[FoundPath]:
+        """Return up to k candidate paths, the shortest first, of which no two have more in common than `max_overlap`
+        allows.
+        """
         is_open = np.isfinite(self.via) & (self.via <= self.via[self.shortest] * stretch * ROUNDING)
-        shared, v = np.zeros(len(is_open)), self.shortest  # what a way has in common with a chosen one
-        ways: list[Way] = []
+        # for each candidate, the most that it has in common with a path that is chosen
+        shared, v = np.zeros(len(is_open)), self.shortest
+        ways: list[FoundPath] = []
         while len(ways) < k and is_open[v]:
             length, vertices, edges = way = self.by(v)
             here = np.array(vertices)
-            is_open[here[self.via[here] <= length * ROUNDING]] = is_open[v] = False  # their way is the same
+            # candidates through these vertices are the same path
+            is_open[here[self.via[here] <= length * ROUNDING]] = is_open[v] = False
             if len({*vertices}) == len(vertices):
                 ways.append(way)
-                common = self._sums(np.isin(np.arange(len(self.lengths)), edges))
+                common = self._sums_on_candidates(np.isin(np.arange(len(self.lengths)), edges))
                 is_open &= common <= max_overlap * np.minimum(self.via, length) * ROUNDING
                 shared = np.maximum(shared, common)
             v = int(np.where(is_open, 2 * self.via + shared - self.plateaus, np.inf).argmin())

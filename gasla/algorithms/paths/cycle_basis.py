@@ -1,7 +1,7 @@
-"""Cycle basis: for each edge outside a spanning forest, the cycle that it closes in the forest.
+"""Cycle basis, which has for each edge outside a spanning forest the cycle that the edge closes in the forest.
 
-The trees are of shortest paths from the smallest vertex of each component, so that the cycles are short. Both ends of
-all edges climb together until they meet: first that which is farther from its root, then both at once.
+The trees are of shortest paths from the smallest vertex of each component, so that cycles are short. Both ends of all
+these edges climb the trees at once until they meet. The end that is farther from its root climbs first, by one step.
 """
 
 from typing import Any
@@ -80,18 +80,25 @@ def cycle_basis(graph: Any) -> VertexLists:
     vertices = xp.empty(total, graph.id_dtype)
     vertices[: len(loops)] = loops
     begin, end = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
-    vertices[begin] = deeper  # if both ends are on one level, the loop below writes the first vertex again
-    left, right, at = begin + extra, end, xp.arange(len(steps))
-    one, two, step = starts, other, 0
-    while len(at):
-        vertices[left[at] + step], vertices[right[at] - step] = one, two
-        climbs = steps[at] > step
-        at, one, two, step = at[climbs], parents[one[climbs]], parents[two[climbs]], step + 1
+    vertices[begin] = deeper  # if both ends are on one level, the loop below writes this vertex again
+    left, right, climbing = begin + extra, end, xp.arange(len(steps))
+    left_vertex, right_vertex, step = starts, other, 0
+    while len(climbing):
+        vertices[left[climbing] + step], vertices[right[climbing] - step] = left_vertex, right_vertex
+        climbs = steps[climbing] > step
+        climbing, left_vertex, right_vertex, step = (
+            climbing[climbs],
+            parents[left_vertex[climbs]],
+            parents[right_vertex[climbs]],
+            step + 1,
+        )
     return VertexLists(indptr, vertices)
 
 
 def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
-    """Return levels and parents in trees of shortest paths, and the ends of all other edges, the smaller one first."""
+    """Return levels and parents in trees of shortest paths, and both ends of the edges outside the trees, the smaller
+    first.
+    """
     xp: Any = module_of(simple.device)
     is_root = smallest_members(simple)
     levels = run(LEVELS, simple, active=is_root, level=xp.where(is_root, 0, -1).astype(np.int32)).level
@@ -99,14 +106,15 @@ def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
     src, dst = lists.owners(), lists.indices
     parents = xp.arange(simple.n, dtype=simple.id_dtype)
     up = xp.flatnonzero(levels[dst] < levels[src])
-    up = up[xp.diff(src[up], prepend=-1) != 0]  # the smallest neighbor that is nearer to the root
+    # only the first such neighbor, which is the smallest that is nearer to the root
+    up = up[xp.diff(src[up], prepend=-1) != 0]
     parents[src[up]] = dst[up]
     is_other = (src < dst) & (parents[dst] != src) & (parents[src] != dst)
     return levels, parents, src[is_other], dst[is_other]
 
 
 def _steps_to_meet(parents: Array, one: Array, two: Array) -> Array:
-    """Return how many steps up each of two vertices on one level meet."""
+    """Return for each pair of vertices on one level how many steps they climb until they meet."""
     xp: Any = array_module(parents)
     steps, at = xp.zeros(len(one), np.int64), xp.arange(len(one))
     while len(at):

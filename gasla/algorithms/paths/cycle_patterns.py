@@ -1,4 +1,4 @@
-"""Simple cycles as matches of patterns: on a GPU, a join of neighbor lists finds those of each length."""
+"""Simple cycles as matches of patterns. On a GPU, a join of adjacency lists finds the cycles of each length."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,11 +12,12 @@ from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available, require_memory
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-Ends = tuple[int, int] | None  # a vertex twice, or the ends of an edge, that all cycles go through
+# the vertex, twice, or the two ends of the edge that all cycles must pass; None if there is none
+Ends = tuple[int, int] | None
 
 
 def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) -> Iterator[Matching]:
-    """Yield the cycles of each length, shortest first, of a simple graph.
+    """Yield for each length, shortest first, the search for the cycles of that length in a simple graph.
 
     Raises
     ------
@@ -41,15 +42,15 @@ def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) 
 
 
 def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
-    """List the cycles of a length, a row each, or the first ones, from the smallest vertex of each."""
+    """Return the cycles that `matching` finds, at most `limit` of them, in a row each from its smallest vertex."""
     number, size = matching.count(), matching.pattern.size
     if limit is not None and number > limit:
-        xp, left = array_module(matching.simple.out.indices), limit
+        xp, remaining = array_module(matching.simple.out.indices), limit
         parts = [xp.empty((0, size), matching.simple.id_dtype)]
         for rows in matching.stream(limit) if limit else ():
-            parts.append(rows[:left])
-            left -= len(parts[-1])
-            if left == 0:
+            parts.append(rows[:remaining])
+            remaining -= len(parts[-1])
+            if remaining == 0:
                 break
         cycles = xp.concatenate(parts)
     else:
@@ -57,11 +58,11 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
         device = matching.simple.device
         require_memory("the list has", number, each, available(device), "pass count=True or a limit")
         cycles = matching.listed(number)
-    return _turned(cycles, not directed)
+    return _from_smallest_vertex(cycles, not directed)
 
 
-def _turned(rows: Array, both_ways: bool) -> Array:
-    """Turn cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor is the second."""
+def _from_smallest_vertex(rows: Array, both_ways: bool) -> Array:
+    """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
     if not len(rows):
         return rows
     xp, size = array_module(rows), rows.shape[1]

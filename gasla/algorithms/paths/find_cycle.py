@@ -1,6 +1,7 @@
-"""Some cycle of a graph: the first edge that is on one, and a shortest way from its end back to its start.
+"""Find some cycle of a graph, as the first edge that is on a cycle, and a shortest path from its end back to its start.
 
-A directed edge is on a cycle if both ends are in one strong component. An undirected edge is if it is no bridge.
+A directed edge is on a cycle if both ends are in one strong component. An undirected edge is on a cycle if it is no
+bridge.
 """
 
 from typing import Any

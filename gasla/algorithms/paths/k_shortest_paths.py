@@ -1,14 +1,14 @@
 """The k shortest paths from one vertex to another that visit no vertex twice.
 
-Yen's algorithm divides the paths that are still unknown into deviations: all paths that begin with the same vertices,
-and whose next vertex is none of some excluded ones. The smallest of the shortest paths of all deviations is the next
-result, which then splits its deviation into one per vertex of the path.
+Yen's algorithm divides the paths that are still unknown into deviations. A deviation is the set of all paths that begin
+with the same vertices, and whose next vertex is none of some excluded vertices. Each deviation has a shortest path. The
+shortest of these is the next result, which then splits its deviation into one per vertex of the path.
 
-One run finds the distance from every vertex to the target. It is a lower bound of what remains of a path, so A*
-searches a deviation along few vertices besides its path, and no further than to the bound of the next deviation: most
-deviations are never searched. These searches are short, and run in Python. The bound misleads a search where many
-vertices lead back to its path alone, as the leaves of a hub do: once it has followed as many edges as another run would
-take time for, that run finds the distances to the target around the path.
+One run finds the distance from every vertex to the target. This is a lower bound of what remains of a path, so A*
+searches a deviation along few vertices besides its path, and no further than to the bound of the next deviation. So
+most deviations are never searched. These searches are short, and run in Python. The bound misleads a search where many
+vertices lead back to its path alone, as the leaves of a hub do. Once a search has followed as many edges as another run
+would take time for, that run finds the distances to the target around the path.
 """
 
 from bisect import bisect_right
@@ -31,8 +31,8 @@ from gasla.graph.weights import takes_weight
 from gasla.rows import Command, Row
 
 Path = tuple[int, ...]
-# What takes about as long as another run: some searches from heads that tie, and an A* search that reaches PATIENCE
-# vertices and one for every SHARE vertices and edges.
+# These take about as long as another run: MANY searches from heads that tie, or an A* search that reaches PATIENCE
+# vertices, and one more for every SHARE vertices and edges of the graph.
 MANY, PATIENCE, SHARE = 64, 1000, 100
 
 OVERFLOW = (
@@ -41,7 +41,9 @@ OVERFLOW = (
 
 
 class Near(NamedTuple):
-    """The edges that leave a vertex, by `bounds`: length plus the distance from the head to the target."""
+    """The edges that leave a vertex, sorted by `bounds`, which are the length plus the distance from the head to the
+    target.
+    """
 
     bounds: list[float]
     heads: list[int]
@@ -49,11 +51,11 @@ class Near(NamedTuple):
     ids: Any  # the heads as an array
 
     def place(self, head: int) -> int:
-        """Return the place of a head among the edges."""
+        """Return the index of a head among the edges."""
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
-        """Return the heads with ids below `head`, ascending, without those in `without`.
+        """Return the heads with ids below `head`, in ascending order, without those in the set `without`.
 
         A head is left out, too, if the length `begun` plus its bound is more than `total`.
         """
@@ -62,7 +64,9 @@ class Near(NamedTuple):
 
 
 class Edges:
-    """The edges by which the target can be reached, the shortest of parallel ones. They are read when first needed."""
+    """The edges from which the target can be reached, without parallel edges that are longer. They are read when first
+    needed.
+    """
 
     def __init__(self, graph: Graph, against: Graph, target: int, avoided: Path = ()) -> None:
         self.graph, self.against, self.target, self.is_whole = graph, against, target, not avoided
@@ -76,15 +80,17 @@ class Edges:
         self.known: dict[int, Near] = {}
 
     def around(self, path: Path) -> "Edges":
-        """Return the edges by which the target can be reached without the vertices of a path."""
+        """Return the edges from which the target can be reached without passing the vertices of a path."""
         return Edges(self.graph, self.against, self.target, path)
 
     def of(self, v: int) -> Near:
-        """Return the edges that leave a vertex."""
+        """Return the edges that leave a vertex and lead to the target, which are read if they have not been yet."""
         return self.known[v] if v in self.known else self._read(v)
 
     def _lists(self, v: int) -> tuple[Any, Any, slice]:
-        """Return the heads and lengths of all edges that leave a vertex, and their places."""
+        """Return the heads and lengths of all edges that leave a vertex, and the slice of the graph's arrays that they
+        are in.
+        """
         out, lengths = self.graph.out, self.graph.out_values
         places = slice(*out.indptr[v : v + 2].tolist())
         heads = out.indices[places]
@@ -92,13 +98,13 @@ class Edges:
 
     def _read(self, v: int) -> Near:
         heads, lengths, _ = self._lists(v)
-        with np.errstate(over="ignore"):  # checked below
+        with np.errstate(over="ignore"):  # an infinite sum raises an error below
             bounds = lengths + self.remaining[heads]
-        leads = np.isfinite(bounds)
-        if not leads.all() and np.any(~leads & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
+        is_usable = np.isfinite(bounds)
+        if not is_usable.all() and np.any(~is_usable & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
             raise ValueError(OVERFLOW)
-        leads &= heads != v
-        bounds, heads, lengths = bounds[leads], heads[leads], lengths[leads]
+        is_usable &= heads != v
+        bounds, heads, lengths = bounds[is_usable], heads[is_usable], lengths[is_usable]
         order = np.lexsort((heads, bounds))
         if self.graph.has_parallel_edges:
             order = order[np.sort(np.unique(heads[order], return_index=True)[1])]
@@ -107,9 +113,8 @@ class Edges:
         return near
 
     def number(self, v: int, u: int) -> int:
-        """Return the id of the shortest edge from one vertex to another.
-
-        Of equally long ones, return the smallest id.
+        """Return the id of the shortest edge from one vertex to another. Of equally long edges it is the smallest
+        id.
         """
         heads, lengths, places = self._lists(v)
         ids = self.graph.out.edge_ids
@@ -138,21 +143,25 @@ class Deviation:
         self.edges, self.path, self.place, self.length = edges, path, place, length
         self.excluded, self.bound, self.head = excluded, bound, head
         self.found: Path = ()  # the shortest path, once it is known
-        self.heap: list[tuple[float, int, int, int]] = []  # bound, order, vertex, index of the edge that leaves it
-        self.lengths: dict[int, float] = {}  # lengths of the shortest paths to the vertices reached
+        # entries are (bound, order, vertex, index of the edge that leaves the vertex)
+        self.heap: list[tuple[float, int, int, int]] = []
+        self.lengths: dict[int, float] = {}  # lengths of the shortest paths to the vertices that the search has reached
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:
-        """Return the order of deviations of the same bound: by the smallest path, or by a beginning that bounds it."""
-        return self._least() < other._least()
+        """Return whether this deviation comes first among deviations of the same bound.
 
-    def _least(self) -> Path:
+        They are ordered by their smallest path, or by a beginning that bounds the path if it isn't known.
+        """
+        return self._smallest_possible() < other._smallest_possible()
+
+    def _smallest_possible(self) -> Path:
         return self.found or (*self.path[: self.place + 1], self.head)
 
     def resolve(self, limit: float) -> None:
-        """Find the smallest shortest path, if its length is at most `limit`.
+        """Find the lexicographically smallest of the shortest paths, if their length is at most `limit`.
 
-        Otherwise raise `bound`, or find it anyway.
+        If they are longer, raise `bound`. The search may also go on, and find the path anyway.
         """
         edges, smallest = self.edges, self.search(limit)
         while (
@@ -165,21 +174,24 @@ class Deviation:
             self.edges, self.heap, self.lengths, self.before = edges, [], {}, {}
 
     def search(self, limit: float) -> tuple[float, Path] | None:
-        """Continue an A* search. Return a shortest path of length at most `limit`, or None after raising `bound`."""
+        """Continue the A* search. Return the length and the vertices of a shortest path of length at most `limit`.
+
+        If there is none, raise `bound` to what is known, and return None.
+        """
         start, target = self.path[self.place], self.edges.target
         if not self.lengths:
             self._begin()
         while self.heap and self.heap[0][0] <= limit:
             _, _, v, i = heappop(self.heap)
-            self._open(v, i + 1)
+            self._push_edge(v, i + 1)
             near = self.edges.of(v)
             u = near.heads[i]
             if u in self.lengths or (v == start and u in self.excluded):
                 continue
             self.lengths[u], self.before[u] = self.lengths[v] + near.lengths[i], v
             if u == target:
-                return self.lengths[u], self._traced()
-            self._open(u, 0)
+                return self.lengths[u], self._trace_path()
+            self._push_edge(u, 0)
             if self.edges.is_whole and len(self.lengths) > self.place + self.edges.patience:
                 self.edges = self.edges.around(self.path[: self.place + 1])
                 self._begin()
@@ -187,38 +199,42 @@ class Deviation:
         return None
 
     def _begin(self) -> None:
-        """Begin the search, or begin it again with other edges."""
+        """Begin the search from the end of the common beginning, or begin it again after the edges have changed."""
         start = self.path[self.place]
         self.heap, self.before = [], {}
         self.lengths = dict.fromkeys(self.path[: self.place], 0.0) | {start: self.length}
-        self._open(start, 0)
+        self._push_edge(start, 0)
 
-    def _open(self, v: int, i: int) -> None:
-        """Put an edge on the heap. Of edges with equal bounds the last goes first, so that a search runs straight."""
+    def _push_edge(self, v: int, i: int) -> None:
+        """Put the edge number `i` of vertex `v` on the heap, if `v` has so many.
+
+        Of edges with equal bounds, the last one put on the heap is taken first, so that a search runs straight to the
+        target.
+        """
         bounds = self.edges.of(v).bounds
         if i < len(bounds):
             heappush(self.heap, (_sum(self.lengths[v], bounds[i]), -len(self.lengths), v, i))
 
-    def _traced(self) -> Path:
+    def _trace_path(self) -> Path:
         path = [self.edges.target]
         while path[-1] in self.before:
             path.append(self.before[path[-1]])
         return self.path[: self.place] + tuple(path[::-1])
 
     def smallest(self, total: float, path: Path) -> Path:
-        """Return the lexicographically smallest path of this length.
+        """Return the lexicographically smallest path of length `total`, given one path of that length.
 
-        At each vertex, try the heads below the next vertex.
+        At each vertex of the path, the heads with smaller ids than the next vertex are tried.
         """
         place, begun = self.place, self.length
         while (v := path[place]) != self.edges.target:
             without = {*path[:place], *(self.excluded if place == self.place else ())}
             edges, near = self.edges, self.edges.of(v)
-            some = near.below(path[place + 1], total, begun, without)
-            if len(some) > MANY:
+            heads = near.below(path[place + 1], total, begun, without)
+            if len(heads) > MANY:
                 edges = edges.around(path[: place + 1])
-                some = edges.of(v).below(path[place + 1], total, begun, without)
-            for u in some:
+                heads = edges.of(v).below(path[place + 1], total, begun, without)
+            for u in heads:
                 begin = (*path[: place + 1], u)
                 other = Deviation(edges, begin, place + 1, begun + near.lengths[near.place(u)])
                 rest = (total, begin) if u == self.edges.target else other.search(total)
@@ -230,7 +246,7 @@ class Deviation:
         return path
 
     def divided(self, path: Path) -> "Iterator[Deviation]":
-        """Split this deviation after its path is found: the parts contain all of its other paths."""
+        """Yield deviations that together contain all paths of this deviation other than `path`, its shortest."""
         begun, passed = self.length, set(path[: self.place])
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]
@@ -324,12 +340,12 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
             xp.asarray(path, dtype=graph.id_dtype),
             xp.asarray([edges.number(*ends) for ends in pairwise(path)], dtype=np.int64),
         )
-        for length, path in sorted(islice(_in_order(edges, source), min(k, maxsize)))
+        for length, path in sorted(islice(_paths_by_length(edges, source), min(k, maxsize)))
     ]
 
 
 def require_lengths(graph: Graph) -> None:
-    """Raise ValueError for a negative or NaN length."""
+    """Raise ValueError if the length of an edge is negative or NaN."""
     graph.notice_values()
     if has_negative(graph):
         assert graph.values is not None
@@ -337,8 +353,8 @@ def require_lengths(graph: Graph) -> None:
         raise ValueError(f"edge {e} has the length {graph.values[e].item()}; expected 0 or more")
 
 
-def _in_order(edges: Edges, source: int) -> Iterator[tuple[float, Path]]:
-    """Yield all paths, by length and then by vertices."""
+def _paths_by_length(edges: Edges, source: int) -> Iterator[tuple[float, Path]]:
+    """Yield all paths to the target with their lengths, by length and then by vertices."""
     if source == edges.target:
         yield 0.0, (source,)
         return

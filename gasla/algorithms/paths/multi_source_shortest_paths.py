@@ -1,8 +1,8 @@
 """Shortest paths from many sources, with weights.
 
-If a search mostly waits for its next iteration, eight sources run together: each vertex holds a vector of eight
-distances, and one read of an edge serves all of them. Otherwise each source runs alone, which lets its near vertices
-go first and visits fewer edges in total. So do searches up to a cutoff, which visit few vertices.
+If a search mostly waits for its next iteration, eight sources run together. Each vertex then holds a vector of eight
+distances, and one read of an edge serves all eight. Otherwise each source runs alone, which lets vertices near the
+source go first and visits fewer edges in total. Searches up to a cutoff visit few vertices, so they run alone, too.
 """
 
 from collections.abc import Hashable, Iterable
@@ -26,11 +26,14 @@ from gasla.program import VertexProgram, edge, option, vertex
 from gasla.progress import track
 from gasla.rows import Row, per_source
 
-BATCH = 8  # sources per run
+BATCH = 8  # number of sources per run
 
 
 class BatchedDistances(VertexProgram):
-    """distance(v)[i] = min over in-edges of distance(u)[i] + weight, by increasing min(distance(v))."""
+    """distance(v)[i] = min over in-edges of distance(u)[i] + weight, for eight sources i.
+
+    Vertices with small min(distance(v)) go first.
+    """
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -102,16 +105,16 @@ def multi_source_shortest_paths(
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
     require_room("the distances have", len(chosen) * graph.n, kind.itemsize, graph.device, "fewer sources at a time")
     if chosen and graph.sharers(len(chosen)):
-        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            shared: Any = graph.map_shares(partial(_rows, cutoff, kind), chosen)
+        with suppress(MemoryError):  # the ranks share the sources, unless the whole graph does not fit on one of them
+            shared: Any = graph.map_shares(partial(_distances_from, cutoff, kind), chosen)
             found: np.ndarray = shared if graph.is_whole else shared.compute()
             return found
     is_negative = bounds[0] < 0
     distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
     if cutoff is not None:
-        near = prepare(search_within(graph, cutoff, kind, is_negative), graph, notice=False)
+        limited_search = prepare(search_within(graph, cutoff, kind, is_negative), graph, notice=False)
         for row, source in track(list(enumerate(chosen)), "sources"):
-            distances[row] = near(active=[source], distance={source: 0}, wait=False).distance
+            distances[row] = limited_search(active=[source], distance={source: 0}, wait=False).distance
             if not is_limited(cutoff, kind) and may_overflow(graph, kind, bounds):
                 check_lengths(graph, distances[row])
     elif len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
@@ -127,8 +130,8 @@ def multi_source_shortest_paths(
     return distances
 
 
-def _rows(cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """Return the distances from some sources, by one of the ranks that share them."""
+def _distances_from(cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+    """Return the distances from some of the sources, which is what each of the ranks that share them computes."""
     return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=dtype)
 
 

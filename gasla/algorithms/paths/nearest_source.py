@@ -1,7 +1,8 @@
-"""The nearest of several sources for each vertex, and the distance from it: the graph's Voronoi cells.
+"""The nearest of several sources for each vertex, and the distance from it, which are the graph's Voronoi cells.
 
-The first run finds the distance from the nearest source. The second sends the positions of sources along tight edges,
-whose length equals the difference of the distances of their ends, and each vertex keeps the smallest that arrives.
+The first run finds the distance from the nearest source. The second run sends the positions of sources along tight
+edges, whose length equals the difference of the distances of their ends. Each vertex keeps the smallest position that
+arrives.
 """
 
 from collections.abc import Hashable, Iterable
@@ -19,11 +20,14 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.rows import Command, Row, Task
 
-NONE = 2**32 - 1  # the largest position, which is -1 as int32
+NONE = 2**32 - 1  # the largest position, which is -1 as int32 and stands for no source
 
 
 class Cells(VertexProgram):
-    """nearest(v) = min over tight in-edges of nearest(u). Ends: a vertex is activated only by a smaller position."""
+    """nearest(v) = min over tight in-edges of nearest(u), the position of v's nearest source.
+
+    The run ends, because only a smaller position activates a vertex.
+    """
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -47,7 +51,7 @@ class Cells(VertexProgram):
 
 
 class NearestSourceResult(NamedTuple):
-    """The distance of each vertex from its nearest source, and the position of that source among the given ones."""
+    """The distance of each vertex from its nearest source, and the position of this source among the given sources."""
 
     distances: np.ndarray
     nearest: np.ndarray
@@ -111,9 +115,10 @@ def nearest_source(
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
-    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}  # of equal sources, the first
+    # of equal sources, the first position counts
+    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}
     is_negative = weight_range(graph)[0] < 0
-    if is_negative:  # a source that another one reaches by a negative length is not its own nearest
+    if is_negative:  # a source that another source reaches by a negative length is not its own nearest source
         known = moved(distances, "cpu")
         positions = {source: i for source, i in positions.items() if known[source] == 0}
     program = Cells(**length_types(graph, distances.dtype))

@@ -1,8 +1,8 @@
-"""A shortest path between two vertices: its length, its vertices and its edges.
+"""A shortest path between two vertices, with its length, its vertices and its edges.
 
 The search visits only a part of the graph. Vertices wait in buckets of distance plus a lower bound of the remaining
-distance to the target. The search ends when the lowest bucket exceeds the distance of the target (A*; without a bound,
-Dijkstra's algorithm with early exit). A vertex is updated only if its distance decreases.
+distance to the target. The search ends when the lowest bucket exceeds the distance of the target (A*). Without a bound,
+this is Dijkstra's algorithm with early exit. A vertex is updated only if its distance decreases.
 
 Without a given bound there are two searches. The first, from the source, ends at the target, or when its frontier
 exceeds the square root of the number of vertices. Its settled distances are exact, and every other distance is at least
@@ -10,7 +10,7 @@ that of the first waiting vertex. The second search uses these distances as lowe
 target.
 
 At last the path is traced along tight edges, whose length equals the difference of the distances of their ends. A
-breadth-first search along them forms no cycle, not even of edges of length 0.
+breadth-first search along tight edges forms no cycle, not even of edges of length 0.
 """
 
 import math
@@ -45,7 +45,8 @@ SAMPLE = 4096  # number of edges whose mean length is computed
 class Search(VertexProgram):
     """distance(v) from the start, in buckets of distance + bound, until the goal is settled or the frontier is large.
 
-    Ends: a vertex is activated only by a smaller distance, the length of one of finitely many simple paths.
+    The run ends, because a vertex is activated only by a smaller distance, the length of one of finitely many simple
+    paths.
     """
 
     real = option(np.float64)
@@ -92,9 +93,9 @@ class Search(VertexProgram):
 class TightPath(VertexProgram):
     """following(v) = the next vertex after v on a tight edge. by(v) = the id of that edge.
 
-    Distances are those to the target; with direction "out" those from the source, and the path is traced backwards.
-    Ends after at most n iterations, since each vertex receives once; the path has no cycle, since each vertex follows
-    one that was found before.
+    Distances are those to the target. With direction "out" they are those from the source, and the path is traced
+    backwards. The run ends after at most n iterations, since each vertex is reached once. The path has no cycle, since
+    each vertex follows one that was reached before.
     """
 
     real = option(np.float64)
@@ -222,35 +223,36 @@ def shortest_path(
         bound = _lower_bound(graph, bound, target)
         if check_bound:
             _check_bound(graph, bound)
-    width = delta or graph.kept("width of buckets", _width)
+    width = delta or graph.kept("width of buckets", _bucket_width)
     if source == target:
         return _result(graph, [source], [])
     path = None
     if bound is not None:
-        path = _one_way(graph, source, target, width, bound)
+        path = _search_from_source(graph, source, target, width, bound)
     elif method != "dijkstra":
-        path = _two_ways(graph, source, target, width)
-    # Rounding may leave bounds slightly too high, so that no tight path exists: then search again without a bound.
-    path = path or _one_way(graph, source, target, width, None)
+        path = _search_both_ways(graph, source, target, width)
+    # Rounding may leave bounds slightly too high, so that no tight path exists. Then search again without a bound.
+    path = path or _search_from_source(graph, source, target, width, None)
     if path is None and may_overflow(graph, float_type(graph)):
         sssp(graph, source)  # raises ValueError if sums of lengths overflow
     return path or PathResult(np.inf, *_ids(graph, [], []))
 
 
-def _one_way(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
+def _search_from_source(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
     result = _search("in", graph, source, target, width, {} if bound is None else {"bound": bound})
-    return _path("out", graph, result.distance, source, target)
+    return _trace_path("out", graph, result.distance, source, target)
 
 
-def _two_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
+def _search_both_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
     most = math.isqrt(graph.n)
     first = _search("in", graph, source, target, width, {}, most=most)
     if not int(first.nearer) > most:
-        return _path("out", graph, first.distance, source, target)
-    waits = min(float(first.least), (int(first.opened) + 1) * width)  # a lower bound of all unsettled distances
+        return _trace_path("out", graph, first.distance, source, target)
+    # a lower bound of all distances that are not settled
+    waits = min(float(first.least), (int(first.opened) + 1) * width)
     settled = first.distance.clip(max=first.distance.dtype.type(waits))
     second = _search("out", graph, target, source, width, {"bound": settled})
-    return _path("in", graph, second.distance, source, target)
+    return _trace_path("in", graph, second.distance, source, target)
 
 
 def _search(
@@ -260,10 +262,10 @@ def _search(
     return run(program, graph, active=[start], distance={start: 0}, notice=False, **bound)
 
 
-def _path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
-    """Trace the path by distances to the target, or with direction "out" from the source.
+def _trace_path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
+    """Return the path that tight edges form, or None if there is none.
 
-    Return None if there is none.
+    `distance` has distances to the target, or from the source if direction is "out".
     """
     start, goal = (target, source) if direction == "out" else (source, target)
     if not float(distance[start]) < np.inf:
@@ -292,21 +294,22 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
     return xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64)
 
 
-def _width(graph: Graph) -> float:
-    """Return the bucket width: mean length over mean degree, and several times that on sparse graphs.
+def _bucket_width(graph: Graph) -> float:
+    """Return the bucket width, which is the mean length over the mean degree, and several times that on sparse graphs.
 
-    Tiny iterations are avoided.
+    A wider bucket avoids tiny iterations.
     """
     values = graph.valued.each
-    some = None if values is None or graph.m == 0 else values[:: max(1, graph.m // SAMPLE)]
-    mean = 1.0 if some is None else float((some / len(some)).sum(dtype=np.float64))  # this sum cannot overflow
+    sampled_lengths = None if values is None or graph.m == 0 else values[:: max(1, graph.m // SAMPLE)]
+    # each summand is divided first, so that this sum can't overflow
+    mean = 1.0 if sampled_lengths is None else float((sampled_lengths / len(sampled_lengths)).sum(dtype=np.float64))
     degree = max(graph.m, 1) / graph.n
     width = max(1.0, 24.0 / degree) * mean / degree
     return width if 0 < width < np.inf else 1.0
 
 
 def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
-    """Check the bound and convert it to an array of the type of distances."""
+    """Check a user's lower bound of distances to the target, and return it as an array of the dtype of distances."""
     if callable(given):
         given = given(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype), target)
     bound = vertex_numbers(graph, "bound", given, least=0)

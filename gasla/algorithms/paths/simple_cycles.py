@@ -1,8 +1,9 @@
-"""Simple cycles of bounded length: cycles that visit no vertex twice.
+"""Simple cycles of bounded length, which visit no vertex twice.
 
-Vertices are numbered by degree. A search from each vertex only passes vertices of lower degree, so that each cycle is
-found at its vertex of highest degree, and the many paths that close there are looked up together. A directed cycle is
-within a strong component; other edges are dropped before. On a GPU, the cycles of each length are matches of a pattern.
+Vertices are renumbered by degree. A search from each vertex only passes vertices of lower degree, so that each cycle is
+found at its vertex of highest degree, and the many paths that close there are looked up together. A directed cycle lies
+within a strong component, so other edges are dropped before. On a GPU, the cycles of each length are matches of a
+pattern.
 """
 
 from collections.abc import Hashable
@@ -112,29 +113,30 @@ def simple_cycles(
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
     loops = _loops(graph, ends) if least <= 1 <= most else _no_loops(graph)
-    least, twice = max(least, 2 if directed else 3), 1 if directed else 2  # a cycle is found in both directions
+    # an undirected cycle is found in both directions
+    least, twice = max(least, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
         return _on_gpu(graph, simple, loops, (least, most), directed, ends, count, rows)
     if ends is None:
-        simple, names = _on_cycles(simple, directed)
+        simple, names = _edges_on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
     else:
         names, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
-        if ends[0] != ends[1]:  # the edge closes the paths from its end to its start
+        if ends[0] != ends[1]:  # the edge closes the paths from its end to its start, which are searched instead
             least, most, twice = least - 1, most - 1, 1
     if count:
         return len(loops) + count_paths(simple, sources, targets, least, most, bounded=ends is None) // twice
     left = None if rows is None else max(rows - len(loops), 0)
     one_way = twice == 2
     cycles = list_paths(simple, sources, targets, least, most, bounded=ends is None, one_way=one_way, limit=left)
-    vertices = _from_smallest(cycles.indptr, names[cycles.vertices], not directed)
+    vertices = _from_smallest_vertex(cycles.indptr, names[cycles.vertices], not directed)
     loops = loops[:rows]
     indptr = np.concatenate([np.arange(len(loops)), len(loops) + cycles.indptr])
     return VertexLists(indptr, np.concatenate([loops, vertices]).astype(graph.id_dtype, copy=False))
 
 
 def _ends(graph: Graph, through: Any) -> tuple[int, int]:
-    """Return the ends of the edge that cycles pass through, or twice the vertex that they pass through."""
+    """Return the two ends of the edge that all cycles must pass, or twice the vertex that they must pass."""
     if is_one_vertex(graph, through):
         v = translate_vertex(graph, through, "through")
         return v, v
@@ -147,7 +149,7 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
 
 
 def _loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
-    """Return the vertices with a self loop, or only the given vertex if it has one."""
+    """Return the vertices with a self loop. If `ends` is a vertex, return only this vertex, if it has a self loop."""
     if not graph.has_self_loops:
         return _no_loops(graph)
     src, dst = graph.edges()
@@ -160,7 +162,7 @@ def _no_loops(graph: Graph) -> Array:
 
 
 def _within_components(simple: Graph) -> Graph:
-    """Return the edges within strong components, which may be on a directed cycle."""
+    """Return the graph with only the edges within strong components. Other edges are on no directed cycle."""
     labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
     return simple.select(labels[src] == labels[dst])
 
@@ -175,7 +177,7 @@ def _on_gpu(
     count: bool,
     limit: int | None,
 ) -> VertexLists | int:
-    """Count or list cycles length by length, from the shortest on. The first are the `loops`.
+    """Count or list cycles by matching a pattern for each length, from the shortest on. The `loops` come first.
 
     Parameters
     ----------
@@ -204,8 +206,10 @@ def _on_gpu(
     return VertexLists(indptr, vertices.astype(graph.id_dtype, copy=False))
 
 
-def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
-    """Return the edges that may be on a cycle, with the vertices numbered by degree, and the vertices."""
+def _edges_on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
+    """Return the graph of the edges that may be on a cycle, with vertices renumbered by degree, and their original
+    ids.
+    """
     simple = _within_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = np.argsort(degrees, kind="stable")
@@ -214,8 +218,8 @@ def _on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
     return Graph.from_csr(lists.indptr, lists.indices), order
 
 
-def _from_smallest(indptr: Array, vertices: Array, both_ways: bool) -> Array:
-    """Turn cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor is the second."""
+def _from_smallest_vertex(indptr: Array, vertices: Array, both_ways: bool) -> Array:
+    """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
     if not len(vertices):
         return vertices
     first, lengths = indptr[:-1], np.diff(indptr)

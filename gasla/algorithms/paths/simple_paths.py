@@ -99,19 +99,21 @@ def simple_paths(
 
 
 def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
-    """Return one vertex or several as an array."""
+    """Return the argument `name`, which is one vertex or several, as an array of vertex ids."""
     one = is_one_vertex(graph, given)
     ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if one else given)
     return ends
 
 
 def lists(f: Any) -> Any:
-    """Return the lines that print the first lists of vertices."""
+    """Return the lines that a command prints for the first lists of vertices."""
     return (f"      {' – '.join(map(f.label, row.tolist()))}" for row, _ in zip(f["lists"], range(f.top)))
 
 
 def vertices_of(name: str, _: Any, lists: VertexLists) -> dict[str, Any]:
-    """Return lists of vertices as the parts of an answer of the command line. The verifier knows them by a name."""
+    """Return lists of vertices as the parts of a command's answer. The verifier takes the lists as its argument
+    `name`.
+    """
     return {name: lists, "lists": lists, "vertices": lists.vertices}
 
 

@@ -1,9 +1,9 @@
 """Single-source shortest paths in a graph with edge lengths.
 
-The reduction is `min` over distance(u) + weight(u, v); a vertex whose distance decreases activates its out-neighbors.
-With a cutoff, longer sums count as infinite, so that the search ends there. The distance is also the priority, so near
-vertices go first, one bucket of width delta at a time (delta-stepping). With negative lengths there is no priority
-(Bellman-Ford), and n rounds without an end mean a negative cycle.
+The program reduces distance(u) + weight(u, v) by `min`. A vertex whose distance decreases activates its out-neighbors.
+With a cutoff, longer sums count as infinite, so that the search ends there. The distance is also the priority, so
+vertices near the source go first, one bucket of width delta at a time (delta-stepping). With negative lengths there is
+no priority (Bellman-Ford), and n rounds without an end mean a negative cycle.
 """
 
 from collections.abc import Hashable, Iterable
@@ -38,7 +38,8 @@ from semirings import Semiring
 class BellmanFord(VertexProgram):
     """distance(v) = min over in-edges of distance(u) + weight.
 
-    Ends unless a cycle is negative: distances only decrease, each to the length of one of finitely many simple paths.
+    The run ends unless a cycle is negative, because distances only decrease, each to the length of one of finitely many
+    simple paths.
     """
 
     real = option(np.float64)
@@ -55,14 +56,14 @@ class BellmanFord(VertexProgram):
 
 
 class DeltaStepping(BellmanFord):
-    """Shortest distances, with near vertices first: the priority is the distance."""
+    """Shortest distances, where vertices near the source go first, since the priority is the distance."""
 
     def priority(self, vertex):
         return vertex.distance
 
 
 class DeltaSteppingWithin(DeltaStepping):
-    """Delta-stepping that ignores paths longer than the limit: their sums neither arrive nor activate a vertex."""
+    """Delta-stepping that ignores paths longer than the limit. Their lengths count as infinite."""
 
     limit = parameter(np.float64, np.inf)
 
@@ -72,7 +73,11 @@ class DeltaSteppingWithin(DeltaStepping):
 
 
 class TightParents(VertexProgram):
-    """parent(v) = some u with distance(u) + weight = distance(v) and distance(u) < distance(v): a tight edge."""
+    """parent(v) = some u on a tight edge to v.
+
+    The edge is tight if distance(u) + weight = distance(v). Also distance(u) < distance(v), so that parents form no
+    cycle.
+    """
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -86,7 +91,7 @@ class TightParents(VertexProgram):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
 
     def is_tight(self, src, dst, edge):
-        """Return whether the edge attains the distance of its end, to which sums are rounded."""
+        """Return whether an edge attains the distance of its end, when the sum is rounded as distances are."""
         return semirings.cast(src.distance + edge.weight, self.real) == dst.distance
 
     def edge_mask(self, src, dst, edge):
@@ -100,10 +105,10 @@ class TightParents(VertexProgram):
 
 
 class TightSearch(TightParents):
-    """A search along tight edges, for vertices reached only through zero-length or vanishing edges.
+    """A search along tight edges, for vertices reached only through edges of length 0 or edges that vanish in rounding.
 
-    Parents form no cycle, since each was reached in an earlier iteration. Ends after at most n iterations: each vertex
-    receives once.
+    Parents form no cycle, since each was reached in an earlier iteration. The run ends after at most n iterations,
+    since each vertex is reached once.
     """
 
     everyone = False
@@ -271,7 +276,7 @@ def sssp(
         program = search_within(graph, cutoff, kind, is_negative, start)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
-    sources = list(dict.fromkeys(sources))  # without repetitions
+    sources = list(dict.fromkeys(sources))  # sources that are given twice count once
     active, begin = _initial_state(graph, sources, before, kind)
     if not is_negative:
         distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
@@ -287,7 +292,7 @@ def sssp(
         return distances
     if known is not None:
         known = check_previous(graph, "start.parents", known, graph.id_dtype)
-        # an unchanged distance keeps its parent
+        # a vertex whose distance did not change keeps its parent
         known = array_module(known).where(distances == before, known, known.dtype.type(-1))
     return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
 
@@ -299,7 +304,7 @@ def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
 
 
 def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
-    """Return the program of a search up to a cutoff, which is rounded to the type of the distances."""
+    """Return the program of a search up to a cutoff, which is rounded to the dtype of the distances."""
     limit = real_number("cutoff", cutoff, most=np.inf)
     if start is not None:
         raise ValueError("start continues a search without a limit; leave out cutoff, or start")
@@ -308,12 +313,15 @@ def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: boo
             "a cutoff was given, but lengths are negative, so that a path may exceed the cutoff and return below it; "
             "leave out cutoff, and compare the distances"
         )
-    with np.errstate(over="ignore"):  # a cutoff may overflow float32, to inf
+    with np.errstate(over="ignore"):  # the cutoff may overflow float32 to inf, which is no limit
         return DeltaSteppingWithin(**length_types(graph, dtype), limit=float(dtype.type(limit)))
 
 
 def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtype) -> tuple[Any, Any]:
-    """Return the first active vertices, and the initial distances."""
+    """Return the vertices that are active first, and the initial distances.
+
+    If `before` is given, the search continues from these distances, at the ends of inserted edges.
+    """
     if before is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
@@ -324,7 +332,9 @@ def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtyp
 
 
 def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
-    """Return options of a shortest-path program: the types of distances (`real`) and of edge lengths (`lengths`)."""
+    """Return the options of a shortest-path program, the dtypes of distances (`real`) and of edge lengths
+    (`lengths`).
+    """
     return {"real": dtype, "lengths": dtype if graph.value_type is None else graph.value_type}
 
 
@@ -338,7 +348,7 @@ OVERFLOWS = Semiring(semirings.max, _overflows)
 
 
 def check_lengths(graph: Graph, lengths: Any) -> None:
-    """Raise ValueError for path lengths that overflowed: infinite although both summands are finite."""
+    """Raise ValueError for path lengths that overflowed, which are infinite although both summands are finite."""
     bad = array_module(lengths).isinf(lengths) & vxm(lengths, graph, OVERFLOWS)
     if any_true(bad):
         v = int(bad.argmax())
@@ -349,15 +359,17 @@ def check_lengths(graph: Graph, lengths: Any) -> None:
 
 
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
-    """Select one tight edge into every reached vertex. Zero-length edges could form a cycle, so they are used last.
+    """Return a parent of every reached vertex, by one tight edge. Edges of length 0 are used last, as they may form a
+    cycle.
 
-    With negative lengths a cycle of length 0 may have rising and falling distances: then a search is used instead.
+    With negative lengths, distances along a cycle of length 0 may rise and fall. Then a search finds the parents
+    instead.
     """
     xp: Any = array_module(distances)
     types = length_types(graph, distances.dtype)
     at_sources = {source: source for source in sources}
     if is_negative:
-        length = moved(distances, "cpu")  # negative at a source that another one reaches
+        length = moved(distances, "cpu")  # a source that another source reaches has a negative distance
         at_sources = {source: source for source in sources if length[source] == 0}
         program = TightSearch(**types)
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
@@ -372,15 +384,15 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
 
 
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:
-    """Find a vertex on a negative cycle after n rounds, for the error message.
+    """Return " through vertex v" for a vertex v on a negative cycle, for the error message, or "" if none is found.
 
-    A vertex improved in a round by one that improved in the round before. So the last vertex to improve has n
-    ancestors, which must contain a cycle.
+    A vertex was improved in a round by a vertex improved in the round before. So the vertex that improves in round n
+    has n ancestors, among which there must be a cycle.
     """
     program = BellmanFordParents(**length_types(graph, float_type(graph)))
     start = dict.fromkeys(sources, 0)
     result = run(program, graph, active=sources, max_iterations=graph.n, distance=start)
-    if not result.active:  # the improvements were rounding, and vanish in another order of summation
+    if not result.active:  # the improvements were due to rounding, and vanish in another order of summation
         return ""
     vertex, parents = int(result.active.ids[0]), moved(result.parent, "cpu")
     parents = np.where(parents < 0, np.arange(graph.n), parents)

@@ -1,7 +1,7 @@
-"""Steiner trees: light trees that join given vertices, at most twice as heavy as the lightest.
+"""Steiner trees are light trees that join given vertices (terminals), at most twice as heavy as the lightest tree.
 
-Every vertex belongs to the cell of its nearest terminal. An edge between two cells stands for the way along it, from
-terminal to terminal; a minimum spanning forest of these ways joins all terminals. Ways in one cell follow one tree of
+Every vertex belongs to the cell of its nearest terminal. An edge between two cells stands for the path along it, from
+terminal to terminal. A minimum spanning forest of these paths joins all terminals. Paths in one cell follow one tree of
 shortest paths, so that no cycle arises.
 """
 
@@ -77,13 +77,13 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
     graph = whole_graph(graph)
     chosen = np.unique(np.array(several_vertices(graph, "terminals", terminals, "vertex"), np.int64))
     require_lengths(graph)
-    numbers, u, v, lengths = _lightest(graph)
+    numbers, u, v, lengths = _shortest_edges(graph)
     count, n = len(numbers), graph.n
     tails, heads, each = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([lengths, lengths])
     distances = np.full(n, np.inf)
     if len(chosen):
         distances = sssp(Graph.from_edges(tails, heads, each, n=n), chosen, dtype=np.float64)
-    # All terminals are children of one more vertex, n.
+    # All terminals become children of an added vertex, number n.
     tails, heads = np.append(tails, np.full(len(chosen), n)), np.append(heads, chosen)
     each = np.append(each, np.zeros(len(chosen)))
     tree = Tree.of(tails, heads, each, np.append(distances, 0.0), n)
@@ -102,10 +102,10 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
     return SteinerTreeResult(xp.asarray(edges), float(lengths[taken].sum()))
 
 
-def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
-    """Return the id of the shortest edge between each two vertices, its ends and its length.
+def _shortest_edges(graph: Graph) -> tuple[Array, Array, Array, Array]:
+    """Return the ids, the two ends and the lengths of the shortest edge between each two adjacent vertices.
 
-    Of equal ones, the smallest id.
+    Of equally long edges, the one of the smallest id counts.
     """
     src, dst = (np.asarray(moved(ends, "cpu")).astype(np.int64) for ends in graph.edges())
     lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
@@ -119,7 +119,7 @@ def _lightest(graph: Graph) -> tuple[Array, Array, Array, Array]:
 
 
 def _roots(parents: Array) -> Array:
-    """Return the root of each vertex."""
+    """Return the root of each vertex's tree, by pointers to parents that jump twice as far in each round."""
     while not np.array_equal(further := parents[parents], parents):
         parents = further
     return parents
