@@ -85,8 +85,7 @@ class EdgeMatching:
         self.masks = [is_proper, *(mask & is_proper for mask in masks)]
         self._lists: dict[tuple[int, bool], _AdjacencyLists] = {}
 
-    # --- numbers and lists of matches, which callers ask for
-    # --------------------------------------------------------------
+    # --- numbers and lists of matches, which callers ask for ----------------------------------------------------------
 
     def count(self) -> int:
         """Return the number of matches."""
@@ -137,8 +136,7 @@ class EdgeMatching:
             for start in range(0, columns.shape[1], most):
                 yield _smallest(columns[:, start : start + most], self._images).T
 
-    # --- symmetries of the pattern, by which each match is found once
-    # -----------------------------------------------------
+    # --- symmetries of the pattern, by which each match is found once -------------------------------------------------
 
     @cached_property
     def _group(self) -> list[tuple[int, ...]]:
@@ -163,8 +161,7 @@ class EdgeMatching:
         """The automorphisms of the pattern as permutations of its edges."""
         return sorted({tuple(self.edges.index(self._image_of(pair, a)) for pair in self.edges) for a in self._group})
 
-    # --- the depth-first search
-    # -------------------------------------------------------------------------------------------
+    # --- the depth-first search ---------------------------------------------------------------------------------------
 
     def _match_blocks(self) -> Iterator[tuple[Array, Array]]:
         """Yield blocks of matches, as two arrays in which each column is a match.

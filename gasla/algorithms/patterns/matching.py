@@ -80,8 +80,7 @@ class Matching:
     def _listing(self) -> Listing:
         return listing(self.pattern, self.induced)
 
-    # --- numbers of matches
-    # -----------------------------------------------------------------------------------------------
+    # --- numbers of matches -------------------------------------------------------------------------------------------
 
     def count(self) -> int:
         """Return the number of matches."""
@@ -190,8 +189,7 @@ class Matching:
             tally[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
         return tally
 
-    # --- lists of matches
-    # -------------------------------------------------------------------------------------------------
+    # --- lists of matches ---------------------------------------------------------------------------------------------
 
     def listed(self, number: int) -> Array:
         """Return all matches, a row for each, with the graph's vertex for each vertex of the pattern.

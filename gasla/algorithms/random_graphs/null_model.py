@@ -1,4 +1,8 @@
-"""Null models: how far a result on a graph is from those on random graphs with the same degrees or number of edges."""
+"""Null models tell how far a result on a graph is from results on random graphs that share some properties with the
+graph.
+
+The random graphs have the same degrees or the same number of edges.
+"""
 
 import reprlib
 from collections.abc import Callable, Mapping
@@ -18,7 +22,7 @@ MOST_TIMES = 1_000_000
 
 
 class NullModelResult(NamedTuple):
-    """A result on a graph, its mean and standard deviation on random graphs, and z = (observed - mean) / std.
+    """The result on a graph, its mean and standard deviation on random graphs, and the z-score (observed - mean) / std.
 
     Each has the form of the result: a number, an array, or a dict of numbers.
     """
@@ -104,7 +108,8 @@ def null_model(
     base = as_read(graph, model)
     observed = function(base)
     first = _numbers(observed)
-    sums, squares = np.zeros_like(first), np.zeros_like(first)  # of differences from the observed result
+    # sums over differences from the observed result, which rounding affects less
+    sums, squares = np.zeros_like(first), np.zeros_like(first)
     for number in range(times):
         other = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
         result = _numbers(function(other))
@@ -123,14 +128,15 @@ def null_model(
 
 
 def _numbers(result: Any) -> np.ndarray[Any, Any]:
-    """Return the result of the function as an array of float64 on the host."""
+    """Return the result of a user's function as an array of float64 in host memory."""
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         raise TypeError(
             f"function returned a {type(result).__name__} with {', '.join(result._fields)}; expected one of these"
         )
     values = [*result.values()] if isinstance(result, Mapping) else moved(result, "cpu")
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf" and not all(isinstance(x, int) for x in array.flat):  # integers of any size
+    # Python integers of any size are allowed
+    if array.dtype.kind not in "biuf" and not all(isinstance(x, int) for x in array.flat):
         raise TypeError(
             f"function returned {reprlib.repr(result)}; expected a number, an array of numbers, or a dict of numbers"
         )
@@ -138,7 +144,7 @@ def _numbers(result: Any) -> np.ndarray[Any, Any]:
 
 
 def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
-    """Return values in the form of the observed result."""
+    """Return numbers in the form of the observed result, which is a number, an array, or a dictionary."""
     if isinstance(observed, Mapping):
         return dict(zip(observed, values.tolist(), strict=True))
     return values if values.ndim else float(values)

@@ -24,8 +24,8 @@ from gasla.rows import Row
 Array = np.ndarray[Any, Any]
 Model = Literal["rewired", "configuration", "erdos_renyi"]
 MODELS: tuple[str, ...] = get_args(Model)
-SWAPS = 10  # swaps for each edge
-MOST_SWAPS = 1000  # most swaps per edge: a hundred times the number that mixes a graph well
+SWAPS = 10  # number of swaps per edge
+MOST_SWAPS = 1000  # largest number of swaps per edge, a hundred times the number that mixes a graph well
 
 
 def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed: int = 0) -> Graph:
@@ -98,22 +98,25 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
     if undirected:
         src, dst = src[src < dst], dst[src < dst]
     if model == "rewired":
-        src, dst = _rewired(src, dst, graph.n, undirected, 2 * swaps, word)
+        src, dst = _rewire(src, dst, graph.n, undirected, 2 * swaps, word)
     elif model == "configuration":
-        src, dst = _joined(src, dst, undirected, word)
+        src, dst = _join_at_random(src, dst, undirected, word)
     else:
         none = Graph.from_edges(src[:0], dst[:0], n=graph.n)
         src, dst = negative_edges(none, len(src), undirected=undirected, seed=seed).astype(src.dtype)
     xp: Any = array_module(src)
     if undirected:
         src, dst = xp.concatenate([src, dst]), xp.concatenate([dst, src])
-    made = Graph.from_edges(src, dst, n=graph.n)
-    made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
-    return made
+    result = Graph.from_edges(src, dst, n=graph.n)
+    result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
+    return result
 
 
 def as_read(graph: Graph, model: str) -> Graph:
-    """Return the edges that a model looks at, without values. Their order does not matter."""
+    """Return a graph that has the edges that a model looks at, without values.
+
+    Models that make simple graphs ignore self loops and parallel edges. The order of edges does not matter.
+    """
     if model != "configuration" and (graph.has_self_loops or graph.has_parallel_edges):
         simple = graph.simple()
         src, dst = simple.edges()
@@ -124,43 +127,52 @@ def as_read(graph: Graph, model: str) -> Graph:
         return graph
     else:
         src, dst = graph.edges()
-    made = Graph.from_edges(moved(src, graph.device), moved(dst, graph.device), n=graph.n)
-    made.naming, made.vertex_attributes = graph.naming, graph.vertex_attributes
-    return made
+    result = Graph.from_edges(moved(src, graph.device), moved(dst, graph.device), n=graph.n)
+    result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
+    return result
 
 
-def _rewired(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed: np.uint64) -> tuple[Array, Array]:
-    """Return the ends of the edges after some rounds of swaps."""
+def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed: np.uint64) -> tuple[Array, Array]:
+    """Return the source and the target of each edge after `rounds` rounds of swaps."""
     xp: Any = array_module(src)
     m, places = len(src), xp.arange(len(src))
     order = xp.argsort(semirings.hash(seed, places))
     src, dst = src[order].astype(np.int64), dst[order].astype(np.int64)
 
-    def words(a: Array, b: Array) -> Array:
+    def hashes_of(a: Array, b: Array) -> Array:
         ends = (xp.minimum(a, b), xp.maximum(a, b)) if undirected else (a, b)
         return semirings.hash(seed, np.uint64(number), *ends)
 
     for number in range(rounds if m else 0):
-        total = int(semirings.hash(seed, np.uint64(number))) % m  # of the places of a pair, modulo m
+        # the sum of the positions of two edges that swap, modulo m
+        total = int(semirings.hash(seed, np.uint64(number))) % m
         partners = (total - places) % m
         bits = semirings.hash(seed, np.uint64(number), places)
-        one = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))  # the rest stay: one swap can occur
+        # an eighth of the pairs does not try, so that a swap can also occur alone
+        one = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))
         other = partners[one]
         a, b, c, d = src[one], dst[one], src[other], dst[other]
         if undirected:
-            turns = (bits[one] & np.uint64(8)) > 0
-            c, d = xp.where(turns, d, c), xp.where(turns, c, d)
-        once = _occurs_once(xp.concatenate([words(src, dst), words(a, d), words(c, b)]))
-        made = once[one] & once[other] & once[m : m + len(one)] & once[m + len(one) :] & (a != d) & (c != b)
-        one, other = one[made], other[made]
-        dst[one], src[other], dst[other] = d[made], c[made], b[made]
+            is_turned = (bits[one] & np.uint64(8)) > 0
+            c, d = xp.where(is_turned, d, c), xp.where(is_turned, c, d)
+        is_unique = _occurs_once(xp.concatenate([hashes_of(src, dst), hashes_of(a, d), hashes_of(c, b)]))
+        is_swapped = (
+            is_unique[one]
+            & is_unique[other]
+            & is_unique[m : m + len(one)]
+            & is_unique[m + len(one) :]
+            & (a != d)
+            & (c != b)
+        )
+        one, other = one[is_swapped], other[is_swapped]
+        dst[one], src[other], dst[other] = d[is_swapped], c[is_swapped], b[is_swapped]
     return src, dst
 
 
 def _occurs_once(words: Array) -> Array:
-    """Return whether the low bits of each hash differ from the low bits of all other hashes, without a sort.
+    """Return whether the low bits of each hash differ from the low bits of all other hashes, without sorting.
 
-    Of many different edges, some have equal bits, and are not swapped in this round.
+    Some different edges have equal low bits, too. They are not swapped in this round.
     """
     xp: Any = array_module(words)
     size = 1 << (8 * len(words)).bit_length()
@@ -171,8 +183,8 @@ def _occurs_once(words: Array) -> Array:
     return ~is_shared[slots]
 
 
-def _joined(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
-    """Join the ends of the given edges at random, and return the new edges."""
+def _join_at_random(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
+    """Join the ends of the given edges at random, which keeps all degrees, and return the new edges."""
     xp: Any = array_module(src)
     ends = xp.concatenate([src, dst]) if undirected else dst
     ends = ends[xp.argsort(semirings.hash(seed, xp.arange(len(ends))))]

@@ -1,8 +1,9 @@
-"""Similarity measures: scores of pairs of vertices from their degrees and their common neighbors.
+"""Similarity measures, which score pairs of vertices from their degrees and their common neighbors.
 
-Each measure is a formula: a weight for every common neighbor, and a score from both degrees and the sum of the weights.
-Pairs are given, or are the ends of all stored edges. Common neighbors of an edge's ends are the triangles at the edge,
-each found once. Given pairs intersect the neighbor lists of each pair, and so do measures with weights on a GPU.
+Each measure is a formula with a weight for every common neighbor, and a score from both degrees and the sum of the
+weights. Pairs are given, or are the ends of all stored edges. The common neighbors of an edge's ends are the triangles
+at the edge, each of which is found once. For given pairs, the adjacency lists of each pair are intersected, and so are
+those of all edges on a GPU if the measure has weights.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Formula(NamedTuple):
-    """A measure as functions of float64 arrays. `xp` is NumPy or CuPy."""
+    """A similarity measure as functions of float64 arrays. Their argument `xp` is NumPy or CuPy."""
 
-    score: Callable[[Any, Array, Array, Array], Array]  # (xp, degree of u, degree of v, sum over common neighbors)
-    weight: Callable[[Any, Array], Array] | None = None  # (xp, degree of a common neighbor); 1 by default
+    # of (xp, degrees of u, degrees of v, sums of weights over common neighbors)
+    score: Callable[[Any, Array, Array, Array], Array]
+    # of (xp, degrees of common neighbors); each weight is 1 by default
+    weight: Callable[[Any, Array], Array] | None = None
 
 
 FORMULAS = {
@@ -84,8 +87,8 @@ Examples
 """
 
 
-def _documented(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
-    """Return a decorator that appends the common sections to a measure's docstring, which is one line."""
+def _with_shared_sections(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
+    """Return a decorator that appends the sections that measures share to a measure's docstring of one line."""
 
     def complete(function: F) -> F:
         details = DETAILS.format(returns=returns, see=see, reference=reference, examples=examples, kept=kept)
@@ -102,7 +105,7 @@ PARTNERS = (
 ITSELF = "A vertex has similarity 1\n    to itself, if it has a neighbor."
 
 
-@_documented(
+@_with_shared_sections(
     returns=f"0 where neither vertex has a neighbor. {ITSELF}",
     see="gasla.overlap, gasla.cosine : other normalizations of the same count.\n"
     "gasla.adamic_adar : gives common neighbors of small degree more weight.\n"
@@ -119,7 +122,7 @@ def jaccard(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["jaccard"])
 
 
-@_documented(
+@_with_shared_sections(
     returns=f"0 where a vertex has no neighbor. {ITSELF}",
     see="gasla.jaccard : the number of common neighbors over the size of the union.",
     reference="D. Szymkiewicz: Une contribution statistique à la géographie floristique. Acta Societatis Botanicorum "
@@ -135,7 +138,7 @@ def overlap(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["overlap"])
 
 
-@_documented(
+@_with_shared_sections(
     returns=f"0 where neither vertex has a neighbor. {ITSELF}",
     see="gasla.jaccard : ranks pairs in the same order: j / (2 - j) for a score of j.",
     reference="L. R. Dice: Measures of the Amount of Ecologic Association Between Species. Ecology 26 (1945). T. "
@@ -150,7 +153,7 @@ def sorensen(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["sorensen"])
 
 
-@_documented(
+@_with_shared_sections(
     returns=f"0 where a vertex has no neighbor. {ITSELF}",
     see="gasla.jaccard : the number of common neighbors over the size of the union.",
     reference="G. Salton, M. McGill: Introduction to Modern Information Retrieval. McGraw-Hill, 1983.",
@@ -164,7 +167,7 @@ def cosine(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["cosine"])
 
 
-@_documented(
+@_with_shared_sections(
     returns="0 without common neighbors. Infinite\n    for a vertex and itself, if one of its neighbors has degree 1.",
     see="gasla.resource_allocation : the same with 1 / degree.\n"
     "gasla.jaccard : counts common neighbors equally, relative to degrees.",
@@ -180,7 +183,7 @@ def adamic_adar(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["adamic_adar"])
 
 
-@_documented(
+@_with_shared_sections(
     returns="0 without common neighbors.",
     see="gasla.adamic_adar : the same with 1 / log(degree).",
     reference="T. Zhou, L. Lü, Y.-C. Zhang: Predicting missing links via local information. European Physical Journal "
@@ -194,7 +197,7 @@ def resource_allocation(graph: Any, pairs: Pairs | None = None) -> Array:
     return _scores(whole_graph(graph), pairs, FORMULAS["resource_allocation"])
 
 
-@_documented(
+@_with_shared_sections(
     returns="0 where a vertex has no neighbor.",
     see="gasla.jaccard, gasla.adamic_adar : use common neighbors.",
     reference="A.-L. Barabási, R. Albert: Emergence of scaling in random networks. Science 286 (1999).",
@@ -210,7 +213,7 @@ def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
-    """Return the scores of pairs by a formula."""
+    """Return the score of each pair by the formula of a measure."""
     u, v = chosen_pairs(graph, pairs)
     a, b = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)
@@ -226,30 +229,33 @@ def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
 
 
 def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
-    """Sum the weights of common neighbors for each stored edge u -> v."""
+    """Return the sum of the weights of the common neighbors of u and v, for each stored edge u -> v."""
     xp: Any = module_of(graph.device)
     oriented = orient(graph) if fits_one_thread(graph) else None
     simple = simplify(graph)
     sums = None if oriented is None else sum_at_edges(oriented, weights)
-    at_edges = at_stored_edges(graph, simple, _of_pairs(simple, weights) if sums is None else sums)
+    at_edges = at_stored_edges(graph, simple, _sums_in_simple_graph(simple, weights) if sums is None else sums)
     if graph.has_self_loops:
         loops = xp.flatnonzero(u == v)
         at_edges[loops] = intersect(simple, EdgeFrontier(graph.n, loops, u[loops], v[loops]), weights)
     return at_edges
 
 
-def _of_pairs(simple: Graph, weights: Array) -> Array:
-    """Sum the weights of common neighbors for each edge of a simple graph, once for both directions."""
+def _sums_in_simple_graph(simple: Graph, weights: Array) -> Array:
+    """Return the sum of the weights of the common neighbors of both ends, for each edge of a simple graph.
+
+    Each sum is computed once for both directions of an edge.
+    """
     xp: Any = module_of(simple.device)
     sums, (src, dst) = xp.zeros(simple.m), simple.edges()
-    here, back = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
-    sums[here] = intersect(simple, EdgeFrontier(simple.n, here, src[here], dst[here]), weights)
-    sums[back] = sums[simple.reverse_edge_ids[back]]
+    forward, backward = xp.flatnonzero(src < dst), xp.flatnonzero(src > dst)
+    sums[forward] = intersect(simple, EdgeFrontier(simple.n, forward, src[forward], dst[forward]), weights)
+    sums[backward] = sums[simple.reverse_edge_ids[backward]]
     return sums
 
 
 def weights_in(graph: Graph, formula: Formula) -> Array:
-    """Return the weight of each vertex where it is a common neighbor."""
+    """Return for each vertex the weight that it has as a common neighbor of other vertices."""
     xp: Any = module_of(graph.device)
     if formula.weight is None:
         return xp.ones(graph.n)
@@ -257,7 +263,7 @@ def weights_in(graph: Graph, formula: Formula) -> Array:
 
 
 def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
-    """Return the degrees of both ends of each pair, as float64."""
+    """Return the degrees of both vertices of each pair, as float64."""
     degrees = simplify(graph).out_degrees.astype(np.float64)
     return degrees[u], degrees[v]
 

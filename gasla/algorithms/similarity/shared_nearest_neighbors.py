@@ -1,4 +1,6 @@
-"""Shared nearest neighbors: the number of common out-neighbors, which compares points by their surroundings."""
+"""Shared nearest neighbors are the common out-neighbors of two vertices. Their number compares points by
+surroundings.
+"""
 
 from typing import Any
 
@@ -61,7 +63,7 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
     """
     graph = whole_graph(graph)
     if pairs is None and graph.is_simple:
-        return edge_support(graph)  # each common neighbor is a triangle, found once for its three edges
+        return edge_support(graph)  # each common neighbor is a triangle, which is found once for its three edges
     u, v = chosen_pairs(graph, pairs)
     merged = (
         graph.kept("merged", lambda g: g.with_values(None).simple(loops=True)) if graph.has_parallel_edges else graph

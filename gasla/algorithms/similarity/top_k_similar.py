@@ -1,8 +1,8 @@
-"""Top-k similarity: for each vertex the k most similar others, by their common neighbors.
+"""Top-k similarity finds for each vertex the k other vertices that are most similar to it, by their common neighbors.
 
-Vertices with a common neighbor are two edges apart, so candidates are the entries of the squared adjacency matrix. It
-is computed, scored and reduced to the best k in blocks of rows, since the whole may have an entry for every pair of
-vertices. Vertices with equal neighborhoods, such as the leaves of a star, have equal rows, which are computed once.
+Vertices with a common neighbor are two edges apart, so candidates are the entries of the squared adjacency matrix. The
+matrix is computed, scored and reduced to the best k in blocks of rows, since the whole may have an entry for every pair
+of vertices. Vertices with equal neighborhoods, such as the leaves of a star, have equal rows, which are computed once.
 """
 
 import warnings
@@ -23,12 +23,15 @@ from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"]
-MOST = 1 << 22  # entries of the result per block
-LONG = 1 << 28  # paths of two edges above which a warning is issued
+MOST = 1 << 22  # number of entries of the result per block, to bound memory
+LONG = 1 << 28  # number of paths of two edges above which a warning is issued
 
 
 class SimilarResult(NamedTuple):
-    """One row per vertex, most similar first. Rows with fewer candidates are padded with -1 and 0."""
+    """The most similar vertices and their scores, in a row per vertex with the most similar first.
+
+    Rows with fewer candidates are padded with the vertex -1 and the score 0.
+    """
 
     vertices: Array
     scores: Array
@@ -108,18 +111,19 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     for some in two_hops(simple, weights_in(graph, formula), chosen):
         score = formula.score(xp, degrees[some.owners], degrees[some.vertices], some.weights)
         rows = Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score)
-        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)  # k + 1: a vertex may be among its own
+        # k + 1, since a vertex may be among the most similar to itself
+        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)
     place = xp.searchsorted(chosen, first)
     for part in shares(xp.full(graph.n, k + 1), MOST):
         ids, here = best_ids[place[part]], xp.arange(graph.n)[part]
         keep = ids != here[:, None]
-        keep[:, k] &= ~keep.all(axis=1)  # drop the last if the vertex itself is not among the k + 1
+        keep[:, k] &= ~keep.all(axis=1)  # drop the last of k + 1 if the vertex itself is not among them
         vertices[part], scores[part] = (all_of[keep].reshape(len(here), k) for all_of in (ids, best[place[part]]))
     return SimilarResult(vertices, scores)
 
 
 def _first_with_equal_neighbors(simple: Graph) -> Array:
-    """Return for each vertex the first one with equal neighbors usually itself."""
+    """Return for each vertex the first vertex that has the same neighbors, which usually is the vertex itself."""
     xp: Any = module_of(simple.device)
     lists, n = simple.sorted_out, simple.n
     draws = moved(np.random.default_rng(0).integers(2**63, size=n), simple.device)
@@ -129,8 +133,9 @@ def _first_with_equal_neighbors(simple: Graph) -> Array:
     is_equal = xp.zeros(n, bool)
     is_equal[1:] = (sums[order][1:] == sums[order][:-1]) & (degrees[1:] == degrees[:-1])
     pairs = xp.flatnonzero(is_equal)
-    one, other = lists.of(order[pairs - 1]), lists.of(order[pairs])  # exclude collisions
-    is_equal[pairs] = xp.diff(running_sums(one.indices != other.indices)[one.indptr]) == 0
+    # compare the neighbors, since different neighborhoods may have equal hashes
+    before, after = lists.of(order[pairs - 1]), lists.of(order[pairs])
+    is_equal[pairs] = xp.diff(running_sums(before.indices != after.indices)[before.indptr]) == 0
     starts = xp.flatnonzero(~is_equal)
     first = xp.empty(n, np.int64)
     first[order] = order[starts][running_sums(~is_equal)[1:] - 1]
@@ -138,7 +143,7 @@ def _first_with_equal_neighbors(simple: Graph) -> Array:
 
 
 def _warn_of_hubs(simple: Graph, chosen: Array) -> None:
-    """Warn before a long computation."""
+    """Warn if the vertices `chosen` have so many paths of two edges that the computation takes long."""
     paths = int(paths_from(simple)[chosen].sum())
     if paths > LONG:
         v = int(simple.out_degrees.argmax())

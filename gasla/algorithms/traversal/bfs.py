@@ -22,7 +22,10 @@ from gasla.rows import Command, Row, Task
 
 
 class Levels(VertexProgram):
-    """level(v) = 1 + the iteration that reaches v. Ends after at most n iterations: each vertex receives once."""
+    """level(v) = 1 + the iteration that reaches v.
+
+    The run ends after at most n iterations, since each vertex is reached once.
+    """
 
     direction = option("in")
     level = vertex(np.int32, init=-1)
@@ -40,7 +43,7 @@ class Levels(VertexProgram):
 
 
 class Parents(Levels):
-    """Levels, and for each v the id of the in-neighbor that reached it."""
+    """Levels, and parent(v) = the id of the in-neighbor that reached v."""
 
     parent = vertex(ID, init=-1)
 
@@ -52,7 +55,9 @@ class Parents(Levels):
 
 
 class Nearer(VertexProgram):
-    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from known levels. As uint32, -1 is the largest."""
+    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from levels of an earlier search. As uint32, -1 is
+    largest.
+    """
 
     level = vertex(np.uint32)
     reduce = semirings.min
@@ -65,7 +70,10 @@ class Nearer(VertexProgram):
 
 
 class NearerThrough(Nearer):
-    """Also keep the parent that improved v. If v does not improve, its parent did not either, and stays valid."""
+    """The program `Nearer` that also stores the parent that improved v.
+
+    If the level of v does not improve, that of its parent did not either, and the parent stays valid.
+    """
 
     parent = vertex(ID)
     reduce = semirings.argmin
@@ -169,7 +177,7 @@ def bfs(
     if start is not None:
         if limit is not None:
             raise ValueError("start continues a search without a limit; leave out depth_limit, or start")
-        return _continued(graph, source, parents, start)
+        return _continue_search(graph, source, parents, start)
     begin, own = {source: 0}, {source: source}
     if parents:
         result = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
@@ -178,8 +186,11 @@ def bfs(
     return levels
 
 
-def _continued(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
-    """Continue a finished search after edges were inserted: vertices that come nearer activate their neighbors."""
+def _continue_search(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
+    """Continue a finished search after edges were inserted. Vertices whose level improves activate their neighbors.
+
+    `start` is the result of the finished search.
+    """
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, since parents=True")

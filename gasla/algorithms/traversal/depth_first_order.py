@@ -1,4 +1,4 @@
-"""Depth-first orders: the vertices in the order in which a search visits them, and in that in which it leaves them."""
+"""Depth-first search, which gives the order in which vertices are visited and the order in which they are left."""
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 
 
 class DepthFirstOrderResult(NamedTuple):
-    """The vertices in preorder and in postorder, and the parent of every vertex."""
+    """The vertices in preorder and in postorder, and the parent of every vertex in the search forest."""
 
     preorder: Array
     postorder: Array

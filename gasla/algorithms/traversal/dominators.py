@@ -1,8 +1,8 @@
-"""Dominators: vertices that are on every path from a source. Lengauer and Tarjan's method, on one thread.
+"""Dominators are vertices that are on every path from a source. Lengauer and Tarjan's method finds them on one thread.
 
 A depth-first search numbers the vertices. The semidominator of a vertex is the smallest number from which a path leads
-to it whose other vertices have larger numbers; it is found from the largest number down, by a forest of the vertices
-that are done. Immediate dominators follow from the semidominators on the way up the search tree.
+to the vertex whose other vertices have larger numbers. Semidominators are found from the largest number down, in a
+forest of the vertices that are done. Immediate dominators follow from them on the way up the search tree.
 """
 
 from collections.abc import Hashable
@@ -61,8 +61,8 @@ def dominators(graph: Any, source: Hashable) -> np.ndarray:
     return primitives.dominators(graph, source)
 
 
-def _below(f: Any) -> Any:
-    """Return the number of vertices of which each is the immediate dominator."""
+def _dominated_counts(f: Any) -> Any:
+    """Return for each vertex the number of vertices whose immediate dominator it is."""
     dominators, source = f["dominators"], f.arguments["source"]
     others = np.flatnonzero((dominators >= 0) & (np.arange(len(dominators)) != source))
     return np.bincount(dominators[others], minlength=len(dominators))
@@ -73,7 +73,7 @@ ROW = Row(
     Command(
         *("dominators", {"dominators": "dominator"}),
         lambda f: f"{f.reached('dominators')}; immediate dominators of most:",
-        lambda f: f.listed(np.argsort(-_below(f), kind="stable"), np.sort(_below(f))[::-1]),
+        lambda f: f.listed(np.argsort(-_dominated_counts(f), kind="stable"), np.sort(_dominated_counts(f))[::-1]),
     ),
     method="Semi-NCA (Georgiadis, Tarjan, Werneck, J. Graph Algorithms and Applications 10, 2006)",
     longer="One thread numbers vertices by a depth-first search and follows ancestors, each a cache miss.",

@@ -1,8 +1,8 @@
-"""Eccentricity: the distance in edges from each vertex to the farthest one that it reaches.
+"""Eccentricity is the distance in edges from each vertex to the farthest vertex that can be reached.
 
-In a symmetric graph a search from a vertex bounds the eccentricities of all others of its component by the triangle
-inequality. A vertex whose bounds meet needs no search of its own. Searches from vertices with low lower bounds, near
-the center, bring the upper bounds down; searches from the vertices farthest from them raise the lower bounds.
+In a symmetric graph, a search from one vertex bounds the eccentricities of all vertices of its component, by the
+triangle inequality. A vertex whose bounds meet needs no search of its own. Searches from vertices with low lower
+bounds, near the center, lower the upper bounds. Searches from the vertices farthest from these raise the lower bounds.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from gasla.operations.on_one_device import on_one_device
 from gasla.progress import track
 from gasla.rows import Row, Task, scores
 
-BATCH = 64  # searches at once
+BATCH = 64  # number of searches at once
 
 
 @on_one_device()
@@ -67,7 +67,7 @@ def eccentricity(graph: Any) -> Any:
     """
     graph = as_graph(graph)
     if graph.is_whole and graph.is_symmetric:
-        return _by_bounds(graph)
+        return _eccentricities_by_bounds(graph)
     xp: Any = module_of(graph.device)
     eccentricities = xp.zeros(graph.n, np.int32)
     for first in track(range(0, graph.n, BATCH), "batches of sources"):
@@ -76,7 +76,7 @@ def eccentricity(graph: Any) -> Any:
     return eccentricities
 
 
-def _by_bounds(graph: Graph) -> Any:
+def _eccentricities_by_bounds(graph: Graph) -> Any:
     """Compute the eccentricities in a symmetric graph by searches, until the bounds of every vertex meet.
 
     A round searches each component that has a vertex whose bounds do not meet yet. It starts from the vertex among
@@ -92,13 +92,13 @@ def _by_bounds(graph: Graph) -> Any:
     rank[order] = xp.arange(graph.n)
 
     def first_of_each(vertices: Any, key: Any) -> Any:
-        """Return of each component's vertices the one with the smallest key."""
+        """Return for each component that has some of the vertices the one of these with the smallest key."""
         smallest = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
         return order[smallest[smallest < np.iinfo(np.int64).max] % graph.n]
 
     while any_true(low < high):
-        left = xp.flatnonzero(low < high)
-        centers = first_of_each(left, low[left])
+        unsettled = xp.flatnonzero(low < high)
+        centers = first_of_each(unsettled, low[unsettled])
         expected = low[centers]
         level, far = _search(plain, centers, labels)
         _tighten(low, high, level, far)
@@ -110,7 +110,10 @@ def _by_bounds(graph: Graph) -> Any:
 
 
 def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
-    """Search from `starts`, one vertex per component. Return levels, -1 if unreached, and the maximum per component."""
+    """Search from `starts`, which has at most one vertex per component.
+
+    Return the level of each vertex, -1 if it is not reached, and the largest level in its component.
+    """
     xp: Any = module_of(graph.device)
     if len(starts) == 1:
         level = bfs(graph, as_numbers(graph, starts.tolist())[0])
@@ -121,14 +124,17 @@ def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
 
 
 def _tighten(low: Any, high: Any, level: Any, far: Any) -> None:
-    """Tighten the bounds of the vertices that a search reached."""
+    """Tighten the bounds `low` and `high` of the vertices that a search reached, by their levels.
+
+    `far` is the largest level in the component, the eccentricity of the vertex where the search started.
+    """
     xp: Any = array_module(level)
     low[:] = xp.where(level >= 0, xp.maximum(low, xp.maximum(far - level, level)), low)
     high[:] = xp.where(level >= 0, xp.minimum(high, far + level), high)
 
 
-def _extremes(f: Any) -> str:
-    """Return the heading of the command."""
+def _heading(f: Any) -> str:
+    """Return the heading that the command prints."""
     distances = f["distances"]
     least = distances.min() if len(distances) else 0
     return f"diameter {distances.max(initial=0):,}, radius {least:,}; highest eccentricities:"
@@ -136,7 +142,7 @@ def _extremes(f: Any) -> str:
 
 ROW = Row(
     eccentricity,
-    scores("eccentricity", {"distances": "eccentricity"}, _extremes),
+    scores("eccentricity", {"distances": "eccentricity"}, _heading),
     Task(checked_with={"samples": 4}, size=lambda n, m: 4 * n),
     method="certificates from few searches (Dragan, Habib, Viennot, arXiv:1803.04660, 2018)",
     longer="Bounds need several searches, and each has a barrier per level.",

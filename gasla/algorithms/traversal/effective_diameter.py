@@ -1,4 +1,4 @@
-"""Effective diameter: the distance that a given share of all connected pairs of vertices are within."""
+"""Effective diameter, which is the distance within which a given share of all connected pairs of vertices lie."""
 
 from typing import Any
 

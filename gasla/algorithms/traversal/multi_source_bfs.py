@@ -1,9 +1,10 @@
-"""Breadth-first searches from many sources at once, 64 per batch.
+"""Breadth-first searches from many sources at once, in batches of 64.
 
-Each vertex holds two words of 64 bits: which of 64 sources have reached it, and which of them in the last iteration.
-Neighbors gather these words by bitwise or, so one read of an edge serves 64 searches. The level of each search is
-stored in binary, one word per digit. This is faster than single searches if many sources reach a vertex in the same
-iteration, or if iterations are so short that a search mostly waits for the next one. A first search tells which.
+Each vertex holds two words of 64 bits. They say which of 64 sources have reached it, and which of them reached it in
+the last iteration. Neighbors gather these words by bitwise or, so one read of an edge serves 64 searches. The level of
+each search is stored in binary, with one word per digit. Batches are faster than single searches if many sources reach
+a vertex in the same iteration, or if iterations are so short that a search mostly waits for the next one. A first
+search tells whether this is so.
 """
 
 from collections.abc import Hashable, Iterable
@@ -28,18 +29,17 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.progress import track
 from gasla.rows import Row, per_source
 
-WORD = 64  # sources per batch
-ROWS, DIGITS = 8, 4  # rows and digits of the levels that a run of `Rows` writes
-SHALLOW = 32  # up to this depth, many vertices are reached from several sources in the same iteration
-WORTH = 16  # from this number of sources on, a batch of 64 is faster than single searches
+WORD = 64  # number of sources per batch
+ROWS, DIGITS = 8, 4  # numbers of sources and of digits whose levels one run of `Rows` writes
+SHALLOW = 32  # up to this depth, several sources usually reach a vertex in the same iteration
+WORTH = 16  # smallest number of sources for which a batch of 64 is faster than single searches
 
 
 class Limits(NamedTuple):
-    """Limits within which batches are faster: at least `sources` sources.
+    """Limits within which batches are faster than single searches.
 
-    If searches mostly wait, at most `vertices` vertices.
-
-    If searches do not wait: no vertex may have more than `hub` times the mean degree.
+    There must be at least `sources` sources. If searches mostly wait for the next iteration, the graph may have at most
+    `vertices` vertices. If they don't, no vertex may have more than `hub` times the mean degree.
     """
 
     sources: int
@@ -53,7 +53,7 @@ LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(
 
 
 class Arrivals(VertexProgram):
-    """seen(v) = the sources that have reached v, as bits. new(v) = those that reached it in the last iteration.
+    """seen(v) = the sources that have reached v, as bits. new(v) = the sources that reached v in the last iteration.
 
     The gathered word also contains v's own bits, so that the reduction can stop once all 64 bits are set.
     """
@@ -78,9 +78,10 @@ class Arrivals(VertexProgram):
 
 
 class BinaryLevels(Arrivals):
-    """Arrivals, and low(v)[j] = the sources whose level at v has binary digit j set.
+    """The program `Arrivals` with levels, where low(v)[j] = the sources whose level at v has binary digit j set, as
+    bits.
 
-    With sixteen digits the upper eight are high(v): a vector of sixteen words could not be pushed on a GPU.
+    With sixteen digits, the upper eight are in high(v), since a GPU can't push a vector of sixteen words.
     """
 
     digits = option(4)  # number of digits in low(v)
@@ -90,21 +91,21 @@ class BinaryLevels(Arrivals):
 
     def apply(self, vertex, gathered):
         level, new = self.iteration + 1, gathered & ~vertex.seen
-        high = {"high": _with(vertex.high, level >> 8, new)} if self.is_high else {}
-        return {"seen": vertex.seen | new, "new": new, "low": _with(vertex.low, level, new), **high}
+        high = {"high": _set_digits(vertex.high, level >> 8, new)} if self.is_high else {}
+        return {"seen": vertex.seen | new, "new": new, "low": _set_digits(vertex.low, level, new), **high}
 
 
-def _with(digits, level, new):
-    """Set the binary digits of `level` for the sources in `new`."""
+def _set_digits(digits, level, new):
+    """Set the binary digits of `level` for the sources in `new`, and return the digits."""
     is_set = (level >> np.arange(len(digits))) & 1 != 0
     return digits | semirings.where(is_set, new, semirings.cast(0, np.uint64))
 
 
 class Rows(VertexProgram):
-    """row_i(v) = the level of v from source `first` + i, for eight sources: unpacks the binary digits.
+    """row_i(v) = the level of v from source `first` + i, for eight sources, from the binary digits of `BinaryLevels`.
 
-    Each run adds four digits, shifted by `up`, to levels above `base`; where all are 0 the row keeps its value, or gets
-    -1 if `fresh`.
+    Each run adds four digits, shifted by `up`, to levels above `base`. A row keeps its value where all four digits are
+    0, or gets -1 there if `fresh`.
     """
 
     row0, row1, row2, row3, row4, row5, row6, row7 = (vertex(np.int32) for _ in range(ROWS))
@@ -184,8 +185,8 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
     if chosen and not graph.is_whole:  # one GPU brings rows from others in more time than it takes to compute them
-        with suppress(MemoryError):  # ranks share the sources, unless one has no room for the whole graph
-            shared: Any = graph.map_shares(partial(_rows, limit), chosen)
+        with suppress(MemoryError):  # the ranks share the sources, unless the whole graph does not fit on one of them
+            shared: Any = graph.map_shares(partial(_levels_from, limit), chosen)
             found: np.ndarray = shared.compute()
             return found
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
@@ -202,15 +203,15 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     return levels
 
 
-def _rows(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """Return the levels from some sources, by one of the ranks that share them."""
+def _levels_from(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+    """Return the levels from some of the sources, which is what each of the ranks that share them computes."""
     return multi_source_bfs(graph, sources, depth_limit=limit)
 
 
 class Probe(NamedTuple):
-    """The result of one search, and an estimate for searches from all sources."""
+    """The result of a first search, and whether batches of searches would pay off."""
 
-    which: int  # index of its source
+    which: int  # index of the source of this search
     level: Any
     depth: int
     waits: bool  # whether iterations are so short that a search mostly waits at barriers
@@ -218,7 +219,7 @@ class Probe(NamedTuple):
 
 
 def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:
-    """Search from the source of the largest degree."""
+    """Search from the source of the largest degree, and return what this tells about searches from all sources."""
     which = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[which], depth_limit=depth_limit)
     depth, reached = int(level.max()), exact_total(level >= 0)
@@ -227,14 +228,19 @@ def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> P
 
 
 def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
-    """Return whether batches find the levels sooner than single searches."""
+    """Return whether batches of 64 searches find the levels sooner than single searches, by the limits of the
+    device.
+    """
     limits = LIMITS[graph.device]
     is_skewed = graph.max_out_degree > limits.hub * (graph.m // graph.n + 1)
     return len(sources) >= limits.sources and (graph.n <= limits.vertices if seen.waits else not is_skewed)
 
 
 def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
-    """Return initial fields for up to 64 sources. Bit i belongs to source i. Unused bits count as seen everywhere."""
+    """Return the initial fields of `Arrivals` for up to 64 sources. Bit i of a word stands for source i.
+
+    The bits of a batch that has fewer sources count as seen everywhere.
+    """
     words: dict[int, int] = {}
     for i, source in enumerate(sources):
         words[source] = words.get(source, 0) | 1 << i
@@ -245,32 +251,34 @@ def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
-    """Write the levels from up to 64 sources, in several runs if the digits cannot count that far."""
+    """Write the levels from up to 64 sources into `levels`. Several runs are needed if the digits cannot count that
+    far.
+    """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)
     most, base = (1 << digits) - 1, 0
     while state:
-        left = most if limit is None else min(most, limit - base)
-        result = run(PROGRAMS[digits], graph, max_iterations=left, **state)
+        iterations = most if limit is None else min(most, limit - base)
+        result = run(PROGRAMS[digits], graph, max_iterations=iterations, **state)
         _unpack(graph, result, levels, base)
-        base += left
+        base += iterations
         is_over = result.converged or base == limit
         state = {} if is_over else {"active": result.active, "seen": result.seen, "new": result.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
 def _unpack(graph: Graph, result: Result, levels: Any, base: int) -> None:
-    """Unpack the binary digits of the last run into levels, starting at level `base`."""
+    """Write the levels of the last run into `levels`, from its binary digits. Its levels count from `base`."""
     xp: Any = array_module(levels)
     state = result.state
     digits = [word for name in ("low", "high") if name in state for word in xp.ascontiguousarray(state[name].T)]
     unpack = prepare(Rows, graph)
     for up in range(0, max(result.iterations.bit_length(), 1), DIGITS):
-        some = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
-        how: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
+        inputs = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
+        options: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
         for first in range(0, len(levels), ROWS):
             rows = {f"row{i}": row for i, row in enumerate(levels[first : first + ROWS])}
-            unpack(first=first, **how, out=some | rows, max_iterations=1, wait=False)
+            unpack(first=first, **options, out=inputs | rows, max_iterations=1, wait=False)
 
 
 ROW = Row(

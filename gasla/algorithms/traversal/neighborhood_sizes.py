@@ -1,9 +1,9 @@
 """Numbers of vertices within some hops of each vertex, exactly or by HyperLogLog counters.
 
 A counter is a row of registers. The hash of a vertex chooses a register, and its rank is one more than the number of
-leading zeros of its other bits; the register holds the largest rank of all vertices counted. The counter of a union is
-the maximum of the counters, register by register, so one iteration over the out-edges turns counters of h hops into
-those of h + 1.
+leading zeros of its other bits. The register holds the largest rank of all vertices counted. The counter of a union is
+the maximum of the counters, register by register. So one iteration over the out-edges turns counters of h hops into
+counters of h + 1 hops.
 
 P. Boldi, M. Rosa, S. Vigna: HyperANF: Approximating the Neighbourhood Function of Very Large Graphs on a Budget.
 WWW 2011.
@@ -26,16 +26,18 @@ from gasla.program import VertexProgram, option, vertex
 from gasla.progress import track
 from semirings.functions import splitmix64
 
-BATCH = 64  # searches at once
-SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers
-BITS = 53  # bits of a hash whose leading zeros are counted: a float64 holds 53 bits exactly
-COPIES = 2  # copies of the counters in memory: one for the next values is kept with the graph
-AT_ONCE = 1 << 16  # registers estimated at once, so that their powers of two stay in the core's cache
-MANY_AT_ONCE = 1 << 24  # this limit on a GPU, where each step costs a few launches
+BATCH = 64  # number of searches at once
+SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers that a counter may have
+BITS = 53  # number of bits of a hash whose leading zeros are counted, since float64 holds 53 bits exactly
+COPIES = 2  # copies of the counters in memory; one, for the next values, is stored with the graph
+AT_ONCE = 1 << 16  # number of registers estimated at once, so that their powers of two fit in the core's cache
+MANY_AT_ONCE = 1 << 24  # the same number on a GPU, where each step costs a few kernel launches
 
 
 class Counters(VertexProgram):
-    """counter(v) = max of counter over v and its out-neighbors, register by register. Ends: registers only grow."""
+    """counter(v) = max of counter over v and its out-neighbors, register by register. Registers only grow, so the run
+    ends.
+    """
 
     direction = "out"
     type = option(None)
@@ -50,19 +52,23 @@ class Counters(VertexProgram):
 
 
 def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
-    """Return the number of registers, None to count exactly, and the seed."""
-    given = whole_number("seed", seed, MOST_SEED)
+    """Check the arguments `registers` and `seed`, and return them. None registers stand for exact counts."""
+    seed_number = whole_number("seed", seed, MOST_SEED)
     if registers is None:
-        return None, given
+        return None, seed_number
     if whole_number("registers", registers) not in SIZES:
         raise ValueError(
             f"registers is {registers}; expected a power of two from {SIZES[0]} to {SIZES[-1]}, or None: exact"
         )
-    return int(registers), given
+    return int(registers), seed_number
 
 
 def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None = None) -> Iterator[Any]:
-    """Yield counters of the vertices within 0, 1, 2, … hops of each vertex, until none changes, all in one array."""
+    """Yield counters of the vertices within 0, 1, 2, … hops of each vertex, until no counter changes or after `hops`
+    hops.
+
+    The same array may be yielded again with new values.
+    """
     xp: Any = module_of(graph.device)
     require_room("the counters have", graph.n * registers, COPIES, graph.device, "fewer registers")
     counters = _of_each(graph, registers, seed)
@@ -73,15 +79,15 @@ def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None =
         yield counters
         if done == hops:
             return
-        given: Any = {"out": {"counter": counters}} if graph.is_whole else {"counter": counters}
-        result = step(active=active, max_iterations=1, **given)
+        inputs: Any = {"out": {"counter": counters}} if graph.is_whole else {"counter": counters}
+        result = step(active=active, max_iterations=1, **inputs)
         if not len(result.active):
             return
         counters, active, done = result.counter, result.active, done + 1
 
 
 def exact_sizes(graph: Graph, hops: int) -> Any:
-    """Return the number of vertices within some hops of each vertex, by searches from all of them."""
+    """Return the number of vertices within `hops` hops of each vertex, by searches from all vertices."""
     xp: Any = module_of(graph.device)
     sizes = xp.zeros(graph.n)
     for some, levels in _searches(graph, hops):
@@ -90,7 +96,7 @@ def exact_sizes(graph: Graph, hops: int) -> Any:
 
 
 def exact_pairs(graph: Graph) -> Any:
-    """Return the number of pairs of vertices at distance 0, 1, 2, …, by searches from all vertices."""
+    """Return an array with the numbers of pairs of vertices at distance 0, 1, 2, …, by searches from all vertices."""
     xp: Any = module_of(graph.device)
     counts = xp.zeros(1, np.int64)
     for _, levels in _searches(graph, None):
@@ -109,18 +115,22 @@ def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
-    """Return the counter of each vertex alone: one register has the rank of the hash of its id."""
+    """Return counters that have counted one vertex each. One register has the rank of the hash of the vertex's id."""
     xp: Any = module_of(graph.device)
     hashes = splitmix64(np.uint64(seed), xp.arange(graph.n, dtype=np.uint64))
     register = (hashes & np.uint64(registers - 1)).astype(np.int64)
-    length = xp.frexp((hashes >> np.uint64(64 - BITS)).astype(np.float64))[1]  # the number of bits
+    # the number of bits of the hash without leading zeros
+    length = xp.frexp((hashes >> np.uint64(64 - BITS)).astype(np.float64))[1]
     counters = xp.zeros((graph.n, registers), np.uint8)
     counters[xp.arange(graph.n), register] = (BITS + 1 - length).astype(np.uint8)
     return counters
 
 
 def estimates(counters: Any) -> Any:
-    """Return how many vertices each counter has counted, as float64. Registers that are still 0 tell small numbers."""
+    """Return an estimate of how many vertices each counter has counted, as float64.
+
+    Small numbers are estimated from the number of registers that are still 0.
+    """
     xp: Any = array_module(counters)
     counters = xp.asarray(counters)
     n, m = counters.shape
@@ -135,8 +145,8 @@ def estimates(counters: Any) -> Any:
 
 
 def _negative_powers(exponents: Any) -> Any:
-    """Return 2 to the power of minus each uint8, as float64.
+    """Return 2 to the power of minus each entry of an array of uint8, as float64.
 
-    Its bits are the exponent, plus 1023, above 52 bits of 0.
+    The bits of such a float64 are 1023 minus the entry, above 52 bits of 0.
     """
     return ((np.int64(1023) - exponents) << np.int64(52)).view(np.float64)

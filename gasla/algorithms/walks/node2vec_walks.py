@@ -1,7 +1,7 @@
-"""node2vec walks: random walks biased towards returning to, or staying near, the previous vertex.
+"""node2vec walks are random walks biased towards returning to the previous vertex, or staying near it.
 
-The distribution of a step depends on the previous vertex, so it has no precomputed table. A walker draws as in a plain
-walk and accepts the step with a probability proportional to its bias (rejection sampling).
+The distribution of a step depends on the previous vertex, so it has no precomputed table. A walker draws as in an
+unbiased walk, and accepts the step with a probability proportional to its bias (rejection sampling).
 
 K. Yang et al.: KnightKing: A Fast Distributed Graph Random Walk Engine. SOSP 2019.
 """
@@ -23,7 +23,10 @@ from gasla.rows import Row, walks
 
 
 class Node2Vec(WalkProgram):
-    """Steps back have bias 1 / p, steps to vertices not adjacent to the previous one 1 / q, others 1."""
+    """A walk whose steps back have bias 1 / p, and steps to vertices not adjacent to the previous one bias 1 / q.
+
+    All other steps have bias 1.
+    """
 
     p = parameter(np.float64, 1)
     q = parameter(np.float64, 1)
@@ -91,7 +94,8 @@ def node2vec_walks(
            [3, 2, 1, 0]], dtype=int32)
     """
     p, q = real_number("p", p, 1e-100, 1e100), real_number("q", q, 1e-100, 1e100)
-    program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)  # equal walks, but faster
+    # unbiased walks are equal to those of Node2Vec with p = q = 1, but faster
+    program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)
     return walk(program, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
 
 

@@ -1,6 +1,7 @@
 """Random walks of many walkers at once, with uniform or weighted steps.
 
-In each step a walker follows a random out-edge of its vertex. This is the walk program without any functions.
+In each step a walker follows a random out-edge of its vertex. This is the walk program without a function that
+restarts or rejects a step.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from gasla.rows import Row, walks
 
 
 class RandomWalk(WalkProgram):
-    """Follow the drawn edge unconditionally."""
+    """A walk that follows each drawn edge unconditionally."""
 
 
 class Restarting(WalkProgram):
-    """Return to the start with one probability at every step. Otherwise follow the drawn edge."""
+    """A walk that returns to its start with a fixed probability at every step, and otherwise follows the drawn edge."""
 
     chance = parameter(np.float64, 0)
 
