@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def core_number(graph: Any, numbers: ArrayLike) -> None:
     """Verify `numbers` of `gasla.core_number`.
 
-    A vertex of number k has k neighbors of number k or more, and can be peeled off where no more of them are left.
+    A vertex of core number k must have k neighbors of number k or more, and it must be possible to peel it off where no
+    more of these neighbors remain.
 
     Examples
     --------

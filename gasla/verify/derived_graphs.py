@@ -26,8 +26,8 @@ def condensation(
 ) -> None:
     """Verify `condensed` of `gasla.condensation`.
 
-    It has a vertex for each strong component, and an edge wherever an edge joins two of them, with its combined value
-    up to rounding.
+    The condensation has a vertex for each strong component, and an edge wherever an edge joins two components. The
+    value of the edge is the combined value of these edges, up to rounding.
 
     Examples
     --------

@@ -55,7 +55,8 @@ def components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
 def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -> None:
     """Verify `labels` of `gasla.strongly_connected_components`, and their `count` if given.
 
-    Each is strongly connected, and no path leaves one and returns; they are numbered by their smallest vertices.
+    Each component is strongly connected, and no path leaves a component and returns to it. Components are numbered by
+    their smallest vertices.
 
     Examples
     --------
@@ -98,8 +99,8 @@ def label_propagation(
 ) -> None:
     """Verify `labels` of `gasla.label_propagation`: vertices are in the community of most of their neighbors.
 
-    Propagation stops while labels still change, so that a fraction of `share` may be elsewhere. The synchronous method
-    ends at no such state: NumPy computes its labels a second time.
+    Propagation stops while labels still change, so a fraction of `share` of the vertices may be in another community.
+    The synchronous method ends in no such state, so NumPy computes its labels again.
 
     Examples
     --------
@@ -193,8 +194,8 @@ def louvain_communities(
 ) -> None:
     """Verify `labels` of `gasla.louvain_communities`: their quality is no less than that of what it started from.
 
-    Communities are numbered by their smallest vertices, and keep what they have to; if refined, they are connected.
-    `start` is an array here, and `fixed` a mask.
+    Communities are numbered by their smallest vertices. Fixed vertices stay together or apart as in `start`, and
+    refined communities are connected. Here `start` must be an array, and `fixed` a mask.
 
     Examples
     --------
@@ -229,8 +230,8 @@ def leiden_communities(
 ) -> None:
     """Verify `labels` of `gasla.leiden_communities`: their quality is no less than that of what it started from.
 
-    Communities are connected, numbered by their smallest vertices, and keep what they have to. `start` is an array
-    here, and `fixed` a mask.
+    Communities are connected and numbered by their smallest vertices. Fixed vertices stay together or apart as in
+    `start`. Here `start` must be an array, and `fixed` a mask.
 
     Examples
     --------
@@ -396,7 +397,7 @@ def partition_table(
 ) -> None:
     """Verify the columns `sizes`, `internal`, `cut` and `conductance` of `gasla.partition_table`.
 
-    They are sums over the edges within communities, and between them.
+    The columns must be the sums over the edges within communities, and between them.
 
     Examples
     --------
@@ -452,7 +453,7 @@ def spectral_clustering(
 ) -> None:
     """Verify `labels`, `cut` and `conductance` of `gasla.spectral_clustering`, but not that the cut is small.
 
-    Clusters are numbered by their smallest vertices; cuts and conductances follow from the labels.
+    Clusters are numbered by their smallest vertices. Cuts and conductances must follow from the labels.
 
     Examples
     --------
@@ -487,8 +488,8 @@ def partition(
 ) -> None:
     """Verify `labels`, `cut` and `volume` of `gasla.partition`, but not that the cut or the volume is small.
 
-    Parts are numbered 0 to k - 1, none is too heavy, and none is empty if there are k vertices; the cut and the volume
-    are sums over the edges between parts.
+    Parts are numbered 0 to k - 1. No part is too heavy, and no part is empty if there are k vertices. The cut and the
+    volume are sums over the edges between parts.
 
     Examples
     --------

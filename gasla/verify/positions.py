@@ -68,7 +68,8 @@ def geolocate(
 ) -> None:
     """Verify `found`, the locations of `gasla.geolocate`: given ones are kept, and `samples` others are medians.
 
-    The mean distance to the neighbors may exceed the smallest by `tolerance`, relative to all given locations.
+    The mean distance to the neighbors may exceed the smallest possible one by `tolerance`, relative to the largest
+    coordinate of the given locations.
 
     Examples
     --------

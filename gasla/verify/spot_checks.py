@@ -54,7 +54,7 @@ def closeness(
 ) -> None:
     """Verify `scores` of `gasla.closeness_centrality` for `samples` vertices, by their distances from all sources.
 
-    By default there are as many samples as 2e7 edges allow, at least one.
+    By default the number of samples is such that searches visit about 2e7 edges, and at least one.
 
     Examples
     --------
@@ -210,7 +210,8 @@ def scored(measure: Measure, a: Array, b: Array, common: Array) -> Array:
 def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = SAMPLES) -> None:
     """Verify `total` and `per_vertex` of `gasla.triangle_count`.
 
-    All counts sum to three times the total. For `samples` vertices the count is the number of edges among neighbors.
+    All counts sum to three times the total. For `samples` vertices, the count is compared with the number of edges
+    among the neighbors.
 
     Examples
     --------

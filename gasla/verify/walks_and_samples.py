@@ -73,8 +73,9 @@ def sample_neighbors(
 ) -> None:
     """Verify `sampled` of `gasla.sample_neighbors`: as many as wanted, along edges, none more often than its edges.
 
-    With `at`, along edges of each span of time; with "last", the last of these. Trees have no edge between them. Of a
-    typed graph, so along the edges of each relation; `at` is one time, or a mapping from type to times.
+    With `at`, only edges in the span of time of each row may be drawn, and with the strategy "last" only the last of
+    these. No edge leads from one disjoint tree to another. In a typed graph, the edges of each relation are verified
+    so. Then `at` is one time, or a mapping from type to times.
 
     Examples
     --------
@@ -365,8 +366,8 @@ def negative_edges(
 ) -> None:
     """Verify `found`, the pairs of `gasla.negative_edges`: distinct, of different vertices, and without an edge.
 
-    With `at`, without an edge at this time or before; with a time for each pair, they may repeat. By degree they may
-    repeat, too, and each target has an edge by then.
+    With `at`, pairs are without an edge at this time or before. Pairs may repeat if each has a time of its own, or if
+    they are drawn by degree. Drawn by degree, each target has an edge by then.
 
     Examples
     --------
@@ -484,8 +485,8 @@ def split_edges(
 ) -> None:
     """Verify `sets` of `gasla.split_edges`: each edge is in one, with all edges between its ends, and sizes fit.
 
-    By time, sets follow one another. They end at the times `at`; or they have their fraction of the edges, and those
-    that are at the last of their times.
+    If edges are split by time, sets follow one another. They end at the times `at`, or else each set has its fraction
+    of the edges, and all edges at the last of its times.
 
     Examples
     --------

@@ -13,7 +13,8 @@ from gasla.verify._common import SAMPLES, VerificationError, edges_by_id, edges_
 def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) -> None:
     """Verify `closure`, the graph that `gasla.transitive_closure` returns, at `samples` vertices.
 
-    The neighbors of a vertex, which ascend, are those that can be reached from its neighbors in the given graph.
+    The neighbors of a vertex in the closure are, in ascending order, the vertices that can be reached from its
+    neighbors in the graph.
 
     Examples
     --------

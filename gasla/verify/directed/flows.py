@@ -32,9 +32,9 @@ CAPACITY_BITS = 29  # SciPy adds two int32 capacities, so each may have 29 bits
 def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) -> None:
     """Verify `value` and `flow` of `gasla.maximum_flow`.
 
-    The flow respects capacities, is conserved at vertices, and no augmenting path exists: integers exactly, where less
-    than 2**62 flows through each vertex. Floats are conserved up to 1e-9 of the flow through a vertex, and augmenting
-    paths carry at most 1e-9 of the value.
+    The flow respects capacities and is conserved at vertices, and no augmenting path exists. This is exact for
+    integers, of which less than 2**62 flows through each vertex. Floats are conserved up to 1e-9 of the flow through a
+    vertex, and augmenting paths carry at most 1e-9 of the value.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def maximum_flow(graph: Any, source: Any, target: Any, value: int, flow: Any) ->
 def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: Any) -> None:
     """Verify `value` and `source_side` of `gasla.minimum_cut`: the cut separates both, and has this capacity.
 
-    That no cut is cheaper shows only in a flow of this value, which SciPy computes. For integers, the side is the
-    largest of a minimum cut: no other vertex lacks a path to the target along which more could flow. For floats this
+    SciPy computes a flow of this value, which shows that no cut is cheaper. For integers, the source side is the
+    largest of a minimum cut: every other vertex has a path to the target along which more could flow. For floats this
     is not verified, since rounding may add and remove such paths.
 
     Examples
@@ -121,8 +121,8 @@ def minimum_cut(graph: Any, source: Any, target: Any, value: int, source_side: A
 def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) -> None:
     """Verify `value` and `side` of `gasla.global_minimum_cut`: the cut has two sides, and this weight.
 
-    No vertex alone is cheaper to cut off; and that much can flow from vertex 0 to each of `samples` vertices, drawn at
-    random, as SciPy finds.
+    No single vertex is cheaper to cut off. As SciPy finds, the value can also flow from vertex 0 to each of `samples`
+    vertices, which are drawn at random.
 
     Examples
     --------
@@ -164,8 +164,8 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     """Verify `cost`, `flow` and `prices` of `gasla.minimum_cost_flow`, by duality.
 
     The flow respects capacities and meets the supplies. The price rises by at most the cost along edges that could
-    carry more, and by at least the cost along edges that carry some: integers exactly, floats within 1e-9 of the
-    largest cost.
+    carry more, and by at least the cost along edges that carry something. This is exact for integers, and within 1e-9
+    of the largest cost for floats.
 
     Examples
     --------

@@ -26,9 +26,9 @@ def topological_order(
 ) -> None:
     """Verify `order` of `gasla.topological_order`, and `levels` if given.
 
-    Every vertex is there once, and every edge leads forward. Levels rise along each edge, by one along some edge to
-    each vertex that is not at level 0. With `key`, no vertex of a larger key stands between a vertex and the last of
-    its in-neighbors. Keys that the function refuses are its errors here, too.
+    Every vertex is in the order once, and every edge leads forward. Levels rise along each edge, and by exactly one
+    along some edge to each vertex that is not at level 0. With `key`, no vertex of a larger key stands between a vertex
+    and the last of its in-neighbors. Keys that the function refuses are errors here, too.
 
     Examples
     --------
@@ -102,8 +102,8 @@ def longest_path(
 ) -> None:
     """Verify `lengths` and `parents` of `gasla.longest_path`, and `path` and `length` if given.
 
-    No edge offers a longer way, and each length is attained by way of the parent, or 0 where a path begins. Sums may
-    differ by rounding in the type of the lengths.
+    No edge offers a longer path to its end. Each length is that of a path through the parent, or 0 where a path begins.
+    Sums may differ by rounding in the dtype of the lengths.
 
     Examples
     --------

@@ -26,8 +26,8 @@ def depth_first_order(
 ) -> None:
     """Verify `preorder`, `postorder` and `parents` of `gasla.depth_first_order`, from `source` or from all.
 
-    Both orders are those of the tree, no vertex is left before its out-neighbors were visited, and these were visited
-    in the order of the list.
+    Both orders belong to the tree of parents. No vertex is left before its out-neighbors were visited, and its edges
+    are followed in the order in which they are stored.
 
     Examples
     --------

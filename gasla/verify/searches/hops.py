@@ -56,7 +56,8 @@ def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) ->
 def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0, samples: int = SAMPLES) -> None:
     """Verify `counts` of `gasla.k_hop_counts` for `samples` vertices, by searches of SciPy.
 
-    The largest relative error is `tolerance`: for estimates some times 1.04 / sqrt(registers).
+    The largest relative error that is allowed is `tolerance`. For estimates, it should be some times 1.04 /
+    sqrt(registers).
 
     Examples
     --------
@@ -83,7 +84,8 @@ def effective_diameter(
 ) -> None:
     """Verify `diameter` of `gasla.effective_diameter`: the given share of pairs from `samples` vertices are within it.
 
-    The share may be off by `tolerance`: more for estimates, and for graphs of more vertices than `samples`.
+    The share may be off by `tolerance`, which should be larger for estimates, and for graphs of more vertices than
+    `samples`.
 
     Examples
     --------

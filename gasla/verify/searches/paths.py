@@ -80,8 +80,8 @@ def sssp(
 ) -> None:
     """Verify `distances` of `gasla.sssp`, and `parents` if given. Weights may be negative.
 
-    No edge offers a shorter way, and edges that attain the distances of their ends lead from the source to each reached
-    vertex. Sums may differ by rounding in the type of the distances.
+    No edge offers a shorter path to its end. Edges that attain the distances of their ends lead from the source to each
+    reached vertex. Sums may differ by rounding in the dtype of the distances.
 
     Examples
     --------
@@ -111,7 +111,8 @@ def nearest_source(
 ) -> None:
     """Verify `distances` and `nearest` of `gasla.nearest_source`.
 
-    As for `sssp`; such edges lead to each vertex from the source that is named, and none brings a smaller position.
+    Distances are verified as for `sssp`. Edges that attain the distances of their ends lead to each vertex from the
+    source that is said to be nearest, and along no such edge comes a source of a smaller position.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def simple_paths(
 ) -> None:
     """Verify `paths` of `gasla.simple_paths` between two vertices: each of them, and that none is missing.
 
-    If there are as many paths as the `limit`, others may be missing, so that is not verified.
+    If there are as many paths as the `limit` allows, paths may be missing, so that is not verified.
 
     A missing path begins like one of the given paths, and then goes to a vertex to which no given path with this
     beginning goes. For `samples` of the beginnings, it is verified that from such a vertex the target cannot be reached
@@ -65,8 +65,8 @@ def simple_cycles(
 ) -> None:
     """Verify `cycles` of `gasla.simple_cycles`: each of them, and that none is missing.
 
-    Those through each of `samples` vertices are verified like the paths from the vertex back to it. Of as many cycles
-    as the `limit`, only each of them is verified.
+    The cycles through each of `samples` vertices are verified like paths from the vertex back to it. If there are as
+    many cycles as the `limit` allows, only each of them is verified.
 
     Examples
     --------
@@ -101,8 +101,8 @@ def simple_cycles(
 def find_cycle(graph: Any, cycle: ArrayLike | None, *, directed: bool = True) -> None:
     """Verify `cycle` of `gasla.find_cycle`: a cycle, or that the graph has none, if it is None or empty.
 
-    Without a cycle, each vertex is a strong component; of an undirected graph, the edges are fewer than the vertices by
-    the number of components.
+    If there is no cycle, each vertex is a strong component. In an undirected graph without cycles, the edges are fewer
+    than the vertices by the number of components.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from gasla.verify._common import (
 def shortest_path(graph: Any, source: Any, target: Any, distance: float, path: ArrayLike, edges: ArrayLike) -> None:
     """Verify `distance`, `path` and `edges` of `gasla.shortest_path`.
 
-    The edges lead along the path and add up to its length, up to rounding in float32; SciPy finds no shorter way.
+    The edges lead along the path and add up to its length, up to rounding in float32. SciPy finds no shorter path.
 
     Examples
     --------
@@ -66,7 +66,8 @@ def k_shortest_paths(
 ) -> None:
     """Verify `paths` of `gasla.k_shortest_paths`: each of them, their order, and that none is missing.
 
-    Every other path leaves the given ones at some vertex. For `samples` such vertices, SciPy finds the shortest way on.
+    Every other path leaves the given paths at some vertex. For `samples` such vertices, SciPy finds the shortest path
+    from there on.
 
     Examples
     --------

@@ -166,7 +166,8 @@ def earliest_arrival(
 ) -> None:
     """Verify `arrivals` of `gasla.earliest_arrival`.
 
-    No edge that departs once its source is reached arrives earlier, and such edges lead to each vertex that is reached.
+    No edge that departs once its source is reached arrives earlier than its end is reached, and such edges lead to each
+    vertex that is reached.
 
     Examples
     --------
@@ -250,7 +251,7 @@ def fastest_durations(
 ) -> None:
     """Verify `durations` of `gasla.fastest_durations`: none of `samples` departures from the source offers less.
 
-    If there are no more departures, one of them offers as little.
+    If the source has no more departures than `samples`, one of them must attain each duration.
 
     Examples
     --------

@@ -18,8 +18,9 @@ Pair = tuple[int, int]
 def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
     """Verify `chains` of `gasla.chain_decomposition`.
 
-    Each is a cycle, or a path between vertices of earlier chains; inside, it passes no vertex of an earlier chain.
-    There are as many as independent cycles in the graph, and in the edges of all chains.
+    Each chain is a cycle, or a path between vertices of earlier chains, and passes no vertex of an earlier chain in
+    between. There are as many chains as independent cycles in the graph, and as independent cycles in the edges of all
+    chains.
 
     Examples
     --------
@@ -60,7 +61,8 @@ def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
 def cycle_basis(graph: Any, cycles: Iterable[ArrayLike]) -> None:
     """Verify `cycles` of `gasla.cycle_basis`.
 
-    Each is a cycle whose last edge is in no other, so that they are independent; and there are enough of them.
+    Each list is a cycle whose last edge is in no other cycle, so that the cycles are independent, and there are enough
+    of them.
 
     Examples
     --------

@@ -15,9 +15,10 @@ def maximal_cliques(
 ) -> None:
     """Verify `cliques` of `gasla.maximal_cliques`: each of them, and that none is missing.
 
-    If a clique D were missing, take the given one C that shares the most vertices with D, and a vertex v of D that is
-    not in C: the neighbors of v in C form a clique with v that is in no given one. So for `samples` given cliques, all
-    such sets are looked up. Of as many cliques as the `limit`, only each of them is verified.
+    Suppose that a clique D were missing. Let C be the given clique that shares the most vertices with D, and v a vertex
+    of D that is not in C. Then the neighbors of v in C form a clique with v that is in no given clique. So for
+    `samples` given cliques, all such sets are looked up. If there are as many cliques as the `limit` allows, only each
+    of them is verified.
 
     Examples
     --------

@@ -28,7 +28,7 @@ from gasla.verify._common import (
 def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> None:
     """Verify whether a graph is `bipartite`, and `colors` if given, of `gasla.is_bipartite`.
 
-    No edge joins two of a color, and each component without a color has an odd cycle.
+    No edge joins two vertices of one color, and each component without colors has an odd cycle.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
 def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     """Verify `bridges` of `gasla.bridges`: to remove all of them adds a component for each.
 
-    To remove one of `samples` other edges of a spanning forest adds none.
+    Removing one of `samples` other edges of a spanning forest adds no component.
 
     Examples
     --------
@@ -111,7 +111,8 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
 def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES) -> None:
     """Verify `points` of `gasla.articulation_points`.
 
-    To remove one adds components, and to remove another vertex adds none: of each, `samples` are removed.
+    Removing an articulation point adds components, and removing any other vertex adds none. Of each kind, `samples`
+    vertices are removed.
 
     Examples
     --------
@@ -149,8 +150,8 @@ def biconnected_components(
 ) -> None:
     """Verify `count`, `labels` and `tree` of `gasla.biconnected_components`.
 
-    Components are connected, share vertices as in a forest, and are as many around each vertex as it separates: of
-    vertices in two or more, and of others, `samples` are removed. They are numbered in the right order.
+    Components are connected, share vertices as in a forest, and are as many around each vertex as the vertex separates.
+    For this, `samples` vertices are removed. Components are numbered in the right order.
 
     Examples
     --------

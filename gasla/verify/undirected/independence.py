@@ -130,7 +130,7 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
 def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     """Verify `mates` of `gasla.maximum_bipartite_matching`.
 
-    It is a matching, and no alternating path joins two unmatched vertices of both sides.
+    The mates are a matching, and no alternating path joins two unmatched vertices of both sides.
 
     Examples
     --------
@@ -162,8 +162,9 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
 def assignment(graph: Any, mates: ArrayLike) -> None:
     """Verify `mates` of `gasla.assignment`: the smaller side has mates, and no alternating cycle makes them lighter.
 
-    A cycle that takes some edges and gives up others, or a path to a vertex without a mate, weighs less than nothing
-    if and only if there is a lighter matching. Up to rounding, relative to the heaviest edge.
+    There is a lighter matching if and only if some alternating cycle, or alternating path to a vertex without a mate,
+    has edges outside the matching that weigh less than its edges inside. Weights may differ by rounding, relative to
+    the heaviest edge.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def spectral_embedding(
     """Verify `vectors` and `values` of `gasla.spectral_embedding`.
 
     The Laplacian times each vector is the vector times its eigenvalue, the vectors are orthonormal, and SciPy finds no
-    smaller eigenvalues. The largest error is `tolerance`, in relation to the largest degree.
+    smaller eigenvalues. The largest error that is allowed is `tolerance`, relative to the largest degree.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def pagerank_nibble(
 ) -> None:
     """Verify `vertices`, `conductance` and `scores` of `gasla.pagerank_nibble`.
 
-    No vertex can push, and no prefix of the order by score over degree has less conductance.
+    No vertex has a residual large enough to push, and no prefix of the order by score over degree has less conductance.
 
     Examples
     --------

@@ -37,7 +37,8 @@ class Steps(NamedTuple):
 def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = None) -> None:
     """Verify `edges` of `gasla.minimum_spanning_forest`, and their `total` weight if given.
 
-    They form no cycle and connect every component, and no edge is lighter than one on the path between its ends.
+    The edges form no cycle and connect every component, and no edge of the graph is lighter than one on the path
+    between its ends.
 
     Examples
     --------
@@ -72,8 +73,9 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
 def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: float) -> None:
     """Verify `edges` and `total` of `gasla.steiner_tree`.
 
-    They form no cycle, join what can be joined, and have terminals as leaves. They weigh no more than a minimum
-    spanning forest of the distances between terminals, which is at most twice as heavy as the lightest tree.
+    The edges form no cycle, join all terminals that can be joined, and have only terminals as leaves. They weigh no
+    more than a minimum spanning forest of the distances between terminals, which is at most twice as heavy as the
+    lightest tree.
 
     Examples
     --------
