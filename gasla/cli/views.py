@@ -58,8 +58,7 @@ class Answered:
         """The source and the target of a search, as the output writes them."""
         return f"{self.end('source')} to {self.end('target')}"
 
-    # --- views of one number per vertex
-    # -----------------------------------------------------------------------------------
+    # --- views of one number per vertex -------------------------------------------------------------------------------
 
     def ranking(self, name: str) -> Iterator[str]:
         """Yield a line for each of the vertices with the highest scores. `name` is the part of the answer with the
@@ -142,8 +141,7 @@ class Answered:
         for i, one in enumerate(numbers[: self.top] if numbers.size else []):
             yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
 
-    # --- views of vertices, rows of vertices, and edges
-    # -------------------------------------------------------------------
+    # --- views of vertices, rows of vertices, and edges ---------------------------------------------------------------
 
     def listed(
         self, vertices: Array, numbers: Any = None, places: bool = True, between: str = " – ", more: str = ""
@@ -201,8 +199,7 @@ class Answered:
         order = order[(first[order] >= 0).any(axis=1)]
         return self.listed(np.concatenate([order[:, None], first[order]], axis=1), scores[order], places=False)
 
-    # --- headings, which are the first line of output
-    # ---------------------------------------------------------------------
+    # --- headings, which are the first line of output -----------------------------------------------------------------
 
     def convergence(self, title: str) -> str:
         """Return a heading that says whether an iteration converged and its residual, and that ends with a title."""
@@ -247,8 +244,7 @@ class Answered:
         _, sizes = np.unique(self["labels"], return_counts=True)
         return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
-    # --- masks of vertices whose value is finite
-    # --------------------------------------------------------------------------
+    # --- masks of vertices whose value is finite ----------------------------------------------------------------------
 
     def happens(self, name: str) -> Array:
         """Return a mask of the finite times in a part of the answer.
