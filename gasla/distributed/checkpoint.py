@@ -58,7 +58,7 @@ class Checkpoint:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise ValueError(f"every is {every!r}; expected a number of supersteps, 1 or more")
         self.path, self.every, self.resume = os.path.abspath(path), every, resume
-        self._runs = 0  # number of runs begun inside
+        self._runs = 0  # number of runs that have begun inside the `with` block
 
     def __enter__(self) -> Self:
         _open.append(self)
@@ -70,13 +70,13 @@ class Checkpoint:
         _open.remove(self)
 
     def next_run(self) -> int:
-        """Return the number of the next run, from 1."""
+        """Return the number of the next run inside the `with` block, counting from 1."""
         self._runs += 1
         return self._runs
 
 
 def is_saving() -> bool:
-    """Return whether runs that begin now are saved."""
+    """Return whether runs that begin now save their state, because a `Checkpoint` is open."""
     return bool(_open)
 
 
@@ -85,7 +85,7 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """Saves and restores one run, given its number. The calling process decides when, and each rank writes."""
+    """Saves and restores the state of one run. The calling process decides when, and each rank writes its own state."""
 
     path: str
     every: int
@@ -94,7 +94,7 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """Return the saver of a run that begins now. Outside of a `Checkpoint`, return None."""
+        """Return an object that saves the run that begins now. Return None if no `Checkpoint` is open."""
         if not _open:
             return None
         if out:
@@ -106,15 +106,17 @@ class Saver(NamedTuple):
         return cls(asked.path, asked.every, asked.resume, asked.next_run())
 
     def next_stop(self, until: int, iteration: int) -> int:
-        """Return the superstep at which to stop next: `until`, or earlier to save the state."""
+        """Return the superstep at which the run has to stop next: at `until`, or earlier to save its state."""
         return min(until, (iteration // self.every + 1) * self.every)
 
     def is_due(self, iteration: int) -> bool:
-        """Return whether to save the state at this iteration."""
+        """Return whether the state is to be saved after this iteration."""
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
-        """Write the state of this rank. The first rank makes the new checkpoint current and removes the others."""
+        """Write the state of this rank. Then the first rank makes this checkpoint the current one and removes older
+        ones.
+        """
         name = f"{self.number}-{run.iteration}"
         communicator: Communicator = run.communicator
         folder = Path(self.path, name)
@@ -131,7 +133,7 @@ class Saver(NamedTuple):
                     shutil.rmtree(other)
 
     def restore(self, run: Any) -> None:
-        """Restore the saved state, if this run has saved it."""
+        """Set the run to the saved state, if the folder has a state of this run. Otherwise do nothing."""
         current = Path(self.path, _CURRENT)
         said: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
         version = said.get("version", VERSION)
@@ -162,7 +164,7 @@ class Saver(NamedTuple):
             _put(run, saved)
 
     def _read_current(self, current: Path) -> dict[str, Any]:
-        """Read the file that names the current checkpoint."""
+        """Return the contents of the file that says which checkpoint is the current one."""
         with self._report_damage(current):
             said = json.loads(current.read_text(encoding="utf-8"))
             if said.get("version", VERSION) == VERSION:
@@ -173,7 +175,7 @@ class Saver(NamedTuple):
 
     @contextmanager
     def _report_damage(self, file: Path) -> Iterator[None]:
-        """Replace errors about what a file holds by one that says what to do."""
+        """Replace errors in reading a checkpoint's file by a ValueError that says what to do."""
         try:
             yield
         except (*_MISSING, *_DAMAGED) as error:
@@ -185,7 +187,7 @@ class Saver(NamedTuple):
 
 
 _CURRENT = "current.json"
-# Errors in reading a file that is missing or damaged. Other OSErrors are of a disk or a network, and no damage.
+# Errors in reading a file that is missing or damaged. Other OSErrors come from a disk or a network, not from damage.
 _MISSING = FileNotFoundError, IsADirectoryError
 _DAMAGED = ValueError, TypeError, LookupError, AttributeError, EOFError, NotImplementedError, zlib.error, BadZipFile
 VERSION = 1  # version of the format of a checkpoint
@@ -196,7 +198,7 @@ def _file(communicator: Communicator) -> str:
 
 
 def _identity(run: Any) -> str:
-    """Return a text that identifies program, parameters and graph."""
+    """Return a text that is equal only for the same program, parameters and part of a graph."""
     shard = run.shard
     graph = shard.graph_on("cpu")
     edges = (graph.in_.indptr, graph.in_.indices, graph.values, shard.ids)
@@ -209,7 +211,7 @@ def _identity(run: Any) -> str:
 
 
 def _arrays(run: Any) -> dict[str, Any]:
-    """Return the whole state of a rank, as arrays by name."""
+    """Return the whole state of this rank's part of a run, as arrays by name."""
     arrays: dict[str, Any] = {"of": np.array(_identity(run))}
     arrays |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
     arrays |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
@@ -222,13 +224,13 @@ def _arrays(run: Any) -> dict[str, Any]:
 
 
 def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
-    """Set the state of a run to the saved arrays."""
+    """Set the state of this rank's part of a run to saved arrays."""
     for name, array in saved.items():
         kind, _, which = name.partition(".")
         if kind == "field":
             run.state[which][...] = moved(
                 array, run.options.device
-            )  # in place, because the compiled loop holds the address
+            )  # in place, because the compiled loop uses the address of the array
         elif kind == "at_vertices":
             run.at_vertices.arrays[which][...] = array
         elif kind == "parameter":

@@ -1,4 +1,5 @@
-"""The two interfaces that a transport (threads, MPI, Dask) implements.
+"""The interfaces that a transport (threads, MPI, Dask) implements: `Communicator` between ranks, and `Ranks` for
+callers.
 
 All ranks run the same function, each on its part of a graph. The function uses a `Communicator` to exchange data with
 other ranks. The caller uses `Ranks` to call the function: one process calls it on all ranks (threads, Dask client), or
@@ -21,11 +22,11 @@ class Communicator(Protocol):
     Each call returns on every rank or raises on every rank: a rank that fails calls `abort`, which wakes the others.
     """
 
-    rank: int  # number of this rank, from 0
+    rank: int  # number of this rank, counting from 0
     size: int
     superstep: int  # set by runs, for error messages; 0 outside of a run
-    shares_memory: bool  # whether ranks are threads of one process; then parts may be any objects
-    link: Any  # connects GPUs of several processes (links.py); None without one
+    shares_memory: bool  # whether ranks are threads of one process, so that parts of exchanges may be any objects
+    link: Any  # connection between GPUs of several processes (`links.Link`), or None
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` to each rank r, and return the parts received, in rank order (all-to-all).
@@ -44,30 +45,32 @@ class Communicator(Protocol):
         """Return a communicator of the ranks that passed the same color, in rank order."""
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed: every other rank raises in its current or next operation."""
+        """Report that this rank has failed, so that all other ranks raise in their current or next operation."""
 
 
 def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
-    """Return the bytes that each rank passes, in rank order (collective)."""
+    """Return the bytes that each rank has passed, in rank order (collective)."""
     return [part.tobytes() for part in communicator.allgather(np.frombuffer(own, np.uint8))]
 
 
 @dataclass(eq=False)
 class Rank:
-    """The first argument of functions called on a rank: its communicator, data kept between calls, and its card."""
+    """The first argument of functions called on a rank: its communicator, data stored between calls, and whether it has
+    a GPU.
+    """
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
-    has_card: bool = False  # the current GPU
+    has_card: bool = False  # whether this rank has a GPU, which is then CUDA's current device
 
     @property
     def device(self) -> Device:
-        """Where the rank computes."""
+        """The device on which the rank computes."""
         return "gpu" if self.has_card else "cpu"
 
     @property
     def reaches_cards(self) -> bool:
-        """Whether the ranks have a card each in one process, so that arrays go from card to card."""
+        """Whether each rank has a GPU of one process, so that arrays are copied from GPU to GPU."""
         return self.has_card and self.communicator.shares_memory
 
 
@@ -76,40 +79,45 @@ class Member(NamedTuple):
 
     rank: int
     card: int
-    host: str  # name of the host, with the card, in errors
+    host: str  # name of the host and number of the GPU, for error messages
     kept: dict[Any, Any]
 
 
 class Dropped:
-    """Keys of data on ranks that is no longer needed, which ranks drop at their next call.
+    """Keys of data that ranks store and that no one needs any more. Ranks delete the data at their next call.
 
     Attributes
     ----------
     keys : list
+        The keys.
     freed : list
-        References to owners of further keys.
+        Weak references to objects that no longer exist, for each of which there is a further key.
     """
 
     def __init__(self) -> None:
         self.keys: list[Any] = []
-        self.freed: list[weakref.ref[Any]] = []  # owners
-        self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}  # and their keys
+        self.freed: list[weakref.ref[Any]] = []  # dead references to owners of keys
+        # by the reference's id: the reference, and the owner's key
+        self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
     def add(self, key: Any) -> None:
-        """Add a key."""
+        """Add a key, whose data ranks delete at their next call."""
         self.keys.append(key)
 
     def add_with(self, owner: Any, key: Any) -> None:
-        """Add a key when its owner is freed, by a built-in method: Ctrl-C in a finalizer in Python would be lost."""
+        """Add a key as soon as the object `owner` is freed.
+
+        A built-in method does this, because Python would ignore Ctrl-C during a finalizer written in Python.
+        """
         reference = weakref.ref(owner, self.freed.append)
         self._owners[id(reference)] = reference, key
 
     def taken(self) -> Iterator[Any]:
-        """Take the keys out, one after another. Another thread may take some meanwhile."""
+        """Remove and yield the keys one by one. Other threads may do the same meanwhile."""
         while self.freed:
             try:
                 reference = self.freed.pop()
-            except IndexError:  # another thread has taken it
+            except IndexError:  # another thread has taken the last reference
                 break
             self.keys.append(self._owners.pop(id(reference))[1])
         while self.keys:
@@ -121,55 +129,56 @@ class Dropped:
 
 
 class Ranks(Protocol):
-    """Calls functions on ranks."""
+    """The ranks, as the calling process sees them: an object that calls functions on ranks."""
 
     @property
     def dropped(self) -> Dropped:
-        """What ranks drop at their next call."""
+        """Keys of data that ranks delete at their next call."""
 
     @property
     def size(self) -> int:
-        """Number of ranks."""
+        """The number of ranks."""
 
     @property
     def here(self) -> Sequence[int]:
-        """The ranks controlled by this process: its own under `mpiexec`, else all."""
+        """The ranks that this process controls: its own rank under `mpiexec`, and otherwise all ranks."""
 
     @property
     def has_cards(self) -> bool:
         """Whether each rank has a GPU, and runs vertex programs there."""
 
     def members(self) -> Sequence[Member]:
-        """Return all ranks, if each has a GPU of this process.
+        """Return all ranks if each has a GPU of this process, which may then read the ranks' data directly.
 
-        It may then use what they keep without `each`. Otherwise return none.
+        Otherwise return none.
         """
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`. Return the results in order.
+        """Call `function(rank, *arguments)`, with a `Rank`, on each rank in `here`. Return the results in rank order.
 
-        The first exception is raised here, with a note that names the rank; RankErrors that it caused elsewhere are
-        not.
+        If ranks raise exceptions, the first one is raised here, with a note that names the rank. A RankError that only
+        reports the failure of another rank is not.
         """
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` in each process, which drives the GPUs of its ranks by the calling thread.
+        """Call `function(group, *arguments)` once in each process. The calling thread drives the GPUs of the process's
+        ranks.
 
-        None where ranks have no GPUs. `peer_groups.py` has the groups. An exception in one process makes the others
-        raise, as in `each`.
+        The groups are in `peer_groups.py`. Return None if ranks have no GPUs. An exception in one process makes the
+        other processes raise, as in `each`.
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed parts and keep them on the ranks, by number.
+        """Compute Dask's delayed values, and store them on the ranks by number.
 
-        Return False if ranks are not Dask workers.
+        Return False if the ranks are not Dask workers.
         """
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
         """Return Dask futures of `function(rank, *arguments)` on each rank, or None if ranks are not Dask workers."""
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the ranks. `error` is an exception to report to the others, if any."""
+        """End the use of the ranks. If there was an error, it is reported to the other ranks."""
 
 
 class RankError(RuntimeError):

@@ -1,9 +1,9 @@
-"""Ranks as workers of a Dask cluster, which communicate over MPI (dask-mpi) or over Dask's connections.
+"""Ranks that are workers of a Dask cluster, which communicate over MPI (dask-mpi) or over Dask's connections.
 
-Dask starts the functions and transports results; it takes no part in a superstep. Messages over Dask's connections go
-directly from worker to worker, at about a millisecond per round.
+Dask starts functions on the workers and sends back results, but takes no part in a superstep. Messages over Dask's
+connections go directly from worker to worker, and a round of messages takes about a millisecond.
 
-Workers notice the loss of another worker only after half a minute. The scheduler notices at once and notifies the
+Workers notice the loss of another worker only after half a minute. The scheduler notices it at once and notifies the
 client, which then makes the other ranks fail.
 """
 
@@ -29,8 +29,8 @@ from gasla.distributed.dask_worker import (
 )
 from gasla.distributed.failures import WorkerLost, note, place, raise_first
 
-LOOK = 2.0  # seconds between checks whether all ranks have begun
-PATIENCE = 1.5  # seconds that ranks have to end after one was lost
+LOOK = 2.0  # seconds between checks whether all ranks have begun a call
+PATIENCE = 1.5  # seconds that the other ranks have to end a call after one rank was lost
 
 
 class DaskRanks:
@@ -39,9 +39,10 @@ class DaskRanks:
     Parameters
     ----------
     client : distributed.Client
+        The client of the cluster.
     gpus : bool
-        Whether each worker uses a GPU: its first one if no other worker of its host has that, as where dask-cuda starts
-        them; else that of its number among the workers of its host.
+        Whether each worker uses a GPU. If the first GPUs that the workers of a host see differ, as under dask-cuda,
+        each worker uses its first one. Otherwise worker i of a host uses GPU i.
     """
 
     def __init__(self, client: Any, gpus: bool = False) -> None:
@@ -68,7 +69,7 @@ class DaskRanks:
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _find_cards(self) -> list[Any]:
-        """Return what `find_cards` returns on each worker."""
+        """Return for each worker its host, its first GPU and its number of GPUs (`dask_worker.find_cards`)."""
         cards = self._user.run(find_cards, workers=self._addresses, on_error="return")
         for rank, address in enumerate(self._addresses):
             if isinstance(cards[address], BaseException):
@@ -77,7 +78,10 @@ class DaskRanks:
         return [cards[address] for address in self._addresses]
 
     def _receive(self, event: Any) -> None:
-        """Handle events of the scheduler, on the client's thread: note lost workers."""
+        """Record a lost worker when the scheduler reports one.
+
+        Dask calls this on the client's thread for each event.
+        """
         what = event[1]
         if isinstance(what, dict) and what.get("action") == "remove-worker" and what["worker"] in self._addresses:
             self._lost.add(what["worker"])
@@ -89,7 +93,10 @@ class DaskRanks:
         return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed parts and keep each on its rank. Parts already computed stay on their workers."""
+        """Compute Dask's delayed values, and store each on a rank under `key`.
+
+        A value that a worker has already computed stays on that worker.
+        """
         import distributed
 
         futures = self._user.compute(list(parts))
@@ -108,14 +115,16 @@ class DaskRanks:
         return True
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Return None: no process drives the GPUs of several workers."""
+        """Return None, because no process drives the GPUs of several workers."""
 
     def members(self) -> Sequence[Member]:
-        """Return no ranks: their GPUs are not of this process."""
+        """Return no ranks, because their GPUs don't belong to this process."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Return Dask futures of `function(rank, *arguments)`. The function can't communicate with other ranks."""
+        """Return Dask futures of `function(rank, *arguments)`, one per rank. The function can't communicate with other
+        ranks.
+        """
         self._raise_if_lost(0)
         return [
             self._user.submit(hold, self._session, rank, function, arguments, workers=[address], pure=False)
@@ -123,7 +132,11 @@ class DaskRanks:
         ]
 
     def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
-        """Run a task that returns an `Outcome` on each rank. Return their values, or raises the first error."""
+        """Run a task on each rank, and return the results in rank order, or raise the error of the first rank that
+        failed.
+
+        `task(rank, call)` returns a function and its arguments. The function returns an `Outcome`.
+        """
         self._raise_if_lost(0)
         self._calls += 1
         call, news = self._calls, SimpleQueue[tuple[str, Any]]()
@@ -151,7 +164,7 @@ class DaskRanks:
         return [outcomes[rank].value for rank in self.here]
 
     def _wait(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
-        """Wait for the outcomes of all ranks. Return early if `seconds` have passed or a worker was lost."""
+        """Wait for the outcomes of all ranks. Return those so far if `seconds` have passed, or if a worker was lost."""
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
         while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
@@ -169,7 +182,9 @@ class DaskRanks:
         return outcomes
 
     def _check_begun(self, call: int) -> None:
-        """Raise MemoryError if a rank can't begin because Dask has paused its worker. The others would wait forever."""
+        """Raise MemoryError if a rank can't begin a call because Dask has paused its worker, for which all ranks would
+        wait.
+        """
         left = [address for address in self._addresses if address not in self._lost]
         for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
             if idle:
@@ -181,7 +196,10 @@ class DaskRanks:
                 )
 
     def _stop(self, call: int, why: str) -> None:
-        """Make all remaining ranks fail in their current or next operation, without waiting for them."""
+        """Make all ranks on remaining workers fail in their current or next operation.
+
+        Return without waiting for them.
+        """
         left = [address for address in self._addresses if address not in self._lost]
         arguments = (interrupt, self._session, call, why)
         Thread(
@@ -196,11 +214,11 @@ class DaskRanks:
             raise RankError("ranks still wait for one that never began; restart the workers")
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the workers. `error` is an exception to report to them, if any."""
+        """End the use of the workers."""
         left = [address for address in self._addresses if address not in self._lost]
         if left:
             self._client.run(unregister, self._session, workers=left, on_error="ignore")
-        self._client.unsubscribe_topic("all")  # else the scheduler logs an error when the client closes
+        self._client.unsubscribe_topic("all")  # otherwise the scheduler logs an error when the client closes
         self._client.close()
 
 
@@ -223,7 +241,7 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
-    """Return the outcome of a rank, also if Dask itself has failed."""
+    """Return the outcome of a rank's task. If Dask itself has failed, the outcome is that error."""
     if future.status == "finished":
         outcome: Outcome = future.result()
         return outcome

@@ -1,9 +1,10 @@
-"""Values and attributes of the edges of a distributed graph: columns on the ranks, in the order of their edges.
+"""Values and attributes of the edges of a distributed graph: arrays on the ranks, in the order of the rank's edges.
 
-A rank keeps a column for the edges that it holds, in the host's memory. A card copies a column when a program first
-reads it there. Shards for other directions than "in" fetch the columns that programs read, once.
+A rank stores an attribute of the edges in its shard in the host's memory. A GPU copies it when a program first reads
+it. Shards for directions other than "in" have the edges in another order, so they fetch the attributes that programs
+read from the ranks that store them, once.
 
-Columns of vertices are short enough for every process to keep them whole, as it keeps names.
+Attributes of vertices are short enough for every process to store them whole, as it stores the names of vertices.
 """
 
 import pickle
@@ -25,13 +26,13 @@ from gasla.graph.attributes import Attributes, checked
 from gasla.graph.graph import Graph
 from gasla.graph.validate import range_of
 
-Described = tuple[np.dtype[Any] | None, Any, Any]  # type of a column, its smallest and its largest number
+Described = tuple[np.dtype[Any] | None, Any, Any]  # type of an array of values, and its smallest and largest number
 
 
 class EdgeValues:
-    """Stands for a column on ranks, the values of a graph or an attribute: the calling process knows its type.
+    """The values of a distributed graph's edges, or an edge attribute, as the calling process sees them.
 
-    `min`, `max` and `numpy.unique` of the column are computed by the ranks.
+    The calling process knows the type only. The ranks have the numbers, and compute `min`, `max` and `numpy.unique`.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class EdgeValues:
         return self.shape[0]
 
     def view(self, dtype: np.dtype) -> "EdgeValues":
-        """Stand for the same column as dates or durations, of which it holds the integers."""
+        """Return an object for the same values as dates or durations, which are stored as integers."""
         return EdgeValues(self.handle, len(self), dtype, self._range, self.name)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -75,11 +76,11 @@ class EdgeValues:
         return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
-        """Return the smallest value, or NaN if any is."""
+        """Return the smallest value, or NaN if any value is NaN."""
         return self._shown(self._bounds()[0])
 
     def max(self) -> Any:
-        """Return the largest value, or NaN if any is."""
+        """Return the largest value, or NaN if any value is NaN."""
         return self._shown(self._bounds()[1])
 
     def _bounds(self) -> Any:
@@ -92,12 +93,14 @@ class EdgeValues:
         return self._range
 
     def of_ranks(self, function: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return what `function(values, numbers)` returns on each rank. `numbers` are those of the values' edges."""
+        """Return what `function(values, numbers)` returns on each rank, where `numbers` are the edge numbers of the
+        values.
+        """
         parts: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
         return parts
 
     def __getitem__(self, edges: Any) -> np.ndarray:
-        """Return the values of some edges, by their numbers: an array of integers."""
+        """Return the values of some edges. `edges` is an array of edge numbers."""
         edges = np.asarray(edges)
         if edges.dtype.kind not in "iu" or edges.ndim != 1:
             self.__array__()
@@ -109,16 +112,19 @@ class EdgeValues:
 
 
 class Column(NamedTuple):
-    """A column that ranks already hold: an attribute of a graph with the same edges, or its values (None)."""
+    """A reference to an array that the ranks store: an edge attribute of another graph with the same edges, or its
+    values.
+    """
 
     graph: Any
     name: str | None
 
 
 def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, Any]:
-    """Return what to send to the ranks for each column of `Graph.with_edge_attributes`.
+    """Return what to send to the ranks for each attribute given to `Graph.with_edge_attributes`.
 
-    Check it as far as it is here.
+    Arrays that the ranks already store are replaced by references. Raise ValueError if an array has the wrong length or
+    is on other ranks.
     """
     sent: dict[str, Any] = {}
     for name, column in given.items():
@@ -133,15 +139,18 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
         elif column is None or callable(column):
             sent[name] = column
         else:
-            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")  # takes a TimeColumn, too
+            # this also accepts a `TimeColumn`
+            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")
     return sent
 
 
-# --- on each rank -----------------------------------------------------------------------------------------------------
+# --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
-    """Keep a graph of the same edges under a key, with columns added or removed. Return the types of all columns."""
+    """Store, under a key, a graph of the same edges with attributes added or removed. Return the types of all
+    attributes.
+    """
     shard = rank.kept[graph][SHARE].shard
     own = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
     attributes = shard.attributes.replaced(own, shard.graph.m, "cpu")
@@ -153,7 +162,7 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
 
 
 def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, np.ndarray]) -> None:
-    """Keep a graph of the same edges under a key, with these columns of all vertices (collective)."""
+    """Store, under a key, a graph of the same edges with these attributes of all vertices (collective)."""
     shard = rank.kept[graph][SHARE].shard
     made = shard.with_graph(shard.graph.with_edge_attributes())
     own = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
@@ -162,7 +171,7 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
 
 
 def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
-    """Return the entries of a column for the edges of a rank."""
+    """Return the values of an attribute at the edges of this rank, from an array, a reference, or a function."""
     if isinstance(column, Reference):
         return from_input_order(shard, rank.communicator, on_host(rank.kept[column.key][column.name]))
     if isinstance(column, Column):
@@ -180,12 +189,12 @@ def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
 
 
 def column_of(shard: Shard, name: str | None) -> Any:
-    """Return an attribute of the local edges in host memory, or their values (None)."""
+    """Return the attribute `name` of the local edges, in host memory. For the name None, return the edge values."""
     return shard.array_on("cpu", "values", shard.graph.valued.each) if name is None else shard.attributes.numbers(name)
 
 
 def _require_one_type(rank: Rank, attributes: Attributes) -> None:
-    """Raise TypeError if a function has made columns of other types on other ranks."""
+    """Raise TypeError if an attribute has different types on different ranks (a caller's function may return such)."""
     types = {**attributes.types, **attributes.time_types}
     own = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
     here, *others = (text.decode() for text in share_bytes(rank.communicator, own))
@@ -197,12 +206,12 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
 
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
-    """Keep the graph of the same edges under a key, whose values are an attribute. Return what `describe` does."""
+    """Store, under a key, the graph whose edge values are an attribute of this one. Return their type and range."""
     return _keep_valued(rank, graph, key, rank.kept[graph][SHARE].shard.graph.weighted_by(name))
 
 
 def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
-    """Keep the graph of the same edges under a key, with other values. Return what `describe` does."""
+    """Store, under a key, the graph of the same edges with other values. Return their type and range."""
     shard = rank.kept[graph][SHARE].shard
     if values is not None and not callable(values):
         values = moved(_own(rank, shard, "values", values), shard.graph.device)
@@ -216,7 +225,9 @@ def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
-    """Return the type and the range of the values of all ranks."""
+    """Return the type, the smallest and the largest of the edge values of all ranks. Without values, all three are
+    None.
+    """
     values = shard.graph.valued
     if values.each is None:
         return None, None, None
@@ -224,7 +235,10 @@ def describe(rank: Rank, shard: Shard) -> Described:
 
 
 def _joint_range(rank: Rank, own: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the range of all ranks. Without values it is None."""
+    """Return the smallest and the largest value of all ranks, given the range of this rank's values (collective).
+
+    If no rank has values, both are None.
+    """
     some = np.concatenate(rank.communicator.allgather(np.array(own or (), dtype)))
     return range_of(some) if len(some) else (None, None)
 
@@ -246,7 +260,10 @@ def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
 
 
 def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """Return the values of some edges, by their numbers. Each rank looks up the edges that it holds."""
+    """Return the values of the edges with the given numbers.
+
+    Each rank looks up the edges that it stores (collective).
+    """
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)

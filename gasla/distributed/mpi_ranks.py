@@ -1,8 +1,8 @@
-"""Ranks as MPI processes, by mpi4py, under `mpiexec` or as workers of dask-mpi.
+"""Ranks that are MPI processes, by mpi4py, under `mpiexec` or as workers of dask-mpi.
 
-A round is one MPI all-to-all of fixed-size slots. A slot has the kind of the round, the length of the message, and the
-message itself if it fits; larger messages follow point to point. The all-to-all is nonblocking, so that a failed rank
-does not wait forever for the others.
+A round of messages is one MPI all-to-all of fixed-size *slots*. A slot has the kind of the round, the length of the
+message, and the message itself if it fits. Larger messages follow point to point. The all-to-all is nonblocking, so a
+failed rank does not wait forever for ranks that don't take part.
 """
 
 import os
@@ -22,18 +22,19 @@ from gasla.distributed.peer_groups import Processes
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
 
 SLOT = 512
-_HEAD = 16  # bytes of the header: kind of the round, length of the message
+_HEAD = 16  # bytes of a slot's header: the kind of the round, and the length of the message
 _CAPACITY = SLOT - _HEAD
-_PIECE = 1 << 30  # largest message, in bytes, because MPI counts are 32-bit
-_LARGE, _WARNING = 0, 1  # tags
-PATIENCE = 0.6  # seconds that a failed rank waits for other ranks before it aborts the job, see `mpi`
+_PIECE = 1 << 30  # largest message in bytes that is sent in one piece, because MPI counts are 32-bit
+_LARGE, _WARNING = 0, 1  # MPI tags of large messages and of warnings
+# Seconds that a failed rank waits for other ranks before it aborts the job. It is less than the delay set in `mpi`.
+PATIENCE = 0.6
 
 
 def mpi() -> Any:
-    """Import mpi4py.MPI. Its ImportError says how to install it.
+    """Import and return `mpi4py.MPI`. If mpi4py is missing, the ImportError says how to install it.
 
-    Delays the abort of Open MPI by a second: it may notice the loss of a rank before the launcher does, but only the
-    launcher reports the rank and its host.
+    This also delays Open MPI's abort of a job by a second. Open MPI's library may notice the loss of a rank before the
+    launcher does, but only the launcher reports which rank was lost and on which host.
     """
     os.environ.setdefault("OMPI_MCA_mpi_abort_delay", "1")
     try:
@@ -57,17 +58,20 @@ class MPICommunicator(Rounds):
     def __init__(self, comm: Any, patience: float | None = PATIENCE) -> None:
         super().__init__(comm.rank, comm.size)
         self._comm, self._patience = comm, patience
-        self._torn = False  # whether a round was interrupted, so that no further round is possible
+        # True while a round is under way; stays True if the round was interrupted, so that no other round is possible
+        self._torn = False
         self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
         self._large = [EMPTY] * self.size
-        self._warnings: list[tuple[Any, np.ndarray]] = []  # requests, and what they send
-        self._given_up: set[int] = set()  # numbers of tasks
+        # the MPI requests of warnings, and the arrays that they send, which must live as long
+        self._warnings: list[tuple[Any, np.ndarray]] = []
+        self._given_up: set[int] = set()  # numbers of the tasks that other ranks have given up
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Exchange the parts of one round by MPI messages."""
         self.raise_if_interrupted()
         self._torn = True
-        into = self._exchanged if kind == EXCHANGE else self._passing  # results of an exchange live until the next one
+        # the result of an exchange must stay valid until the next exchange
+        into = self._exchanged if kind == EXCHANGE else self._passing
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
         kinds, lengths = into.heads.T.tolist()
@@ -82,12 +86,14 @@ class MPICommunicator(Rounds):
         return received
 
     def raise_if_interrupted(self) -> None:
-        """Raise an error if the client has interrupted the call. This is a hook for dask-mpi."""
+        """Do nothing. Under dask-mpi this is replaced by a function that raises an error if the client has interrupted
+        the call.
+        """
 
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], received: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
-        """Exchange the messages that don't fit in slots. Receive buffers are reused."""
+        """Exchange the messages that don't fit in slots, point to point. `buffers` are reused by later rounds."""
         requests = []
         for peer in self._others():
             if (length := lengths[peer]) > _CAPACITY:
@@ -103,7 +109,7 @@ class MPICommunicator(Rounds):
         mpi().Request.Waitall(requests)
 
     def _others(self) -> list[int]:
-        """Return the other ranks, from the next one on, so that ranks start with different peers."""
+        """Return the other ranks, beginning with the next one, so that different ranks start with different peers."""
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def split(self, color: int) -> "MPICommunicator":
@@ -112,21 +118,22 @@ class MPICommunicator(Rounds):
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed. If the others don't join a round in time, the job is aborted."""
-        if isinstance(error, RankError):  # all ranks have it
+        """Report to the other ranks that this one has failed. If they don't join a round in time, abort the job."""
+        if isinstance(error, RankError):  # a RankError was raised on all ranks
             return
         if self._torn:
             self.stop(error)
-        if set(self._tell(FAILED, error)) != {FAILED}:  # if all ranks fail alike, arguments are invalid: no note
+        # If all ranks fail, the cause is in common arguments, so an error needs no note on where it was raised.
+        if set(self._tell(FAILED, error)) != {FAILED}:
             note(error, self.place)
 
     def warn(self, number: int) -> None:
-        """Warn the other ranks, which may wait outside a round, that this one gives up a task."""
+        """Warn the other ranks that this one has given up a task. They can receive the warning outside of rounds."""
         content = np.array([number], np.int64)
         self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._others()]
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up a task. Raise an error that this rank has to raise now."""
+        """Return whether another rank has given up the task of this number."""
         self.raise_if_interrupted()
         content = np.zeros(1, np.int64)
         while self._comm.Iprobe(tag=_WARNING):
@@ -135,7 +142,10 @@ class MPICommunicator(Rounds):
         return number in self._given_up
 
     def _tell(self, kind: int, error: BaseException) -> list[int]:
-        """Take part in the current round with a failure. Return the kind of the round for each rank."""
+        """Take part in the current round by reporting a failure.
+
+        Return the kind of round in which each rank took part.
+        """
         self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         end = None if self._patience is None else time.monotonic() + self._patience
@@ -147,7 +157,7 @@ class MPICommunicator(Rounds):
         return kinds
 
     def leave(self, error: BaseException | None) -> None:
-        """Leave when every rank does, with or without an error. Raise the error of another rank."""
+        """End the communication when every rank does, with or without an error. Raise the error of another rank."""
         failure = error
         if error is None:
             try:
@@ -166,7 +176,7 @@ class MPICommunicator(Rounds):
         return set(self._passing.heads[:, 0].tolist()) <= {LEFT, LEAVE}
 
     def stop(self, error: BaseException) -> None:
-        """Print the error, and abort all processes of the job."""
+        """Print an error, and abort all processes of the MPI job."""
         note(error, self.place)
         traceback.print_exception(error)
         sys.stdout.flush()
@@ -175,7 +185,7 @@ class MPICommunicator(Rounds):
 
 
 class _Slots:
-    """The buffer of an all-to-all: one slot per rank."""
+    """The buffer of an MPI all-to-all, with a slot of fixed size for each rank."""
 
     def __init__(self, size: int) -> None:
         self.slots = np.zeros((size, SLOT), np.uint8)
@@ -183,7 +193,7 @@ class _Slots:
         self.buffer = [self.slots, SLOT, mpi().BYTE]
 
     def fill(self, kind: int, parts: Sequence[np.ndarray], own: int) -> None:
-        """Write the headers, and the messages that fit, except to the own rank."""
+        """Write the headers of all slots, and the messages that fit in a slot, except the message to the own rank."""
         self.heads[:, 0] = kind
         self.heads[:, 1] = lengths = [len(part) for part in parts]
         for peer, length in enumerate(lengths):
@@ -196,7 +206,10 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
 
 
 def card_of(comm: Any) -> int:
-    """Return the GPU of this process: its number among the processes of its host is the GPU's number (collective)."""
+    """Return the device number of this process's GPU (collective).
+
+    It is the number of the process among the processes of its host, modulo the number of GPUs.
+    """
     there = comm.Split_type(mpi().COMM_TYPE_SHARED)
     number = int(there.rank)
     there.Free()
@@ -211,7 +224,7 @@ class MPIRanks:
     comm : mpi4py.MPI.Intracomm, optional
         By default all processes of the job.
     gpus : bool
-        Whether each process has a GPU: that of its number among the processes of its host.
+        Whether each process has a GPU. Process i of a host uses GPU i.
     """
 
     def __init__(self, comm: Any = None, gpus: bool = False) -> None:
@@ -243,27 +256,27 @@ class MPIRanks:
         return self.each(lambda _: function(self._group, *arguments))[0]
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Return False: these ranks are not Dask workers."""
+        """Return False, because these ranks are not Dask workers."""
         return False
 
     def members(self) -> Sequence[Member]:
-        """Return no ranks: each process has one rank only."""
+        """Return no ranks, because each process controls one rank only."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Return None: these ranks are not Dask workers."""
+        """Return None, because these ranks are not Dask workers."""
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the ranks. `error` is an exception to report to the others, if any."""
+        """End the use of the ranks."""
         shared = None
         if self.communicator.link is not None:
             self.communicator.link.close()
         if self._group is not None:
-            with suppress(Exception), self._card:  # a GPU that has failed refuses this
+            with suppress(Exception), self._card:  # suppressed, because a GPU that has failed refuses to unmap memory
                 shared = self._group.unmap()
         try:
             self.communicator.leave(error)
         finally:
             self._termination_message.forget()
-            del shared  # memory that other ranks had mapped until they left
+            del shared  # free the memory only now, because the other ranks had it mapped until they left

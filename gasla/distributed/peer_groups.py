@@ -1,8 +1,8 @@
-"""The ranks whose kernels exchange values by themselves: those of one process, or of several processes of one host.
+"""Groups of ranks whose kernels exchange values directly: all ranks of one process, or ranks of several processes.
 
-A process drives the GPUs of its ranks by one thread, which starts the kernels and waits for them. Kernels store into
-the memory of their peers. A process knows the addresses of its own memory; memory of other processes is mapped by IPC
-handles, which are exchanged once, when it is allocated, and kept.
+The GPUs are of one host. A process drives the GPUs of its ranks by one thread, which starts the kernels and waits for
+them. A kernel stores values into the memory of other GPUs. A process knows the addresses of its own GPUs' memory. The
+memory of other processes is mapped by CUDA's IPC handles, which are exchanged once, when the memory is allocated.
 """
 
 import os
@@ -21,97 +21,100 @@ from gasla.distributed.failures import place
 from gasla.distributed.links import PATIENCE, PeerFailed, WarningCommunicator, first_text, host_key
 from gasla.engines import peers
 
-ALIGNMENT = 256  # bytes
+ALIGNMENT = 256  # bytes to which the parts of a message are aligned
 MAY_SHARE_CARD = False
-"""Whether kernels may exchange values by themselves if several processes share a GPU. Only tests set it.
+"""Whether kernels may exchange values directly if several processes share a GPU. Only tests set it.
 
-A GPU runs the kernels of several processes in turns of milliseconds, and each would wait for the other's turn. Sending
-the values through host memory is faster.
+A GPU runs the kernels of several processes in turns of milliseconds, and each kernel would wait for the other's turn.
+Sending the values through host memory is faster.
 """
 
 
 class Shared:
-    """Memory of all ranks: where kernels here reach it."""
+    """Memory on the GPUs of all ranks, by the addresses at which kernels of this process reach it."""
 
     def __init__(self, addresses: Sequence[int]) -> None:
         self.addresses = addresses
 
 
 class OneProcess:
-    """A `gasla.gpu.program.peers.Group` whose ranks are all of this process."""
+    """A group (`gasla.gpu.program.peers.Group`) whose ranks are all in this process."""
 
     def __init__(self, ranks: Ranks, members: Sequence[Member]) -> None:
         self._ranks, self.members = ranks, members
         self.size, self.here = len(members), range(len(members))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the results of `function(rank, *arguments)` on the ranks here."""
+        """Return the results of `function(rank, *arguments)` on the ranks of this process."""
         return self._ranks.each(function, *arguments)
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't meet. If they can, the text is empty."""
+        """Return why the kernels of these ranks can't exchange values. If they can, the text is empty."""
         can = peers().are_peers([member.card for member in self.members])
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process has passed (collective)."""
+        """Return the numbers that each process has passed to this method (collective)."""
         return [list(numbers)]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks."""
+        """Return the arrays of all ranks, which are all in this process."""
         return list(parts)
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Return what each rank receives, by the rank that has sent it. The arrays received are those sent."""
+        """Return for each rank the arrays that it receives, in the order of the senders. The arrays are not copied."""
         return [list(received) for received in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory on the current GPU that the kernels of all ranks can reach."""
+        """Return memory on the current GPU that the kernels of all ranks can access."""
         return run.memory(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Return an object whose `addresses` are where kernels here reach the memories of all ranks."""
+        """Return the addresses at which kernels of this process reach the given memory of each rank."""
         return Shared([address(memory) for memory in memories])
 
     def watch(self, number: int, superstep: int) -> None:
-        """Do nothing while kernels run, because there is no other process to hear of."""
+        """Do nothing, because no other process can fail. This is called again and again while kernels run."""
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Do nothing when a kernel has ended too early, because there is no other process that could have ended it."""
+        """Do nothing, because no other process can have stopped the kernel. This is called after a kernel has ended too
+        early.
+        """
 
     def fail(self, number: int, superstep: int) -> None:
-        """Do nothing, because this process stops all kernels itself."""
+        """Do nothing, because this process stops all kernels itself after a failure."""
 
 
 class Processes:
-    """A `gasla.gpu.program.peers.Group` of a rank of this process and those of others.
+    """A group (`gasla.gpu.program.peers.Group`) of ranks in several processes, of which this process has one.
 
-    Memory that other processes may have mapped is not freed by itself. When new memory is shared, all processes say
-    which of the older is still in use anywhere; they unmap the rest, and then its owners free it.
+    Memory that other processes may have mapped must not be freed at once. Whenever new memory is shared, all processes
+    say which of the older memory is still in use. They unmap the rest, and then its owners free it.
     """
 
     def __init__(self, communicator: WarningCommunicator, rank: Rank, card: int) -> None:
         self._communicator, self._rank = communicator, rank
         self.size, self.here = communicator.size, (communicator.rank,)
         self.members = [Member(communicator.rank, card, communicator.host, rank.kept)]
-        self._obstacle: str | None = None  # what `obstacle` returns; None before the first call
-        # Shared memory has the same number on all ranks. An entry of `_shared` vanishes when no run here uses it.
+        self._obstacle: str | None = None  # the result of `obstacle`, or None before its first call
+        # Shared memory has the same number on all ranks. An entry vanishes when no run of this process uses the memory.
         self._shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
-        # By number: this rank's memory, and the addresses where the memory of other ranks is mapped.
+        # For each number of shared memory: this rank's memory, and the addresses where memory of other ranks is mapped.
         self._held: dict[int, tuple[Any, list[int]]] = {}
-        # The memory by which `exchange` sends arrays: its number, its size in bytes, that of this rank, and of all.
+        # The memory by which `exchange` sends arrays: its number, its size in bytes, this rank's memory, and all
+        # addresses.
         self._passage: tuple[int, int, Any, Any] = 0, 0, None, None
-        # A file descriptor for each other process, by which its end is noticed, and the rank of each descriptor.
+        # A file descriptor for each other process, which shows when the process ends, and the rank of each descriptor.
         self._watched, self._ranks_of = select.poll(), dict[int, int]()
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the results of `function(rank, *arguments)` on the ranks here."""
+        """Return the result of `function(rank, *arguments)` on this process's rank, in a list."""
         return [function(self._rank, *arguments)]
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't meet.
+        """Return why the kernels of these ranks can't exchange values (collective). If they can, the text is empty.
 
-        If they can, the text is empty. A trial finds it out, once (collective).
+        The first call tries it out.
         """
         if self._obstacle is None:
             self._obstacle = first_text(self._communicator, self._obstacle_before_trial())
@@ -121,7 +124,9 @@ class Processes:
         return self._obstacle
 
     def _obstacle_before_trial(self) -> str:
-        """Return why kernels of these processes can't meet. If nothing speaks against a trial, the text is empty."""
+        """Return a reason, known without a trial, why kernels of these processes can't exchange values, or an empty
+        text.
+        """
         shared_memory = peers().shared_memory
         hosts, cards = (
             [text.tobytes() for text in self.gather([np.frombuffer(what, np.uint8)])]
@@ -137,7 +142,9 @@ class Processes:
         return f"GPU {shared_memory.bus_id().decode()} does not reach the memory of GPU {far[0]}" if far else ""
 
     def _try_sharing(self) -> str:
-        """Look in the memory of the other ranks for what these have put there. Return what goes wrong."""
+        """Try to read what each other rank has written to its GPU's memory (collective). Return an error, or an empty
+        text.
+        """
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
         mine = shared_memory.allocate(len(token))
         device = device_of(mine)
@@ -155,7 +162,10 @@ class Processes:
         return problem
 
     def _watch_processes(self) -> None:
-        """Notice from now on when another process ends. Where the system can't tell, the launcher has to."""
+        """Open a descriptor for each other process, by which `watch` notices that the process has ended.
+
+        Where the operating system has no such descriptors, only the launcher can notice it.
+        """
         processes = self.gather([np.array([os.getpid()], np.int64)])
         for rank, (pid,) in enumerate(processes):
             if rank not in self.here and hasattr(os, "pidfd_open"):
@@ -164,17 +174,17 @@ class Processes:
                     self._watched.register(descriptor, select.POLLIN)
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process has passed (collective)."""
+        """Return the numbers that each process has passed to this method (collective)."""
         return [found.tolist() for found in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks."""
+        """Return the arrays of all ranks, in rank order, given this rank's array in a list (collective)."""
         (part,) = parts
         received = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
         return [one.reshape(-1, *part.shape[1:]) for one in received]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Return what each rank here receives, by the rank that has sent it.
+        """Return the arrays that this process's rank receives, in the order of the senders (collective).
 
         Each rank puts what it sends into memory of its own, from which the others copy it.
         """
@@ -195,37 +205,45 @@ class Processes:
             content = peers().shared_memory.view(at + begin, size).copy() if size else memory[:0].copy()
             received.append(content.view(sent[0].dtype).reshape(-1, *sent[0].shape[1:]))
         finish(device)
-        self._communicator.barrier()  # before another exchange
+        # Wait until all ranks have copied, because another exchange overwrites the memory.
+        self._communicator.barrier()
         return [received]
 
     def _find_passage(self, known: np.ndarray, size: int) -> tuple[Any, Shared]:
-        """Return memory of all ranks for exchanges. `known` has the number and the size of what each has now."""
+        """Return this rank's memory for exchanges of at least `size` bytes, and its addresses (collective).
+
+        `known` has the number and the size of the memory that each rank has now. If it is too small, new memory is
+        shared.
+        """
         if (known != known[0]).any() or known[0, 1] < size:
             number, size = int(known[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
-            self._passage = 0, 0, None, None  # can be freed
+            self._passage = 0, 0, None, None  # the old memory can be freed
             memory = self.memory(None, size)
             self._passage = number, size, memory, self.share(number, [memory])
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory on the current GPU that the kernels of all ranks can reach."""
+        """Return new memory on the current GPU that the kernels of all ranks can access once it is shared."""
         return peers().shared_memory.allocate(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Return an object whose `addresses` are where kernels here reach the memories of all ranks."""
+        """Map the given memory of all ranks, and return the addresses at which kernels of this process reach it
+        (collective).
+        """
         unused = self._unmap_unused()
         (memory,) = memories
         shared, problem = self._map(number, memory)
-        unused.clear()  # all have unmapped this, as they have sent handles since
+        # All processes have unmapped this memory, because they have sent new handles since, so it can be freed.
+        unused.clear()
         if problem := first_text(self._communicator, problem):
             raise RuntimeError(f"{problem}, though a trial had succeeded")
         return shared
 
     def _unmap_unused(self) -> list[Any]:
-        """Unmap the memory of other ranks that no process uses any more.
+        """Unmap the memory of other ranks that no process uses any more (collective).
 
-        Return this rank's own memory of which the same is true. The caller has to keep it until all other processes
-        have unmapped it, too.
+        Return this rank's own memory that is no longer used. The caller has to keep it until all other processes have
+        unmapped it, too.
         """
         used = np.concatenate(self.gather([np.array(sorted(self._shared), np.int64)]))
         unused = []
@@ -236,11 +254,13 @@ class Processes:
         return unused
 
     def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
-        """Exchange handles, and map the memory of all other ranks. Return the addresses, and an error, if any."""
+        """Exchange IPC handles, and map the memory of all other ranks (collective). Return its addresses, and an error
+        or "".
+        """
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
-        except Exception as error:  # CUDA raises this where there are no handles
+        except Exception as error:  # CUDA raises this on systems without IPC handles
             problem = f"rank {here} can't share memory of its GPU: {error}"
         addresses, mapped = [], []
         for rank, sent in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
@@ -250,15 +270,15 @@ class Processes:
             try:
                 mapped.append(shared_memory.map_handle(sent.tobytes()))
                 addresses.append(mapped[-1])
-            except Exception as error:  # CUDA tells best whether one GPU can reach another
+            except Exception as error:  # CUDA's error says best why one GPU can't reach another
                 problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
         self._held[number] = memory, mapped
         shared = self._shared[number] = Shared(addresses)
         return shared, problem
 
     def watch(self, number: int, superstep: int) -> None:
-        """Raise an error if another process has failed or ended. This is called while the kernel of a meeting runs."""
-        self._communicator.superstep = superstep  # error messages name it
+        """Raise an error if another process has failed or ended. This is called again and again while a kernel runs."""
+        self._communicator.superstep = superstep  # error messages name the superstep
         if self._communicator.is_warned(number):
             raise PeerFailed
         for descriptor, _ in self._watched.poll(0):
@@ -267,9 +287,10 @@ class Processes:
             raise ChildProcessError(f"{where}: the process has ended, while the others wait for its GPU")
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Look for a failure as `watch` does, for a while. This is called when a kernel has ended too early.
+        """Wait some time for a warning of another process, and raise the error that it stands for.
 
-        If another process has stopped its kernel, this one has ended with it, perhaps before the warning comes.
+        This is called when a kernel has ended too early. If another process has stopped its own kernel, this one ends
+        with it, perhaps before the warning arrives.
         """
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -277,13 +298,17 @@ class Processes:
             time.sleep(0.01)
 
     def fail(self, number: int, superstep: int) -> None:
-        """Stop the kernels of other processes that wait at a meeting for the kernel of this process."""
+        """Warn the other processes that this one has failed, so that they stop kernels that wait for this process's
+        kernel.
+        """
         self._communicator.superstep = superstep
-        with suppress(Exception):  # what had failed before is raised
+        with suppress(Exception):  # not raised, because the caller raises the first failure
             self._communicator.warn(number)
 
     def unmap(self) -> Any:
-        """Unmap everything at the end. Return memory to be freed when all have done so."""
+        """Unmap the memory of other ranks, at the end. Return this rank's memory, to be freed when all ranks have done
+        this.
+        """
         for descriptor in self._ranks_of:
             os.close(descriptor)
         self._ranks_of.clear()
@@ -295,5 +320,5 @@ class Processes:
 
 def _unmap(addresses: Sequence[int]) -> None:
     for at in addresses:
-        with suppress(Exception):  # the GPU may have failed, and its memory is lost then
+        with suppress(Exception):  # suppressed, because a GPU that has failed has lost its memory anyway
             peers().shared_memory.unmap(at)

@@ -1,8 +1,10 @@
-"""Independent work on replicas: each rank has the whole graph, and does a share of the items, such as sources.
+"""Independent work on *replicas*: each rank has a copy of the whole graph, and does its part of the items, such as
+sources.
 
-Nothing is exchanged until results come. Rows of results stay with the ranks that computed them. Sums are added in the
-order of the items, whatever rank has computed a term, so they have the bits of one process. GPUs of one process that
-share a call (`Shared`) add up their own terms first.
+Ranks exchange nothing until results are ready. If the results are rows of an array, each rank keeps the rows that it
+has computed. If the results are summed, terms are added in the order of the items, whichever rank has computed them, so
+the sum has the same bits as in one process. Only GPUs of one process that share a call (`Shared`) add up their own
+terms first.
 """
 
 import functools
@@ -31,17 +33,22 @@ from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available
 from gasla.graph.neighbor_lists import Lists
 
-REPLICA = "replica"  # the key under which a rank keeps the whole graph
-ASKED = "asked for a replica"  # the key that the first rank has after it was asked for the whole graph
-OVER_CARDS = "over cards"  # the key under which the first rank keeps the graph with its lists spread over all GPUs
-ALL_ASKED = "all asked for a replica"  # the key that the first rank has after all ranks were asked
-MUCH = 1 << 28  # GPUs share work that visits at least so many edges in all passes: some milliseconds of one GPU
-EMPTY = np.zeros(0)  # a rank's sum before its first term is added
-TOGETHER, ROOM = 8, 1 << 28  # terms of a rank that are exchanged at once, and their bytes; a GPU must not wait for each
+REPLICA = "replica"  # the key under which a rank stores its copy of the whole graph
+# a key that the first rank has after a copy of the whole graph was tried there, so that it is tried once only
+ASKED = "asked for a replica"
+# the key under which the first rank stores the whole graph with its adjacency lists spread over all GPUs
+OVER_CARDS = "over cards"
+# a key that the first rank has after copies on all GPUs were tried, so that they are tried once only
+ALL_ASKED = "all asked for a replica"
+# GPUs share work that visits at least this many edges in all passes, which takes one GPU some milliseconds.
+MUCH = 1 << 28
+EMPTY = np.zeros(0)  # stands for a sum to which no term was added yet
+# Ranks exchange several terms at once, so that a GPU doesn't wait after each: at most this many, and this many bytes.
+TOGETHER, ROOM = 8, 1 << 28
 
 
 def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
-    """Compute the rows of an array in shares: `distributed.Graph.map_shares` calls this."""
+    """Compute the rows of an array, a range of them on each rank (`distributed.Graph.map_shares`)."""
     require_room(graph)
     handle = Handle(graph.ranks)
     shape, kind = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
@@ -49,7 +56,7 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
 
 
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
-    """Add up terms in shares: `distributed.Graph.sum_shares` calls this."""
+    """Return the sum of terms that the ranks compute, some of them on each rank (`distributed.Graph.sum_shares`)."""
     if not len(items):
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)
@@ -59,7 +66,7 @@ def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items:
 
 
 def require_room(graph: Any) -> None:
-    """Raise MemoryError if the whole graph does not fit in the memory of every rank."""
+    """Raise MemoryError if a copy of the whole graph does not fit in the memory of every rank."""
     needed = bytes_of_replica(graph)
     for rank, room in enumerate(rooms(graph)):
         if room < needed:
@@ -70,27 +77,27 @@ def require_room(graph: Any) -> None:
 
 
 def bytes_of_replica(graph: Any) -> int:
-    """Return bytes for the whole graph with its neighbor lists."""
+    """Return the number of bytes that a copy of the whole graph takes, with its adjacency lists."""
     value = 0 if graph.values is None else graph.values.dtype.itemsize
     columns = graph.m * sum(kind.itemsize for kind in graph.edge_attributes.types.values())
     return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize + columns)
 
 
 def rooms(graph: Any) -> list[float]:
-    """Return the bytes available to each rank for its replica.
+    """Return the number of bytes available to each rank for a copy of the whole graph.
 
-    They are infinite if it has one, or the system tells none.
+    It is infinite if the rank has a copy, or if the system doesn't say how much memory is free.
     """
     free: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
     return [room if room >= 0 else np.inf for room in free.tolist()]
 
 
 def on_first_card(graph: Any) -> Graph | None:
-    """Return the whole graph on the first GPU of this process: the one it was made from, or a copy.
+    """Return the whole graph on the first GPU of this process: the graph that the distributed one was made from, or a
+    copy.
 
-    None without room for one.
-
-    The first call decides whether there is room: a copy may take half of the memory that is available there.
+    Return None if there is no memory for a copy. The first call decides this: a copy may take at most half of the
+    memory that is free on the GPU.
     """
     first = graph.ranks.members()[0]
     if (original := graph.original_on(first.card)) is not None:
@@ -99,19 +106,20 @@ def on_first_card(graph: Any) -> Graph | None:
     kept = first.kept[graph.handle.key]
     if REPLICA not in kept and ASKED not in kept:
         has_ended = False
-        with suppress(MemoryError):  # calls need no copy
+        with suppress(MemoryError):  # not an error, because calls can do without a copy
             graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
             has_ended = True
-        if not has_ended:  # no error refers to arrays any more
+        if not has_ended:  # outside of the `with`, where the error no longer keeps arrays alive
             release(graph)
         kept[ASKED] = True
     return kept.get(REPLICA)
 
 
 def has_copies(graph: Any) -> bool:
-    """Return whether all GPUs of this process but the first have the whole graph, made at first use.
+    """Return whether all GPUs of this process except the first have copies of the whole graph, which the first call
+    makes.
 
-    The first call decides whether there is room, as in `on_first_card`.
+    The first call decides whether there is memory for them: a copy may take at most half of what is free on its GPU.
     """
     members = graph.ranks.members()
     stores = [member.kept[graph.handle.key] for member in members]
@@ -123,10 +131,10 @@ def has_copies(graph: Any) -> bool:
 
 
 def over_cards(graph: Any) -> Graph | None:
-    """Return the whole graph as the first GPU sees it, with neighbor lists in the memory of all GPUs, or None.
+    """Return the whole graph for the first GPU, with adjacency lists that are spread over the memory of all GPUs.
 
-    None without room, where GPUs do not reach each other's memory, and for graphs with edge attributes. The first call
-    makes the lists of those that the ranks hold.
+    Return None without enough memory, if GPUs can't access each other's memory, or if the graph has edge attributes.
+    The first call makes the lists from the parts of the graph that the ranks store.
     """
     members = graph.ranks.members()
     kept = members[0].kept[graph.handle.key]
@@ -141,9 +149,10 @@ def over_cards(graph: Any) -> Graph | None:
 
 
 def release(graph: Any) -> None:
-    """Free what calls keep on the GPUs of this process besides the parts of the graph, after one ran out of memory.
+    """Free cached results and copies on the GPUs of this process, but not the parts of the graph, after one ran out of
+    memory.
 
-    Later calls make anew what they need, but no copy of the whole graph.
+    Later calls compute again what they need, but they don't try again to copy the whole graph.
     """
     members = graph.ranks.members()
     for member in members:
@@ -151,12 +160,18 @@ def release(graph: Any) -> None:
         for key in kept.keys() - {SHARE, FREE, ASKED, ALL_ASKED}:
             del kept[key]
         kept[SHARE].shard.graph.forget()
-    gc.collect()  # an error refers to frames with arrays, which refer to the error
+    # The error that was caught and the arrays in its stack frames refer to each other, so only the collector frees
+    # them.
+    gc.collect()
     peers().free_unused([member.card for member in members])
 
 
 def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
-    """Make lists over the GPUs: of out-edges if edges are numbered by their sources, else sources and targets."""
+    """Make the whole graph's adjacency lists in memory that is spread over all GPUs.
+
+    If edges are numbered by their sources, these are lists of out-edges. Otherwise they are arrays of sources and
+    targets.
+    """
     shards = [member.kept[graph.handle.key][SHARE].shard for member in members]
     cards, counts = [member.card for member in members], [shard.graph.m for shard in shards]
     memory, device = peers().joint_memory, shards[0].graph.device
@@ -173,9 +188,9 @@ def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
 
 
 class Shared(Graph):
-    """The whole graph on the first GPU, for a call there, in which the other GPUs do a part of independent work.
+    """The whole graph on the first GPU during a call there, in which the other GPUs may do a part of independent work.
 
-    It has the lists, values and cache of that graph. Graphs made from it are on the first GPU only.
+    It has the lists, values and cache of the graph on the first GPU. Graphs made from it use the first GPU only.
     """
 
     whole: Graph
@@ -183,7 +198,9 @@ class Shared(Graph):
 
     @classmethod
     def of(cls, whole: Graph, spread: Any) -> "Shared":
-        """Return the whole graph, with the distributed graph whose ranks share work."""
+        """Return a view of the graph `whole`, whose independent work the ranks of the distributed graph `spread` may
+        share.
+        """
         made = cls.__new__(cls)
         made.__dict__.update(whole.__dict__)
         made.whole, made.spread, made.naming = whole, spread, spread.naming
@@ -191,7 +208,7 @@ class Shared(Graph):
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
-        """Return a graph with these lists on the first GPU. No caller has the array of its values."""
+        """Return the graph with these adjacency lists and values on the first GPU. No caller can change the values."""
         made = cls.__new__(cls)
         made._set_lists(lists, values)
         made.valued.are_private = array_module(lists.any_ids) is not np
@@ -199,12 +216,19 @@ class Shared(Graph):
         return made
 
     def require_whole(self, option: str = "") -> None:
-        """Raise TypeError for an option: ranks refuse it, whether there is room for the whole graph or not."""
+        """Raise TypeError for an option that distributed graphs don't support, even though this GPU has the whole
+        graph.
+
+        So whether an option is refused does not depend on the memory of the GPU.
+        """
         if option and self.spread is not None:
             raise not_whole(option)
 
     def sharers(self, passes: int, visits: int | None = None) -> int:
-        """Return the number of GPUs, where work is much and each has room for a copy, or 0."""
+        """Return the number of GPUs that share work of this size, or 0 if the first GPU does it alone.
+
+        They share it if it visits many edges in several passes, and if each GPU has memory for a copy of the graph.
+        """
         is_much = passes > 1 and (passes * self.m if visits is None else visits) >= MUCH
         return self.spread.ranks.size if is_much and self._has_copies() else 0
 
@@ -212,32 +236,38 @@ class Shared(Graph):
         return self.spread is not None and self.spread.ranks.size > 1 and has_copies(self.spread)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
-        """Compute rows (`gasla.Graph.map_shares`) on the first GPU: each one a range of them."""
+        """Compute the rows of an array (`gasla.Graph.map_shares`) on the first GPU, from the rows that each GPU
+        computes.
+        """
         if len(items) < 2 or not self._has_copies():
             return function(self.whole, items, 0)
         return array_module(self.lists.any_ids).concatenate(self._parts(_map_here, function, items))
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
-        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU. Each GPU first adds up the terms of its items."""
+        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU.
+
+        Each GPU first adds up the terms of its own items.
+        """
         if len(items) < 2 or not self._has_copies():
             return functools.reduce(operator.add, function(self.whole, items))
         return functools.reduce(operator.iadd, self._parts(_sum_here, function, list(items)))
 
     def _parts(self, step: Callable[..., Any], function: Callable[..., Any], items: Any) -> list[Any]:
-        """Return what each GPU has found, on the first one."""
+        """Call `step` on every rank, and return the results of all GPUs, copied to the first GPU."""
         found = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
         parts = [here(part, self.device) for part in found if part is not None]
-        finish(self.device)  # before another GPU releases what it has found
+        finish(self.device)  # another GPU may release its result after this, so wait until it is copied
         return parts
 
 
-# --- on each rank -----------------------------------------------------------------------------------------------------
+# --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
 def _find_room(rank: Rank, graph: Any) -> np.ndarray:
-    """Return the bytes available to each rank, an equal part of its host's.
+    """Return the number of bytes available to each rank for a copy of the whole graph (collective).
 
-    They are -1 if it has the graph, or the system tells none.
+    A rank on the CPU gets an equal part of its host's free memory. The number is -1 if the rank has a copy, or if the
+    system doesn't say how much memory is free.
     """
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
@@ -247,9 +277,9 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
 
 
 def replica_on(rank: Rank, graph: Any) -> Graph:
-    """Return the whole graph on this rank, with edges in the order of the input.
+    """Return the whole graph on this rank, with edges in the order of the input (collective).
 
-    It is made at first use (collective).
+    The copy is made at the first call.
     """
     parts: dict[Any, Any] = rank.kept[graph]
     wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
@@ -260,7 +290,7 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
 
 def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
-    """Make the whole graph on the first rank, if it takes at most half of the memory there (collective)."""
+    """Copy the whole graph to the first rank, if it takes at most half of the free memory there (collective)."""
     there = available(rank.device)
     fits = rank.communicator.allgather(np.array([there is None or there >= 2 * needed]))[0][0]
     if fits:
@@ -268,7 +298,9 @@ def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
 
 
 def _receive_on_others(rank: Rank, graph: Any, needed: int) -> None:
-    """Make the whole graph on all ranks but the first, if it takes at most half of the memory of each (collective)."""
+    """Copy the whole graph to all ranks except the first, if it takes at most half of the free memory of each
+    (collective).
+    """
     communicator, there = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
     fits = has_it or there is None or there >= 2 * needed
@@ -278,7 +310,7 @@ def _receive_on_others(rank: Rank, graph: Any, needed: int) -> None:
 
 
 def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
-    """Send all edges to the ranks that want them, which keep the whole graph (collective)."""
+    """Send all edges to the ranks for which `wanted` is true, which store the whole graph (collective)."""
     communicator, share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
     is_mine = bool(wanted[communicator.rank])
     edges = share.edges()
@@ -300,21 +332,22 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
     held = share.shard.attributes
     attributes = {name: whole(held.numbers(name)) for name in held}
-    own = share.shard.own_vertex_attributes  # ranks own ranges of vertices, in order
+    # Each rank owns a range of vertices, so the received parts in rank order are the whole column.
+    own = share.shard.own_vertex_attributes
     vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
     if is_mine:
         columns = {name: held.column(name, column) for name, column in attributes.items()}
         made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
         made = made.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = made
-        made.valued.are_private = xp is not np  # no caller has the array
-        finish(rank.device)  # other threads, with streams of their own, will read it
+        made.valued.are_private = xp is not np  # no caller can change the values
+        finish(rank.device)  # other threads, which have CUDA streams of their own, will read the graph
 
 
 def _map(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
 ) -> tuple[Any, ...]:
-    """Compute this rank's range of rows, and keep it. Return shape and type of all rows."""
+    """Compute and store this rank's range of rows (collective). Return shape and type of the array of all rows."""
     communicator, whole, count = rank.communicator, replica_on(rank, graph), len(items)
     first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
     with running_as(compiled):
@@ -324,9 +357,10 @@ def _map(
 
 
 def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[Any] | None) -> Any:
-    """Write targets and values of this rank's edges where their numbers say (collective). Return the begins of rows.
+    """Write the targets and values of this rank's edges to the positions given by the edge numbers (collective).
 
-    None if edges are not numbered by their sources, so that these are no rows.
+    `targets` and `values` are memory that all GPUs share. Return the offsets of the adjacency lists by source. Return
+    None if edges are not numbered by their sources, because then the arrays are not lists by source.
     """
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     me, shard, xp = communicator.rank, share.shard, module_of(rank.device)
@@ -348,7 +382,7 @@ def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[
 
 
 def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
-    """Write sources of this rank's edges where their numbers say."""
+    """Write the sources of this rank's edges, at the positions of their numbers, to memory that all GPUs share."""
     me, shard = rank.communicator.rank, rank.kept[graph][SHARE].shard
     known = shard.ids_as(sources[me].dtype)
     for start in range(0, shard.graph.m, CHUNK):
@@ -358,7 +392,10 @@ def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
 
 
 def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool) -> Any:
-    """Return this rank's range of rows. The first rank has `whole`."""
+    """Return the range of rows that this rank computes.
+
+    The first rank computes on `whole`, the others on their copies.
+    """
     me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
     first, last = (count * r // size for r in (me, me + 1))
     with running_as(compiled):
@@ -370,13 +407,16 @@ def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph
 def _sum_here(
     rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], whole: Graph, items: list[Any], compiled: bool
 ) -> Any:
-    """Return the sum of the terms of this rank's items, or None without items. The first rank has `whole`."""
+    """Return the sum of the terms that this rank computes, or None if it has no items.
+
+    The first rank computes on `whole`, the other ranks on their copies of the graph.
+    """
     me, total = rank.communicator.rank, None
     mine = items[me :: rank.communicator.size]
     with running_as(compiled):
         for term in function(rank.kept[graph][REPLICA] if me else whole, mine) if mine else ():
             if total is None:
-                total = term.copy()  # a run may reuse the array of its result
+                total = term.copy()  # copied, because the next run may write its result to the same array
             else:
                 total += term
     finish(rank.device)
@@ -386,20 +426,21 @@ def _sum_here(
 def _sum(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
 ) -> tuple[Any, ...]:
-    """Sum the terms of all items, in rounds of a few items per rank. Each rank keeps a range of entries.
+    """Add up the terms of all items, in their order (collective). Return the shape and the type of the sum.
 
-    Returns shape and type of all entries.
+    In each round, every rank computes a few terms and sends a range of their entries to each rank, which adds them up
+    and keeps its range of the sum.
     """
     communicator, whole = rank.communicator, replica_on(rank, graph)
     size, here, total = communicator.size, communicator.rank, EMPTY
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
-    counts = [len(range(other, len(items), size)) for other in range(size)]  # items of each rank
+    counts = [len(range(other, len(items), size)) for other in range(size)]  # number of items of each rank
     with running_as(compiled):
         terms = iter(function(whole, items[here::size]))
         first = [next(terms)] if counts[here] else []
         length = int(communicator.allgather(np.array([len(term) for term in first], np.int64))[0][0])
-        kind = np.dtype(bytes(communicator.allgather(_name_of(first))[0]).decode())  # rank 0 has an item
+        kind = np.dtype(bytes(communicator.allgather(_name_of(first))[0]).decode())  # rank 0 always has an item
         together = max(1, min(TOGETHER, ROOM // max(1, length * kind.itemsize)))
         bounds = (length * np.arange(size + 1) // size).tolist()
         width = bounds[here + 1] - bounds[here]
@@ -413,7 +454,7 @@ def _sum(
             del block
             parts = exchange_arrays(communicator, spans)
             rows = [part.reshape(count, width) for part, count in zip(parts, now, strict=True)]
-            for row, other in itertools.product(range(together), range(size)):  # items in their order
+            for row, other in itertools.product(range(together), range(size)):  # in the order of the items
                 if row < now[other]:
                     total = rows[other][row] if total is EMPTY else total + rows[other][row]
     rank.kept[result] = {"sum": total}
@@ -421,5 +462,7 @@ def _sum(
 
 
 def _name_of(terms: Sequence[Any]) -> np.ndarray:
-    """Return the type of the first array as bytes."""
+    """Return the dtype of the first array in a form that ranks can exchange: its name as bytes. Without arrays it is
+    empty.
+    """
     return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

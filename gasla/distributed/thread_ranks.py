@@ -1,4 +1,4 @@
-"""Ranks as threads of one process: each with a card, or on the CPU for tests and experiments."""
+"""Ranks that are threads of one process: each with a GPU, or on the CPU for tests and experiments."""
 
 import socket
 import threading
@@ -17,18 +17,20 @@ from gasla.distributed.peer_groups import OneProcess
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 from gasla.engines import peers
 
-PATIENCE = 2.0  # seconds that ranks have to end after one has failed, or after Ctrl-C
+PATIENCE = 2.0  # seconds that the other ranks have to end after one has failed, or after Ctrl-C
 
 
 turn_over_cards = threading.RLock()
-"""Held by a call over cards: kernels of two calls that wait for each other's cards would wait for ever."""
-_on_rank = threading.local()  # whether this thread is a rank's
+"""A lock that a call over several GPUs holds. Without it, kernels of two calls could wait for each other's GPUs
+forever.
+"""
+_on_rank = threading.local()  # its attribute `is_here` is True on the threads of ranks
 
 
 class _Table:
-    """Shared memory of the threads: two rows with one entry per rank, used alternately.
+    """Memory that the threads of all ranks share: two rows with one entry per rank, used alternately.
 
-    A rank writes to a row again only after the next barrier, when all ranks have read its previous content.
+    A rank writes to a row again only after the next barrier. By then all ranks have read the row's previous content.
     """
 
     def __init__(self, size: int) -> None:
@@ -38,7 +40,7 @@ class _Table:
         self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Make all threads raise that wait at the barrier, or will."""
+        """Make every thread raise an error that waits at the barrier now or later."""
         if self.error is None:
             self.error, self.failure = error, describe_failure(where, error)
         self.barrier.abort()
@@ -53,7 +55,7 @@ class ThreadCommunicator(Rounds):
         super().__init__(rank, len(table.rows[0]))
         self._table, self._round, self._card = table, 0, card
         if card is not None:
-            self.host = f"card {card} of {self.host}"  # error messages name the card
+            self.host = f"card {card} of {self.host}"  # error messages name the GPU
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Exchange the parts of one round through the table that the threads share."""
@@ -80,14 +82,14 @@ class ThreadCommunicator(Rounds):
         return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed, and wake the ranks that wait."""
+        """Report that this rank has failed, and wake the ranks that wait at the barrier."""
         if not isinstance(error, RankError):  # a RankError is raised on all ranks
             self._table.fail(self.place, error)
 
 
 @contextmanager
 def _driving(card: int | None) -> Iterator[None]:
-    """Make a GPU the current one of this thread, while other threads drive other GPUs."""
+    """Make a GPU the current device of this thread, and let other threads run while this one waits for the GPU."""
     if card is None:
         yield
     else:
@@ -96,7 +98,10 @@ def _driving(card: int | None) -> Iterator[None]:
 
 
 def _wait_for(ended: SimpleQueue[int]) -> None:
-    """Wait for the next rank to end. Once CUDA is loaded, Ctrl-C ends only a wait with a timeout, so this polls."""
+    """Wait until the next rank has ended its call.
+
+    Once CUDA is loaded, Ctrl-C interrupts only waits with a timeout, so this waits again and again.
+    """
     while True:
         with suppress(Empty):
             ended.get(timeout=0.1)
@@ -104,7 +109,7 @@ def _wait_for(ended: SimpleQueue[int]) -> None:
 
 
 def _check_not_on_rank(function: Callable[..., Any]) -> None:
-    """Raise RuntimeError on the thread of a rank, which would wait for itself."""
+    """Raise RuntimeError if a rank's thread calls a function on all ranks, because it would wait for itself."""
     if getattr(_on_rank, "is_here", False):
         raise RuntimeError(
             f"a function on a rank has called {getattr(function, '__name__', function)} on all ranks, as only the "
@@ -115,7 +120,7 @@ def _check_not_on_rank(function: Callable[..., Any]) -> None:
 class ThreadRanks:
     """Ranks that are threads of this process.
 
-    Each call starts one thread per rank; with `cards`, a rank's current device is its card.
+    Each call starts one thread per rank. With `cards`, the current CUDA device of rank r's thread is `cards[r]`.
 
     After a failure or Ctrl-C the call waits for the other ranks up to `PATIENCE` seconds. A rank that does not reach an
     exchange in this time keeps running, and the next call waits for it.
@@ -131,11 +136,11 @@ class ThreadRanks:
             for rank, (card, kept) in enumerate(zip(cards or (), self._stores, strict=False))
         ]
         self._group = OneProcess(self, self._members)
-        self._late: list[threading.Thread] = []  # ranks that still work for an earlier call
+        self._late: list[threading.Thread] = []  # threads of ranks that still work for an earlier call
         self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:
-        """Return all ranks, if each has a GPU, else none."""
+        """Return all ranks if each has a GPU, and otherwise none."""
         if getattr(_on_rank, "is_here", False):
             _check_not_on_rank(self.members)
         if self.dropped.freed or self.dropped.keys:
@@ -149,7 +154,11 @@ class ThreadRanks:
             return self._each(function, arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` in this thread, which drives the GPUs of all ranks. Start no thread."""
+        """Call `function(group, *arguments)` in this thread, which then drives the GPUs of all ranks without other
+        threads.
+
+        Return None if ranks have no GPUs.
+        """
         if self._cards is None:
             return None
         if getattr(_on_rank, "is_here", False):
@@ -182,7 +191,7 @@ class ThreadRanks:
                     results[rank] = invoke(
                         Rank(communicators[rank], self._stores[rank], self.has_cards), function, arguments
                     )
-            except BaseException as error:  # raised again by the thread that waits
+            except BaseException as error:  # raised again by the calling thread
                 errors[rank] = error
             finally:
                 ended.put(rank)
@@ -208,19 +217,21 @@ class ThreadRanks:
         return results
 
     def _end(self, threads: Sequence[threading.Thread]) -> None:
-        """Wait a while for the ranks after a failure. Ranks learn of it at their next exchange."""
+        """Wait up to `PATIENCE` seconds for the ranks to end after a failure, of which they learn at their next
+        exchange.
+        """
         until = time.monotonic() + PATIENCE
         self._late = [thread for thread in threads if thread.is_alive()]
         for thread in self._late:
             thread.join(max(0.0, until - time.monotonic()))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Return False: these ranks are not Dask workers."""
+        """Return False, because these ranks are not Dask workers."""
         return False
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Return None: these ranks are not Dask workers."""
+        """Return None, because these ranks are not Dask workers."""
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """Do nothing."""
+        """Do nothing, because threads end with each call."""

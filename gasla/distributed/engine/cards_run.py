@@ -1,7 +1,9 @@
-"""A run over GPUs whose kernels exchange values themselves: the part of one process, driven by the calling thread.
+"""A run over several GPUs whose kernels exchange values directly: the part of one process, driven by its calling
+thread.
 
-The host only starts the kernels and waits: every superstep takes place on the GPUs. No rank has a thread. GPUs are of
-one process, or of several processes of one host, each of which drives its own.
+The host only starts the kernels and waits for them, because every superstep takes place on the GPUs. No rank has a
+thread of its own. The GPUs belong to one process, or to several processes of one host, each of which drives its own
+GPUs.
 """
 
 import functools
@@ -30,53 +32,57 @@ from gasla.program.program import VertexProgram
 
 
 class Choices(NamedTuple):
-    """What all runs of a program share."""
+    """What depends only on a program's class and the type of ids, so that all runs of the program share it."""
 
     plan: Plan
-    exchanges: bool  # whether kernels can exchange its values themselves
-    local: type[VertexProgram]  # the program that a rank runs then
+    exchanges: bool  # whether kernels of several GPUs can exchange the program's values without the host
+    local: type[VertexProgram]  # the program that each rank runs on its part of the graph in that case
 
 
 @functools.cache
 def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
-    """Decide for a program, once."""
+    """Return what all runs of a program share: its plan, whether kernels can exchange its values, and the ranks'
+    program.
+    """
     plan = Plan(kind.traced(id_type), deterministic)
     return Choices(plan, peers().can_exchange(plan), in_part(kind, id_type, plan.is_single, True))
 
 
 def exchanges(program: VertexProgram, options: Options) -> bool:
-    """Return whether kernels can exchange the program's values themselves."""
+    """Return whether kernels of several GPUs can exchange the program's values without the host."""
     kind: Any = type(program)
     return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
 
 
 def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
-    """Return whether kernels of these GPUs can exchange values.
+    """Return whether the kernels of these GPUs can exchange values with each other.
 
-    Each must have vertices, and reach the others' memory.
+    Every rank must have at least one vertex, and every GPU must be able to access the memory of the other GPUs.
     """
     least = min(n for (n,) in group.told(min(shard.graph.n for shard in shards)))
     return least > 0 and not group.obstacle()
 
 
-_OF_A_GPU = (MemoryError, RuntimeError, OSError)  # errors that are not of what the caller gave
+_OF_A_GPU = (MemoryError, RuntimeError, OSError)  # errors that come from a GPU and not from the caller's arguments
 
 
 def _advise(error: BaseException) -> None:
-    """Say in a note what to do after a fault of a kernel."""
+    """Add a note to an error of a kernel that says what to do, if CUDA no longer lets this process use the GPU."""
     if peers().is_lost(error):
         error.add_note("CUDA lets this process use that GPU no more; start a new process")
 
 
 class Reference(NamedTuple):
-    """Start values that ranks already hold."""
+    """A reference to start values that the ranks already store: the key under which they store them, and the array's
+    name.
+    """
 
     key: Any
     name: str
 
 
 class OwnFields(Mapping[str, Any]):
-    """The fields of a rank's own vertices, as a run has left them. Arrays are made when first read."""
+    """The fields of a rank's own vertices after a run. The arrays are computed when one of them is first read."""
 
     def __init__(self, run: Any, own: int, on: Callable[[], AbstractContextManager[Any]]) -> None:
         self._run, self._own, self._on = run, own, on
@@ -87,9 +93,10 @@ class OwnFields(Mapping[str, Any]):
         return state
 
     def __getitem__(self, name: str) -> Any:
-        with self._on():  # where renumbered fields are put in order
+        # This GPU must be the current one, because reading may launch a kernel that undoes the renumbering of vertices.
+        with self._on():
             array = self._state[name][: self._own]
-            finish(device_of(array))  # before another stream reads them
+            finish(device_of(array))  # the caller may read the array on another stream, so wait
         return array
 
     def __iter__(self) -> Iterator[str]:
@@ -100,19 +107,21 @@ class OwnFields(Mapping[str, Any]):
 
 
 class Parts:
-    """What the runs of a program over the GPUs of this process share. The first of its ranks keeps it with the graph.
+    """What all runs of a program over the GPUs of this process share. The first rank of the process stores it with the
+    graph.
 
     Parameters
     ----------
     group : OneProcess or Processes
-        The ranks here, and what they share with those of other processes.
+        The ranks of this process, and how they reach the ranks of other processes.
     shards : sequence of Shard
-        Of the ranks here, as below.
+        The part of the graph of each rank of this process.
     degrees : sequence of mapping
-        The global degrees of each shard's vertices that the program reads.
+        For each shard, the degrees in the whole graph of its vertices, if the program reads them.
     program : VertexProgram
-        With any parameters.
+        The program, with any values of its parameters.
     options : Options
+        The options of the runs.
     """
 
     def __init__(
@@ -126,17 +135,19 @@ class Parts:
         kind: Any = type(program)
         self.choices, self.shards, self.options = choices(kind, options.id_type, options.deterministic), shards, options
         kinds = self.choices.plan.traced.vertex_types
-        self.layouts = {given_name(name): layout(kinds[name], shards[0].n) for name in kinds}  # of all vertices
+        # shape and type of the whole arrays, with an entry for every vertex of the graph
+        self.layouts = {given_name(name): layout(kinds[name], shards[0].n) for name in kinds}
         cards = [member.card for member in group.members]
-        self.shares = [cards.count(card) for card in cards]  # how many ranks here have the GPU of each
+        # for each rank of this process, how many of its ranks use the same GPU
+        self.shares = [cards.count(card) for card in cards]
         self.on = [
             peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
         ]
-        self._program: VertexProgram | None = None  # the last program, and its parameters, for which `locals` are made
+        self._program: VertexProgram | None = None  # the program for which `_locals` were made last
         self._parameters = ""
         self._locals: list[VertexProgram] = []
         self.starts: list[InitialState] = []
-        self._fixed: list[dict[str, Any]] = []  # start values that all runs have
+        self._fixed: list[dict[str, Any]] = []  # for each rank, the start values that are the same in all runs
         local, device = self.choices.local, options.device
         declared = local.vertex_fields.keys() | local.edge_fields.keys()
         self.mirrors: list[Any] = []
@@ -154,11 +165,15 @@ class Parts:
         peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
 
     def locals(self, program: VertexProgram) -> list[VertexProgram]:
-        """Return the programs that the GPUs run. Those of the last program are kept, and serve for equal parameters."""
+        """Return the program that each GPU runs, with the parameters of `program`.
+
+        They are cached, and reused while the parameters stay equal.
+        """
         if program is self._program:
             return self._locals
         is_fixed = are_fixed(program.values)
-        parameters = repr(program.values) if is_fixed else ""  # -0.0 and 0.0 are equal, and have other texts
+        # text, because -0.0 == 0.0, although the two must not share a program
+        parameters = repr(program.values) if is_fixed else ""
         if not parameters or parameters != self._parameters:
             for start in self.starts:
                 start.program = program
@@ -172,7 +187,7 @@ class Parts:
         return self._locals
 
     def run(self, i: int, local: VertexProgram, values: Mapping[str, Any], active: Frontier) -> Any:
-        """Return a run on one GPU, which is the current one."""
+        """Return a new run of rank `i` on its GPU, which must be CUDA's current device."""
         options, shard, graph = self.options, self.shards[i], self._graphs[i]
         fields = dict(self._fixed[i])
         for name, one in self.starts[i].starting_fields(values).items():
@@ -183,17 +198,20 @@ class Parts:
 
 
 class CardsRun:
-    """A run. Fields and aggregates have the names of the user's program.
+    """A run over the GPUs of this process. Fields and aggregates have the names of the user's program.
 
     Parameters
     ----------
     group : OneProcess or Processes
-        The ranks here, and what they share with those of other processes.
+        The ranks of this process, and how they reach the ranks of other processes.
     parts : Parts
+        What all runs of the program share.
     program : VertexProgram
+        The program, with the values of its parameters.
     values : mapping
-        Start values; of blocks on the ranks their key and name (`Reference`).
+        Start values by field. A `Reference` stands for an array whose blocks the ranks already store.
     active : Frontier
+        The vertices that are active first.
     """
 
     def __init__(
@@ -226,7 +244,9 @@ class CardsRun:
             raise
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
-        """Start values of each rank here from blocks on all of them."""
+        """Return the start values of each rank of this process, for its own vertices and mirrors, from distributed
+        arrays.
+        """
         members, mirrors, device = self._group.members, self._parts.mirrors, self._parts.options.device
         shards = self._parts.shards
         starts: list[dict[str, LocalArray]] = [{} for _ in members]
@@ -241,14 +261,17 @@ class CardsRun:
                 pieces, own = [], []
                 for i in range(len(members)):
                     with self._on[i]():
-                        own.append(here(moved(placed[i][block], device), device))  # all may be on the first GPU
+                        # copied, if the blocks of all ranks are on the first GPU
+                        own.append(here(moved(placed[i][block], device), device))
                         pieces.append([own[i][ids] for ids in mirrors[i].sends])
                         finish(device)
                 for i, parts in enumerate(self._group.exchange(pieces)):
                     with self._on[i]():
-                        received = [xp.array(part) for part in parts]  # copied from the GPU that has it
+                        # copied from the GPU of the rank that sent this part
+                        received = [xp.array(part) for part in parts]
                         known[i] = xp.concatenate([own[i], *received])
-                        finish(device)  # before another GPU reuses the memory of the pieces
+                        # another GPU may reuse the memory of the pieces after this, so wait until they are copied
+                        finish(device)
                     if isinstance(placed[i], Placed):
                         placed[i].with_mirrors[shards[i]] = known[i]
             for i, array in enumerate(known):
@@ -287,7 +310,11 @@ class CardsRun:
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
 
     def _finish(self, run: Any) -> None:
-        """Wait for a kernel. If it has ended too early, that of another process that has failed may have ended it."""
+        """Wait until the kernel of one GPU ends.
+
+        The kernel gives up after waiting too long for another GPU. Then this raises the error of the process that
+        failed, if there is one, instead of the TimeoutError.
+        """
         try:
             run.finish(self._watch)
         except TimeoutError:
@@ -295,7 +322,9 @@ class CardsRun:
             raise
 
     def _fail(self, error: BaseException) -> None:
-        """End the kernels of all ranks, which won't meet again with what they share now."""
+        """End the kernels of all ranks after an error. Later runs don't reuse the memory in which these kernels
+        synchronize.
+        """
         number, self._meeting = self._meeting.number, None
         if not isinstance(error, PeerFailed | RankError):
             self._group.fail(number, self._runs[0].superstep)
@@ -304,14 +333,14 @@ class CardsRun:
             self._hear()
 
     def _hear(self) -> None:
-        """Raise the RankError by which another process says why it has failed."""
+        """Raise the RankError that another process has sent, which says why that process failed."""
         try:
             self._group.told(0)
         except RankError as error:
             raise error from None
 
     def _each(self, step: Callable[[Any], None]) -> None:
-        """Do a step for each GPU here."""
+        """Call `step` with the run of each GPU of this process, while that GPU is CUDA's current device."""
         for i, run in enumerate(self._runs):
             try:
                 with self._on[i]():
@@ -321,39 +350,42 @@ class CardsRun:
                 raise
 
     def _name(self, error: BaseException, i: int) -> None:
-        """Add to an error of a GPU where it was raised."""
-        if not hasattr(error, "__notes__"):  # while another GPU is waited for
+        """Add a note to an error of a GPU that says on which rank and in which superstep it was raised."""
+        if not hasattr(error, "__notes__"):  # An error raised while another GPU was waited for already has its note.
             superstep = self._runs[i].superstep if i < len(self._runs) else 0
             member = self._group.members[i]
             note(error, place(member.rank, self._group.size, member.host, superstep))
             _advise(error)
 
     def _watch(self, superstep: int) -> None:
-        """Raise an error of another kernel or process. This is called while a kernel is waited for."""
+        """Raise the error of another kernel or process, if one has failed. This is called again and again during a
+        wait.
+        """
         self._group.watch(self._meeting.number, superstep)
         self._each(lambda run: run.raise_failure())
 
     def _stop(self) -> None:
-        """Ask all kernels here to end, and wait until they have."""
+        """Ask all kernels of this process to end, and wait until they have ended."""
         for stop in ("ask_to_stop", "wait_for_end"):
             for i, run in enumerate(self._runs):
-                with suppress(Exception), self._on[i]():  # a GPU that has failed refuses this, too
+                # A GPU that has failed refuses these calls, too. The other GPUs must still be stopped.
+                with suppress(Exception), self._on[i]():
                     getattr(run, stop)()
 
     @property
     def aggregates(self) -> dict[str, Any]:
-        """The aggregates of the last iteration, of all ranks."""
+        """The values of the program's aggregates in the last iteration, reduced over all ranks."""
         found = self._runs[0].aggregates()
         return {name: found[name] for name in map(given_name, self._plan.traced.aggregate_types)}
 
     def leave(self, key: Any) -> Mapping[str, Layout]:
-        """Leave the fields on the ranks, under a key, without a copy. Return the shape and the type of each."""
+        """Store each rank's fields under a key, without copying them. Return the shape and type of each whole field."""
         for i, (member, run) in enumerate(zip(self._group.members, self._runs, strict=True)):
             member.kept[key] = OwnFields(run, self._parts.shards[i].own, self._on[i])
         return self._parts.layouts
 
     def active(self) -> np.ndarray | None:
-        """Return the active vertices, by global ids, or None for all."""
+        """Return the global ids of the active vertices. Return None if all vertices are active."""
         if self.ended and not self.stopped:
             return np.zeros(0, np.int64)
         if not self._plan.keeps_active:
@@ -366,7 +398,7 @@ class CardsRun:
         return np.concatenate(self._group.gather(blocks))
 
     def close(self) -> None:
-        """Release resources for the next run."""
+        """Give the memory of the kernels back, so that the next run can use it."""
         if self._meeting is not None:
             peers().part(self._runs, self._meeting)
         self._meeting = None

@@ -1,4 +1,4 @@
-"""Runs of the distributed engine, as `gasla.engines` defines them: the calling process controls `RankRun`s on ranks."""
+"""The distributed engine, seen from the calling process: it starts and controls a `RankRun` on every rank."""
 
 import functools
 import threading
@@ -34,14 +34,16 @@ from gasla.progress import follow, is_watched
 
 
 class Compiled:
-    """Runs programs on all ranks by the engine of their device. It is a `gasla.engines.Runner`."""
+    """The engine that runs programs on all ranks, each with the compiled engine of its device (a
+    `gasla.engines.Runner`).
+    """
 
     compiled = True
 
     def prepare(
         self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> "DistributedRuns":
-        """Check the program. Only options are prepared."""
+        """Check that the ranks can run the program, and return an object that begins runs. Nothing is compiled yet."""
         kind: Any = type(program)
         traced = kind.traced(graph.id_dtype)
         check_supported(program, traced, scheduled)
@@ -53,13 +55,13 @@ class Compiled:
 
 
 class Interpreted(Compiled):
-    """Runs programs on all ranks by NumPy, without compilation."""
+    """The engine that runs programs on all ranks with NumPy, without compilation."""
 
     compiled = False
 
 
 class DistributedRuns:
-    """The shared preparation of all runs of a program over the ranks of a graph."""
+    """What all runs of a program over the ranks of a graph have in common."""
 
     is_spare = False
 
@@ -67,10 +69,12 @@ class DistributedRuns:
         self.turn, self.options, self._plan = threading.Lock(), options, plan
 
     def compile_ahead(self, program: VertexProgram, graph: Any) -> None:
-        """Do nothing, because ranks compile when a run begins."""
+        """Do nothing, because the ranks compile a program only when its run begins."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Any) -> None:
-        """Return None: the caller lets phases take turns."""
+        """Return None: this engine can't alternate several programs in one run, so the caller runs them one after the
+        other.
+        """
 
     def begin(
         self,
@@ -82,10 +86,10 @@ class DistributedRuns:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "DistributedRun | one_card.OneCardRun":
-        """Begin a run, on the first GPU alone if that is faster, and it does not run out of memory."""
+        """Begin a run, on the first GPU alone if that is faster and its memory suffices, or else on all ranks."""
         assert frontier is not None
         whole = one_card.whole_graph(program, graph, self.options)
-        if whole is None or out:  # otherwise a run on one card checks them
+        if whole is None or out:  # a run on one GPU checks its start values itself
             _Given(self._plan, program, graph).check_all(fields, out or {})
         if whole is not None:
             with suppress(MemoryError):
@@ -96,14 +100,17 @@ class DistributedRuns:
 
 
 class _Given(Binding):
-    """The start values of a run, which are checked as in one process before ranks begin. Some may be in blocks."""
+    """The start values that a caller gives to a run. They are checked here, before ranks begin, as in one process.
+
+    Some of them may be distributed arrays (`BlockArray`).
+    """
 
     def __init__(self, plan: Plan, program: VertexProgram, graph: Any) -> None:
         self.plan = plan
         super().__init__(program, graph)
 
     def check_all(self, fields: Mapping[str, Any], out: Mapping[str, Any]) -> None:
-        """Refuse start values, and arrays of `out`, of other types or shapes."""
+        """Raise an error if start values or arrays of `out` have the wrong type or shape."""
         fields = self.by_inner_name(fields)
         self.check(fields)
         if out:
@@ -121,7 +128,7 @@ class _Given(Binding):
 
 
 class Status(NamedTuple):
-    """The progress of a run, the same on all ranks."""
+    """The progress of a run, which is the same on all ranks, and the new rows of its trace."""
 
     iteration: int
     edges: int
@@ -131,7 +138,7 @@ class Status(NamedTuple):
 
 
 class DistributedRun(Synchronous):
-    """A run over the ranks. They begin in the first `advance`, which says how far to run."""
+    """A run over all ranks. The ranks begin it in the first `advance`, because that call says how far to run."""
 
     log_rows = 1024
 
@@ -150,13 +157,15 @@ class DistributedRun(Synchronous):
         sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 5), np.int64)
-        self._together: CardsRun | None = None  # where kernels exchange values themselves
-        self._is_together = False  # whether that is so, also if the run could not begin
+        # the run, if kernels of several GPUs exchange its values without the host
+        self._together: CardsRun | None = None
+        # whether the run is, or was begun as, one of that sort; True also if beginning it failed
+        self._is_together = False
         self._saver = Saver.of_run(out)
 
     @functools.cached_property
     def _handle(self) -> Handle:
-        """The owner of the key under which ranks keep the run."""
+        """The key under which ranks store this run. Ranks drop the run when this object is garbage."""
         return Handle(self._graph.ranks)
 
     def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
@@ -182,7 +191,7 @@ class DistributedRun(Synchronous):
         frontier: Frontier,
         until: int,
     ) -> None:
-        """Begin a run whose kernels exchange values themselves, if they can."""
+        """Begin a run whose kernels exchange values directly, if the GPUs can do that. Otherwise do nothing."""
         parts = _parts_together(group, self._graph.handle.key, program, options)
         if parts is not None:
             self._together = CardsRun(group, parts, program, values, frontier)
@@ -207,7 +216,8 @@ class DistributedRun(Synchronous):
         follow(lambda: (self.iteration, 0), "supersteps")
         while self._beginning is not None or (not self.ended and self.iteration < until):
             stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
-            if self._beginning is not None:  # begins and advances in one call, unless a checkpoint is read first
+            # The ranks begin and advance in one call, unless a checkpoint is read before they advance.
+            if self._beginning is not None:
                 first = stop if self._saver is None else 0
                 self._begin(until >= NO_LIMIT and not trace, not trace, first, trace)
                 if first == 0:
@@ -227,11 +237,11 @@ class DistributedRun(Synchronous):
             self._rows = np.concatenate(rows)
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace: active vertices, edges, way, exchanges, bytes."""
+        """Return the first rows of the trace: active vertices, edges, push or pull, exchanges, bytes."""
         return self._rows[:rows]
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reasons for push or pull, by way."""
+        """Return the reasons for which iterations pushed or pulled, by the direction's number."""
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
     def outcome(self) -> Outcome:
@@ -256,13 +266,13 @@ class DistributedRun(Synchronous):
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters, if `idle` may change them."""
-        if self._together is not None:  # where kernels exchange values, no program has `idle`
+        if self._together is not None:  # The program has no `idle`, because programs with `idle` don't run that way.
             return {}
         fields: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return fields
 
     def close(self) -> None:
-        """Drop the run on all ranks."""
+        """Remove the run from all ranks."""
         if self._together is not None:
             self._together.close()
         elif self._beginning is None and not self._is_together:
@@ -271,11 +281,10 @@ class DistributedRun(Synchronous):
 
 
 def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options) -> Parts | None:
-    """Return the parts of the graph that the ranks here have, if all kernels can exchange the program's values.
+    """Return what this process needs for runs whose kernels exchange values directly, or None if the GPUs can't do
+    that.
 
-    Otherwise return None.
-
-    They are kept by a rank, so that the memory of GPUs is free when the cluster is closed.
+    The first rank of the process stores it, so that the GPUs' memory is free after the cluster is closed.
     """
     kept, name = group.members[0].kept[key], (TOGETHER, type(program), options)
     parts: Parts | bool | None = kept.get(name, False)
@@ -286,22 +295,25 @@ def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProg
     return parts
 
 
-RUNS = "runs"  # the begin of keys under which a rank keeps preparations of runs that no run is using
-TOGETHER = "together"  # first part of keys under which a process's first rank keeps the parts of all its ranks
+RUNS = "runs"  # first part of the keys under which a rank stores prepared runs that are not in use
+# first part of the keys under which the first rank of a process stores the `Parts` of all its ranks
+TOGETHER = "together"
 PIECE = 16  # supersteps between calls of the progress function
 
 
-# --- on each rank -----------------------------------------------------------------------------------------------------
+# --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
-    """Return the rank's shard of a graph for a direction, made at first use (collective)."""
+    """Return the rank's shard of a graph for a direction, which is made at the first call (collective)."""
     share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
     return make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
-    """Return the degrees of a shard's vertices, computed at first use (collective)."""
+    """Return the in- or out-degrees, in the whole graph, of a shard's vertices, computed at the first call
+    (collective).
+    """
     shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
     made: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
@@ -309,7 +321,10 @@ def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: 
 
 
 def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[str, bool]) -> None:
-    """Keep an edge attribute on a shard, which is not always that of the share (collective)."""
+    """Make an edge attribute available on a shard, in the order of its edges (collective).
+
+    Attributes are stored in the order of the shard of in-edges, so they are sent if this shard is another one.
+    """
     share, communicator = rank.kept[graph][SHARE].shard, rank.communicator
     if shard is not share and kind[0] != "in":
 
@@ -322,7 +337,10 @@ def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[
 
 
 def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """Return the value of a collective function, cached. It is repeated if any rank lacks it, because it had failed."""
+    """Return a cached value, which `make` computes at the first call (collective).
+
+    If any rank lacks the value, because `make` failed there, all ranks call `make` again.
+    """
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):
         parts[key] = make()
@@ -330,7 +348,7 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
-    """Return the shard that a program runs on, and the degrees of its vertices that it may read (collective)."""
+    """Return the shard that a program runs on, and its vertices' degrees if the program reads them (collective)."""
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     shard = shard_on(rank, graph, program.direction, traced.looks_up)
@@ -357,26 +375,31 @@ def _begin(
     until: int,
     trace: bool,
 ) -> Status:
-    """Begin a run on this rank, with a run's memory that an earlier run has left, if there is one.
+    """Begin a run on this rank, with the memory of an earlier run of the program if there is any, and advance it.
 
     Parameters
     ----------
-    rank :
-        the rank that runs this
-    key, graph :
-        the keys under which the rank keeps the run, and its shard of the graph
+    rank : Rank
+        The rank that calls this.
+    key, graph : hashable
+        The keys under which the rank stores the run, and its shard of the graph.
     options, program :
-        the options of the run, and the vertex program
-    sent :
-        start values of fields by name; a `Reference` stands for an array that the rank already has
-    active, drains :
-        the vertices that are active first; whether each rank works until it has no work left before values are sent
-    until, trace :
-        the iteration before which the run pauses; whether it records a trace
+        The options of the run, and the vertex program.
+    sent : mapping
+        Start values of fields by name. A `Reference` stands for an array that the rank already stores.
+    active : Frontier
+        The vertices that are active first.
+    drains : bool
+        Whether each rank iterates until it has no work left before values are exchanged.
+    until : int
+        The iteration before which the run pauses.
+    trace : bool
+        Whether to record a trace.
     """
     connect(rank)
     left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
-    # Memory of an earlier run is used only if all ranks have some: a rank that failed in that run has left none.
+    # Memory of an earlier run is used only if all ranks have some, because a rank that failed in that run has none
+    # left.
     if np.all(rank.communicator.allgather(np.array([len(left)]))):
         runs = left.pop()
     else:

@@ -1,7 +1,8 @@
-"""Edge fields of a program: `scatter`, and conversion of values from and to the order of the input.
+"""Edge fields of a distributed program: calls of `scatter`, and conversion between the shard's and the input's edge
+order.
 
-A rank holds all edges over which its vertices gather, even if another rank owns the source. So it also scatters for its
-mirrors, after it has received which of them are active.
+A rank stores all edges over which its vertices gather, even if another rank owns the source. So it also calls `scatter`
+for its mirrors, after it has received which of them are active.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,12 @@ from gasla.reference.on_arrays import write
 
 
 def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> None:
-    """Call `scatter` for the local out-edges of active vertices. `run` is a RankRun."""
+    """Call the program's `scatter` for the out-edges, in this rank's shard, of the active vertices, and store the
+    results.
+
+    `run` is a `RankRun`. `seen_by_others` has the fields from before the iteration, which `scatter` reads at other
+    vertices.
+    """
     shard, types, functions = run.shard, run.traced.edge_types, run.functions()
     functions.seen_by_others = seen_by_others
     values = {name: kind for name, kind in types.items() if name not in functions.edge}
@@ -34,9 +40,9 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
 
 
 def _values(run: Any, name: str, kind: Any) -> np.ndarray:
-    """Return the attribute that an edge field of the program holds, or the edge values, in its type.
+    """Return the values of an edge field that `scatter` only reads: an edge attribute, or the edge values of the graph.
 
-    Without values, they are ones.
+    They are converted to the field's type. In a graph without edge values they are ones.
     """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
@@ -44,7 +50,7 @@ def _values(run: Any, name: str, kind: Any) -> np.ndarray:
 
 
 def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
-    """Return the local numbers of the out-edges of some vertices, ascending."""
+    """Return the local numbers, ascending, of the out-edges of some local vertices."""
     lists = shard.graph_on("cpu").out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
@@ -55,22 +61,27 @@ def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
 
 
 def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
-    """Return the attributes that a program reads, by the names of its edge fields."""
+    """Return the edge attributes that a program reads, by the names of the edge fields that stand for them."""
     read = set().union(*(function.reads("edge") for function in traced.functions.values()))
     fields = program.edge_fields.items()
     return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}
 
 
-# --- in the order of the input ----------------------------------------------------------------------------------------
+# --- conversion between the shard's order of edges and that of the input ---------------------------------------------
 
 
 def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
-    """Return bounds of the edge numbers per rank, for results: each rank gets an equal range of edge numbers."""
+    """Return bounds that divide the edge numbers evenly: rank r stores results of the edges bounds[r] to bounds[r + 1]
+    - 1.
+    """
     return shard.m * np.arange(communicator.size + 1) // communicator.size
 
 
 def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
-    """Send the values of a shard's edges to the ranks that hold their edge numbers. Return this rank's range."""
+    """Send the values of a shard's edges to the ranks that store results of these edge numbers (collective).
+
+    Return the values for this rank's range of edge numbers, in their order.
+    """
     bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts = places_by_owner(bounds, edge_ids)
     ids = exchange_joined(communicator, [edge_ids[part] for part in parts])
@@ -82,7 +93,10 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
 
 
 def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
-    """Fetch the values of this shard's edges from the ranks that hold their edge numbers."""
+    """Fetch the values of this shard's edges from the ranks that store results of these edge numbers (collective).
+
+    `share` has the values for this rank's range of edge numbers. Return the values in the order of the shard's edges.
+    """
     bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts, first = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
     answers = [share[ids - first] for ids in exchange_arrays(communicator, [edge_ids[part] for part in parts])]

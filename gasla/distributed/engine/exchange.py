@@ -1,4 +1,6 @@
-"""The messages of a superstep: a head, which is the same for all ranks, and updates of the receiver's mirrors."""
+"""The messages of a superstep. Each has a head, which is the same for all receivers, and updates of the receiver's
+mirrors.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,31 +21,37 @@ from gasla.distributed.engine.messages import (
 from gasla.distributed.engine.rank_runs import RankRuns
 from gasla.distributed.links import Link, find_link
 
-Addressed = list[tuple[int, Updates]]  # updates, each with the rank that they go to or come from
+Addressed = list[tuple[int, Updates]]  # updates, each with the number of the rank that they are sent to or come from
 
 
 class Exchange:
-    """Sends and receives the updates of one run.
+    """Sends and receives the new values of mirrored vertices in one run.
 
-    For each rank, `sent` has the values that its mirrors hold, or nothing if only active vertices change.
+    `sent` has, for each rank, the values that its mirrors have now, so that only changes are sent. It is empty where
+    only active vertices change.
 
     Parameters
     ----------
     runs : RankRuns
+        What all runs of the program on this rank share.
     state : dict of str to array
         The fields at the start.
     has_card : bool
-        Whether arrays are on a GPU.
+        Whether the arrays are on a GPU.
     """
 
     def __init__(self, runs: RankRuns, state: dict[str, Any], has_card: bool) -> None:
         self._runs, self._has_card, self._xp = runs, has_card, runs.xp
         self.sent = [[] if runs.as_active else [state[name][ids] for name in runs.sent_fields] for ids in runs.sends]
 
-    # --- updates ------------------------------------------------------------------------------------------------------
+    # --- updates of mirrors: which values to send, and how to apply them
+    # ---------------------------------------------------
 
     def updates(self, state: dict[str, Any], new: Any) -> Addressed:
-        """Return the updates for each rank. `new` are the own vertices that have become active."""
+        """Return the updates to send, with the rank that each goes to.
+
+        `new` are the own vertices that have become active. Ranks whose mirrors don't change are left out.
+        """
         runs = self._runs
         if runs.as_active and len(new):
             new = new[runs.is_mirrored[new]]
@@ -51,7 +59,9 @@ class Exchange:
         return [(rank, update) for rank, update in updates if len(update.places)]
 
     def _updates_for(self, rank: int, state: dict[str, Any], new: Any) -> Updates:
-        """Return the updates of the own vertices that a rank mirrors."""
+        """Return the updates that one rank needs: changed values, and new active vertices, among the vertices that it
+        mirrors.
+        """
         xp, runs, is_active = self._xp, self._runs, None
         ids = runs.sends[rank]
         if runs.as_active:
@@ -76,7 +86,9 @@ class Exchange:
         return Updates(places, is_active, [state[name][ids[places]] for name in runs.sent_fields])
 
     def _places(self, ids: Any, new: Any) -> Any:
-        """Return the ascending positions of the vertices `new` in `ids`, which are own vertices."""
+        """Return the ascending positions in `ids` (own vertices, ascending) at which there is one of the vertices
+        `new`.
+        """
         xp = self._xp
         if 8 * len(new) < len(ids):
             places = xp.searchsorted(ids, new)
@@ -87,7 +99,9 @@ class Exchange:
         return xp.flatnonzero(is_new[ids])
 
     def receive(self, rank: int, news: Updates, state: dict[str, Any]) -> Any:
-        """Apply the updates from a rank to the mirrors of its vertices, and return the mirrors that are active."""
+        """Store the updates from another rank in the mirrors of its vertices, and return the mirrors that are now
+        active.
+        """
         xp, runs = self._xp, self._runs
         first, last = runs.cuts[rank : rank + 2]
         is_all = isinstance(news.places, range)
@@ -99,17 +113,19 @@ class Exchange:
         vertices = xp.arange(first, last) if is_all else places
         return vertices if news.is_active is None else vertices[xp.asarray(news.is_active)]
 
-    # --- messages -----------------------------------------------------------------------------------------------------
+    # --- messages: sending updates to all ranks and receiving theirs
+    # -------------------------------------------------------
 
     def swap(
         self, communicator: Communicator, head: np.ndarray, updates: Addressed
     ) -> tuple[list[Any], Addressed, int]:
-        """Send the head, an array of bytes, to all ranks, and updates to some of them.
+        """Send the head, an array of bytes, to all ranks, and updates to some of them (collective).
 
-        Returns the messages of all ranks, which begin with their heads, the updates received, and the bytes sent.
+        Returns the messages of all ranks, which begin with their heads, the updates received, and the number of bytes
+        sent.
         """
         at, runs = len(head), self._runs
-        if self._has_card and communicator.shares_memory:  # the receiver copies from this GPU
+        if self._has_card and communicator.shares_memory:  # the receiver copies directly from this GPU
             finish(runs.options.device)
             parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
             for rank, one in updates:
@@ -129,7 +145,11 @@ class Exchange:
     def _swap_apart(
         self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
     ) -> tuple[list[Any], Addressed, int]:
-        """Do what `swap` does, in two messages: hosts send heads and headers of updates, and GPUs their contents."""
+        """Do what `swap` does, where GPUs of several processes are connected by NCCL.
+
+        There are two messages: the hosts send the heads and the headers of updates, then the GPUs send the updates'
+        contents.
+        """
         at, sent = len(head), [head] * communicator.size
         contents = [self._xp.zeros(0, np.uint8)] * communicator.size
         for rank, one in updates:
@@ -141,9 +161,9 @@ class Exchange:
         return got, self._unpacked(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
 
     def _unpacked(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
-        """Return the updates that begin at byte `at` of the messages of all ranks.
+        """Return the updates that begin at byte `at` of the messages, with the rank that each comes from.
 
-        Their contents are in `contents` if these were sent by GPUs.
+        If GPUs have sent the contents of the updates separately, `contents` has them by rank.
         """
         return [
             (
@@ -157,12 +177,12 @@ class Exchange:
         ]
 
     def _held_from(self, rank: int) -> int:
-        """Return how many vertices of a rank have mirrors on this rank."""
+        """Return the number of vertices of another rank that have mirrors on this rank."""
         return self._runs.cuts[rank + 1] - self._runs.cuts[rank]
 
 
 def _differ(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
-    """Return for each entry whether any of its bits differ."""
+    """Return for each of `count` vertices whether any of its values has other bits than before."""
     differs = xp.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
         if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):

@@ -24,7 +24,7 @@ def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
 
 
 def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
-    """Return the part of a frontier in this shard, by local numbers."""
+    """Return the vertices of a frontier that are in this shard, as a frontier of local numbers."""
     n = shard.graph.n
     if frontier.only is None:
         return Frontier.of(n, local_vertices(shard, frontier))
@@ -33,7 +33,7 @@ def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
 
 
 class InitialState(Binding):
-    """Computes the start values of the user's program for the vertices of a shard, by global ids."""
+    """The start values of the user's program at the vertices of a shard. The program sees global ids and degrees."""
 
     def __init__(
         self,
@@ -45,22 +45,24 @@ class InitialState(Binding):
         device: Device = "cpu",
     ) -> None:
         self.plan, self.shard = plan, shard
-        plan.doubled = set()  # one copy of each field; the engine on this rank makes second copies
+        # The arrays here are single. The engine on this rank makes the second copies that some fields need.
+        plan.doubled = set()
         super().__init__(program, shard.graph_on(device))
         self.ids = id_type
         fields = program.vertex_fields
         self._fields = [(n, given_name(n), callable(fields[given_name(n)].init)) for n in self.traced.vertex_types]
         known = {"id": shard.ids_as(id_type), **degrees}
-        # Values of local vertices besides fields, on the device on which start values are computed.
+        # Values of local vertices besides fields (global id, degrees), on the device on which start values are
+        # computed.
         self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """Return a record of all local vertices, with global ids and degrees."""
+        """Return a record of all local vertices, with global ids and degrees, for the program's functions."""
         known = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
         return Record("vertex", Lazy({**(fields or {}), **known}))
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the start values of all vertex fields, by the names in the program."""
+        """Return the start values of all vertex fields at local vertices, by the fields' names in the program."""
         fields = {}
         for name in self.traced.vertex_types:
             given = values.get(given_name(name))
@@ -68,7 +70,7 @@ class InitialState(Binding):
         return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what an engine needs to fill the vertex fields: numbers, values of some local vertices, or arrays.
+        """Return the start values that an engine needs, by field: a number, values of some local vertices, or an array.
 
         Fields that start with the program's own number are left out.
         """
@@ -84,14 +86,14 @@ class InitialState(Binding):
         return fields
 
     def _here(self, name: str, given: Any) -> Any:
-        """Start values given for all vertices, restricted to local vertices."""
+        """Return the start values of a field at local vertices, given those of all vertices of the graph."""
         shard = self.shard
         if isinstance(given, LocalArray):
             return given.array
         if isinstance(given, FEW):
             return {place: x for v, x in given.items() if (place := shard.local_of(int(v))) is not None}
         if given is None or np.shape(given) != layout(self.traced.vertex_types[name], shard.n)[0]:
-            return given  # one value for all
+            return given  # one value for all vertices
         values = np.asarray(given)
         mirrors = shard.array_on("cpu", "mirrors", shard.mirrors)
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
@@ -110,7 +112,7 @@ class InitialState(Binding):
         return fields
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
-        """Return the fields of the local program that hold global ids and degrees."""
+        """Return the fields of the local program that store global ids and degrees of local vertices."""
         return {
             name: self.global_values[name.removeprefix(PREFIX)]
             for name in local.vertex_fields
@@ -123,7 +125,7 @@ class InitialState(Binding):
 
 
 class LocalArray:
-    """Start values of own vertices and mirrors, already on this rank."""
+    """Start values of a field at own vertices and mirrors, in an array that is already on this rank."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

@@ -1,9 +1,14 @@
-"""Encoding of messages between two ranks: a part common to all receivers, then updates of mirrored vertices.
+"""Encoding of messages between two ranks. A message has a part common to all receivers, then updates of the mirrors.
 
-Updates are a header and their content: the positions of updated vertices in the receiver's list of mirrors, as gaps in
-the smallest sufficient type, as a bitmap if that is smaller, or as nothing if all vertices are updated; a bitmap of the
-active ones, unless all are active; and the new values, one field after the other. Without updates the message ends
-after the common part. Contents are on the device of the values, and may be sent apart from the rest.
+Updates are a header and a content. The content has three parts:
+
+- The positions of the updated vertices among the receiver's mirrors, as gaps between positions in the smallest
+  sufficient type, or as a bitmap if that is smaller. If all mirrors are updated, this part is empty.
+- A bitmap of the active vertices among the updated ones. If all are active, this part is missing.
+- The new values, one field after the other.
+
+Without updates the message ends after the common part. The content is on the device of the values, and may be sent
+separately from the header.
 """
 
 import itertools
@@ -16,25 +21,27 @@ import numpy as np
 
 from gasla.arrays import array_module, moved
 
-HEAD = struct.Struct("=qBB")  # number of positions; their form; whether a bitmap of active vertices follows
-BITMAP, ALL = 0, 255  # forms of positions; all other values are the size of a gap in bytes
+HEAD = struct.Struct("=qBB")  # number of positions, their form, and whether a bitmap of active vertices follows
+BITMAP, ALL = 0, 255  # Forms of the positions. Any other form is the number of bytes of a gap between positions.
 
 
 class Updates(NamedTuple):
-    """Updates of mirrored vertices, in one message from their owner: positions, which are active, values by field."""
+    """Updates of mirrored vertices, in one message from their owner: positions, which are active, and new values by
+    field.
+    """
 
-    places: np.ndarray | range  # ascending positions; a range if all vertices are updated
-    is_active: np.ndarray | None  # None if all are active
+    places: np.ndarray | range  # ascending positions among the receiver's mirrors, as a range if all are updated
+    is_active: np.ndarray | None  # whether each is active, or None if all are
     values: Sequence[np.ndarray]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """The size of all arrays in bytes."""
         arrays = [x for x in (self.places, self.is_active, *self.values) if x is not None and not isinstance(x, range)]
         return sum(array.nbytes for array in arrays)
 
     def on_host(self) -> "Updates":
-        """Return these updates, with arrays in host memory."""
+        """Return these updates with all arrays in host memory."""
         places: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
         active = None if self.is_active is None else moved(self.is_active, "cpu")
         return Updates(places, active, [moved(array, "cpu") for array in self.values])
@@ -44,23 +51,29 @@ NO_VERTICES = np.zeros(0, np.int64)
 NO_UPDATES = Updates(NO_VERTICES, None, ())
 
 
-Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # types and shapes of the fields' entries
+Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # for each field, the type and the shape of an entry
 
 
 def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
-    """Return a message: the common part, which is bytes, and updates of some of the receiver's `held` mirrors."""
+    """Return a message of bytes: the common part, then updates of some of the receiver's mirrors.
+
+    `held` is the number of this rank's vertices that the receiver mirrors.
+    """
     head, parts = _packed(news, held)
     return np.frombuffer(b"".join([common, head, *[part.data for part in parts]]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
-    """Return the header and the content, an array of bytes, of updates of some of `held` vertices."""
+    """Return the header and the content of updates as bytes, for messages whose content is sent separately.
+
+    `held` is the number of this rank's vertices that the receiver mirrors.
+    """
     head, parts = _packed(news, held)
     return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
 def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
-    """Return the header, and the parts of the content as arrays of bytes."""
+    """Return the header of updates, and the parts of their content as a list of byte arrays."""
     form, parts = _encoded(news.places, held)
     active = news.is_active
     if active is not None:
@@ -70,7 +83,10 @@ def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
 
 
 def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
-    """Return the shortest form of some positions, and its bytes."""
+    """Encode ascending positions below `held` in the shortest form.
+
+    Return the form's number, and the bytes in a list.
+    """
     if len(places) == held:
         return ALL, []
     xp, gaps = array_module(places), places.copy()
@@ -84,14 +100,19 @@ def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
 
 
 def _sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
-    """Return the bytes of each part of a content."""
+    """Return the size in bytes of each part of an updates' content: positions, bitmap of active vertices, values by
+    field.
+    """
     places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
     active = -(-count // 8) if has_active else 0
     return [places, active, *[count * kind.itemsize * math.prod(shape) for kind, shape in kinds]]
 
 
 def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
-    """Return the bytes of the content whose header begins at byte `at` of a message, or 0 if there is none."""
+    """Return the size in bytes of the content that belongs to a message, or 0 if the message has no updates.
+
+    The updates' header begins at byte `at` of the message.
+    """
     if len(message) == at:
         return 0
     count, form, has_active = HEAD.unpack_from(message.data, at)
@@ -99,7 +120,10 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
-    """Decode the updates of `held` mirrors from byte `at` of a message on. Their content may have come apart."""
+    """Return the updates that begin at byte `at` of a message, for the `held` mirrors of the sender's vertices.
+
+    If the content of the updates was sent separately, it is passed as `content`.
+    """
     if len(message) == at:
         return NO_UPDATES
     count, form, has_active = HEAD.unpack_from(message.data, at)
@@ -107,7 +131,8 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
     sizes = _sizes(count, form, has_active, held, kinds)
     ends = list(itertools.accumulate(sizes))
     encoded, bits, *each = [content[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-    if array_module(content) is not np:  # a GPU reads numbers where their type may begin, and new arrays begin there
+    # A GPU can read numbers only at aligned addresses, so parts are copied into new arrays, which are aligned.
+    if array_module(content) is not np:
         encoded, each = encoded.copy(), [part.copy() for part in each]
     active = _bits(bits, count) if has_active else None
     values = [part.view(kind).reshape(count, *shape) for part, (kind, shape) in zip(each, kinds, strict=True)]
@@ -115,7 +140,7 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
 
 
 def _decoded(encoded: Any, form: int, held: int) -> Any:
-    """Return the positions."""
+    """Return the positions that `_encoded` has encoded in this form, given the bytes and the number of mirrors."""
     if form == ALL:
         return range(held)
     xp = array_module(encoded)

@@ -1,7 +1,9 @@
-"""Runs over GPUs of one process that the first GPU does alone, because it has room for the whole graph.
+"""Runs of a distributed graph over several GPUs that the first GPU does alone, because it has memory for the whole
+graph.
 
-Supersteps over several GPUs meet, and a call takes the host some time for each of them. So small graphs, searches,
-which visit each edge at most once, and programs whose supersteps end on the host take longer there than on one GPU.
+In a run over several GPUs, the GPUs wait for each other in every superstep, and starting the run costs the host some
+time per GPU. For small graphs, for searches (which visit each edge at most once), and for programs whose supersteps
+need the host, one GPU alone is therefore faster.
 """
 
 import functools
@@ -26,13 +28,16 @@ from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
-DIVIDED = 1 << 25  # edges from which all GPUs take part: an iteration of PageRank then takes longer than two exchanges
-DIVIDED_THIN = 1 << 28  # this limit where few vertices take part in many iterations, as in shortest paths
-OF_RANKS = 5  # columns in the trace of a run over ranks: active vertices, edges, way, exchanges, bytes
+# With at least this many edges all GPUs take part, because an iteration of PageRank then takes longer than two
+# exchanges.
+DIVIDED = 1 << 25
+# The same limit for programs in which few vertices are active in each of many iterations, as in shortest paths.
+DIVIDED_THIN = 1 << 28
+OF_RANKS = 5  # columns in the trace of a distributed run: active vertices, edges, push or pull, exchanges, bytes
 
 
 class Choice(NamedTuple):
-    """Whether the first GPU runs a program alone, and why, as a part of a sentence."""
+    """Whether the first GPU runs a program alone, and the reason, as a clause that can follow "because"."""
 
     is_one: bool
     reason: str
@@ -40,12 +45,16 @@ class Choice(NamedTuple):
 
 @functools.cache
 def searches(kind: Any, id_type: np.dtype[Any]) -> bool:
-    """Return whether each vertex receives at most once in a run of the program, as in a search."""
+    """Return whether every vertex receives messages at most once during a run of the program, as in a breadth-first
+    search.
+    """
     return Plan(kind.traced(id_type)).applies_once
 
 
 def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
-    """Choose for a run over GPUs of this process."""
+    """Decide whether the first GPU runs the program alone or all GPUs of this process take part, and return it with the
+    reason.
+    """
     if program.edge_fields and any(field.attribute is not None for field in program.edge_fields.values()):
         return Choice(False, "the program reads an edge attribute, of which each rank has a part")
     kind: Any = type(program)
@@ -58,7 +67,10 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
 
 
 def by_size(graph: Any, least: int) -> Choice:
-    """Choose for what gains from a divided graph of a number of edges, or more."""
+    """Decide by the number of edges alone: all GPUs take part if the graph has at least `least` edges.
+
+    The user's setting `graph.one_card`, if not None, overrides this.
+    """
     if graph.one_card is not None:
         return Choice(bool(graph.one_card), f"the graph's one_card is {graph.one_card}")
     if graph.m < least:
@@ -67,36 +79,53 @@ def by_size(graph: Any, least: int) -> Choice:
 
 
 def choose_call(graph: Any, divided: bool) -> Choice:
-    """Choose for a call of a function, whose programs may gain from a divided graph."""
+    """Decide whether the first GPU alone computes a call of a library function.
+
+    `divided` says whether the function's programs are faster on a large graph that is divided among all GPUs.
+    """
     if divided or graph.one_card is not None:
         return by_size(graph, DIVIDED)
     return Choice(True, "it would gain nothing from a divided graph")
 
 
 def is_free(graph: Any, options: Options) -> bool:
-    """Return whether there is a choice: ranks have GPUs of this process, and run the program there."""
+    """Return whether one GPU could run the program alone: the ranks' GPUs belong to this process, and the run may use
+    them.
+    """
     return options.has_card and bool(graph.ranks.members())
 
 
 def whole_graph(program: VertexProgram, graph: Any, options: Options) -> Graph | None:
-    """Return the whole graph on the first GPU, for a run of a program there alone, or None if all ranks take part."""
+    """Return a copy of the whole graph on the first GPU if that GPU should run the program alone.
+
+    Return None if all ranks take part, or if the GPU has no memory for the copy.
+    """
     if not is_free(graph, options) or is_saving():
         return None
     return on_first_card(graph) if choose(program, graph, options).is_one else None
 
 
 def whole_graph_for_call(graph: Any, divided: bool = False) -> Graph | None:
-    """Return the same for a call of a function, whose programs may gain from a divided graph."""
+    """Return a copy of the whole graph on the first GPU if that GPU should compute a call of a library function alone.
+
+    Return None if all ranks take part, or if the GPU has no memory for the copy. `divided` says whether the function's
+    programs are faster on a large graph that is divided among all GPUs.
+    """
     return on_first_card(graph) if is_left_to_one(graph, divided) else None
 
 
 def is_left_to_one(graph: Any, divided: bool) -> bool:
-    """Return whether the first GPU computes a call, if it has room for the graph or others have for parts of it."""
+    """Return whether the first GPU alone should compute a call of a library function, provided that the graph fits in
+    memory.
+    """
     return not is_saving() and bool(graph.ranks.members()) and choose_call(graph, divided).is_one
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
-    """Return the result of a function on the whole graph on the first GPU, or None if all ranks take part."""
+    """Call a function with a copy of the whole graph on the first GPU, and return its result.
+
+    Return None without calling it if all ranks take part.
+    """
     whole = whole_graph_for_call(graph)
     if whole is None:
         return None
@@ -109,10 +138,11 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
 def called(
     graph: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
 ) -> Any:
-    """Call a function with the whole graph on the first GPU in place of a distributed one, or as it is without room.
+    """Call a function with the whole graph on the first GPU in place of the distributed graph, if that is faster and
+    fits.
 
-    If memory runs out, what earlier calls keep is freed, a copy of the whole graph included, and lists over all GPUs
-    are tried, at most twice.
+    Otherwise call it with the distributed graph. If memory runs out, this frees cached results of earlier calls and the
+    copy of the whole graph, and tries again at most twice, with the adjacency lists spread over the memory of all GPUs.
     """
     if not is_left_to_one(graph, divided):
         return function(*args, **kwargs)
@@ -131,7 +161,10 @@ def called(
 def _called_there(
     graph: Any, whole: Graph, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Call a function on the first GPU with the whole graph, which is there, in place of the distributed one."""
+    """Call a function on the first GPU after replacing the distributed graph in its arguments by the whole graph.
+
+    Arrays with an entry per vertex among the arguments are copied to the first GPU, too.
+    """
 
     def there(given: Any) -> Any:
         if given is graph:
@@ -148,7 +181,7 @@ def _called_there(
 
 
 def joined(given: BlockArray, device: Device, graph: Any) -> Any:
-    """Blocks as one array on the first GPU."""
+    """Concatenate the blocks of a distributed array into one array on the first GPU."""
     members = given.handle.ranks.members()
     for member in members:
         with peers().on(member.card):
@@ -157,12 +190,14 @@ def joined(given: BlockArray, device: Device, graph: Any) -> Any:
         held = (member.kept[given.handle.key][given.name] for member in members)
         parts = [here(moved(part, device), device) for part in held]
         found = array_module(parts[0]).concatenate(parts)
-        finish(device)  # before another GPU releases its block
+        finish(device)  # another GPU may release its block after this returns, so wait until it is copied
     return found
 
 
 def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
-    """Return an answer in which arrays on the first GPU are divided among the ranks, and stay there."""
+    """Return a result with its arrays on the first GPU divided into blocks, one per rank. The data stay on the first
+    GPU.
+    """
     if isinstance(answer, Graph):
         return answer.to("cpu")
     if isinstance(answer, tuple | list):
@@ -170,7 +205,9 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
         return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
     if not isinstance(answer, module_of(whole.device).ndarray):
         return answer
-    ambiguous = graph.n == graph.m and len(vertex_bounds(graph)) > 2  # an entry for each vertex, or for each edge
+    # With n == m, an array may have an entry per vertex or per edge, which are divided differently. So it goes to the
+    # host.
+    ambiguous = graph.n == graph.m and len(vertex_bounds(graph)) > 2
     if answer.ndim == 0 or (ambiguous and len(answer) == graph.n):
         return moved(answer, "cpu")[()]
     of_vertices = len(answer) == graph.n
@@ -180,11 +217,16 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
 
 
 def wait_no_more() -> None:
-    """Do nothing before blocks are read, because the call that has computed them has waited."""
+    """Do nothing. This is called before blocks are read, and the call that computed them has already waited for the
+    GPU.
+    """
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[list[str], bool]:
-    """Return sentences for `gasla.explain` on the choice, and whether they tell all, as one GPU does the run alone."""
+    """Return sentences for `gasla.explain` that say whether one GPU or all GPUs run the program, and why.
+
+    The second result is True if the first GPU runs the program alone: then the sentences are the whole explanation.
+    """
     if not is_free(graph, options):
         return [], False
     chosen = choose(program, graph, options)
@@ -200,7 +242,9 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[lis
 
 
 def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
-    """Return sentences on a call of a function (`gasla.Graph.explain_call`)."""
+    """Return sentences for `gasla.Graph.explain_call` that say whether one GPU or all GPUs compute a call of a
+    function.
+    """
     members = graph.ranks.members()
     if not members:
         return [f"{graph.ranks.size} ranks take part, each with its part of the graph."]
@@ -225,7 +269,7 @@ def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
 
 
 def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
-    """Return what runs of the program share on the whole graph, which keeps it."""
+    """Return the prepared program for runs on the whole graph. The graph caches it, so that later runs reuse it."""
 
     def make(graph: Graph) -> Runs:
         return runner(graph.engine, options.compiled).prepare(program, graph, options.way, options.deterministic)
@@ -234,27 +278,31 @@ def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
 
 
 def on_card(graph: Any) -> AbstractContextManager[Any]:
-    """Make the first GPU of a graph the current one."""
+    """Return a context manager in which the first GPU of a distributed graph is CUDA's current device."""
     context: AbstractContextManager[Any] = peers().on(graph.ranks.members()[0].card)
     return context
 
 
 def vertex_bounds(graph: Any) -> np.ndarray:
-    """Rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
+    """Return the ranges of vertices of all ranks: rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
     bounds: np.ndarray = graph.ranks.members()[0].kept[graph.handle.key][SHARE].bounds
     return bounds
 
 
 def even_bounds(graph: Any, count: int) -> np.ndarray:
-    """Of results at edges, or of other rows, rank r has bounds[r] to bounds[r + 1] - 1."""
+    """Return bounds that divide `count` rows (results at edges, for example) evenly among the ranks.
+
+    Rank r has the rows bounds[r] to bounds[r + 1] - 1.
+    """
     bounds: np.ndarray = count * np.arange(graph.ranks.size + 1) // graph.ranks.size
     return bounds
 
 
 class OneCardRun(Synchronous):
-    """A run on the first GPU, whose results are in blocks like those of all GPUs.
+    """A run on the first GPU alone, whose results are divided into blocks by rank like the results of a run on all
+    GPUs.
 
-    It may be left while the GPU still runs. Whoever reads a block then waits.
+    The methods may return while the GPU still works. Reading a block then waits for the GPU.
     """
 
     def __init__(
@@ -270,7 +318,8 @@ class OneCardRun(Synchronous):
     ) -> None:
         self._graph, self._out, self._program = graph, out, program
         self._members = graph.ranks.members()
-        self._on: AbstractContextManager[Any] = peers().on(self._members[0].card)  # makes the GPU the current one
+        # context in which the first GPU is CUDA's current device
+        self._on: AbstractContextManager[Any] = peers().on(self._members[0].card)
         given = {**out, **fields}
         start = {n: joined(x, whole.device, graph) if isinstance(x, BlockArray) else x for n, x in given.items()}
         with self._on:
@@ -289,7 +338,10 @@ class OneCardRun(Synchronous):
             self._run.advance(until, progress, trace)
 
     def leave(self, until: int) -> bool:
-        """Run to `until` asynchronously, if possible, and unless results are copied into other arrays."""
+        """Start the run up to iteration `until` without waiting for the GPU, and return whether that was possible.
+
+        It is not possible if results are to be copied into arrays of the caller (`out`).
+        """
         with turn_over_cards, self._on:
             return not self._out and self._run.leave(until)
 
@@ -299,14 +351,16 @@ class OneCardRun(Synchronous):
             self._run.finish()
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace, without exchanges and bytes."""
+        """Return the first rows of the trace. The columns for exchanges and bytes are 0, because one GPU exchanges
+        nothing.
+        """
         rows_of_log = np.zeros((rows, OF_RANKS), np.int64)
         with self._on:
             rows_of_log[:, :3] = self._run.log(rows)[:, :3]
         return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reasons for push or pull, by way."""
+        """Return the reasons for which iterations pushed or pulled, by the direction's number."""
         return self._run.reasons()
 
     def outcome(self) -> Outcome:
@@ -326,7 +380,7 @@ class OneCardRun(Synchronous):
             return self._in_blocks(self._run.state())
 
     def _in_blocks(self, arrays: Mapping[str, Any]) -> dict[str, BlockArray]:
-        """Divide fields, or sums at vertices, among the ranks."""
+        """Divide arrays with an entry per vertex or per edge into one block per rank."""
         graph, first = self._graph, self._members[0]
         bounds: dict[str, np.ndarray] = dict.fromkeys(arrays, first.kept[graph.handle.key][SHARE].bounds)
         for name in self._program.edge_fields:

@@ -1,13 +1,16 @@
-"""Partition of a graph: each rank owns a contiguous range of vertices, balanced by edges and vertices.
+"""Partition of a graph: each rank owns a contiguous range of vertices, so that edges and vertices are balanced.
 
-Ranks start with arbitrary subsets of the edges, and send each edge to the owner of its target, which makes lists of
-them. Arrays are NumPy's, or CuPy's where ranks have cards: then edges go from card to card.
+Ranks start with arbitrary subsets of the edges, and send each edge to the owner of its target, which makes adjacency
+lists of the edges that it receives. Arrays are NumPy's, or CuPy's where ranks have GPUs, which then send the edges.
 
-Memory on a card, in bytes per edge of a rank, with ids of 4 bytes and w bytes per value: lists take 8 + w. Edges come
-in `ROUNDS` rounds of equal sizes, or fewer, and each goes to its place in the lists. For that ranks count the edges
-into every vertex first. Counts take 4 or 8 bytes per vertex of all ranks, and as much again while a round is counted;
-they are freed before edges are sent. A round needs some 40 bytes per edge of its own, which is 5 per edge of all,
-besides the lists.
+Memory on a GPU, in bytes, with ids of 4 bytes and edge values of w bytes:
+
+- The adjacency lists take 8 + w per edge that the rank receives.
+- Edges are sent in at most `ROUNDS` rounds of equal sizes. A round needs some 40 bytes per edge of the round, which is
+  some 5 bytes per edge of the rank.
+- To store each received edge at its final place in the lists, ranks first count the edges into every vertex. The counts
+  take 4 or 8 bytes per vertex of the whole graph, and as much again while a round is counted. They are freed before
+  edges are sent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,15 +27,17 @@ from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import ascends
 from gasla.graph.validate import range_of
 
-BINS = 16  # bits of a bin's number, in the histogram by which ranges are balanced; ranges end at bounds of bins
-ROUNDS = 8  # number of rounds in which edges are sent to GPUs, at most
-ROUND = 1 << 24  # edges per rank in a round, at least; on the CPU there is one round
-FEW = 8  # ranks up to which a pass over the edges for each of them is faster than a sort
+# Number of bits of a bin's number in the histogram of edges by target. The ranges of ranks end where a bin ends.
+BINS = 16
+ROUNDS = 8  # largest number of rounds in which edges are sent to GPUs
+# smallest number of edges per rank in a round, if there are several rounds; on the CPU there is only one
+ROUND = 1 << 24
+FEW = 8  # with at most this many ranks, a pass over the edges for each rank is faster than a sort
 
 
 @dataclass(eq=False)
 class Edges:
-    """Some edges: sources, targets, edge numbers (positions in the input), values."""
+    """Some edges of a graph: arrays of sources, targets, edge numbers (positions in the input) and values, if any."""
 
     src: Array
     dst: Array
@@ -40,21 +45,21 @@ class Edges:
     values: Array | None
 
     def columns(self) -> list[Array]:
-        """Return all arrays."""
+        """Return the arrays of sources, targets and edge numbers, and that of values if there are any."""
         return [column for column in (self.src, self.dst, self.ids, self.values) if column is not None]
 
     def taken(self, places: Array) -> "Edges":
-        """Return the edges at some positions."""
+        """Return the edges at the given positions in the arrays."""
         return Edges(*(None if a is None else a[places] for a in (self.src, self.dst, self.ids, self.values)))  # type: ignore[arg-type]
 
     def on(self, device: Device) -> "Edges":
-        """Return these edges, with arrays on a device."""
+        """Return the same edges with their arrays on a device."""
         columns = (self.src, self.dst, self.ids, self.values)
         return Edges(*(None if column is None else here(column, device) for column in columns))  # type: ignore[arg-type]
 
 
 class Source(Protocol):
-    """A rank's part of the edges, which it sends to their owners in rounds.
+    """A rank's part of the input edges, which it sends to the owners of their targets in rounds.
 
     The edges of a round, of all ranks in the order of the ranks, come after those of earlier rounds in the input.
     """
@@ -62,10 +67,10 @@ class Source(Protocol):
     count: int  # number of edges of this rank
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest id, or (0, -1) without edges."""
+        """Return the smallest and the largest vertex id, or (0, -1) without edges."""
 
     def plan(self, m: int) -> "Rounds":
-        """Return the rounds for `m` edges of all ranks, the same on all ranks."""
+        """Return the number of rounds for `m` edges of all ranks, which is the same on all ranks."""
 
     def targets(self, number: int, rounds: int) -> Array:
         """Return the targets of the edges of a round, on the rank's device."""
@@ -75,23 +80,24 @@ class Source(Protocol):
 
 
 class Rounds(NamedTuple):
-    """How edges are sent."""
+    """The number of rounds in which edges are sent."""
 
     number: int
-    together: int  # rounds after which lists are made of what they have brought
+    together: int  # number of rounds whose edges are collected before adjacency lists are made of them
 
 
 def rounds_of(device: Device, m: int, size: int) -> int:
-    """Return the number of rounds in which each of `size` ranks sends or receives about as much of `m` edges."""
+    """Return the number of rounds in which `size` ranks send `m` edges, if all ranks send and receive about as many."""
     mine = -(-m // size)
     return 1 if module_of(device) is np or m == 0 else -(-mine // max(ROUND, -(-mine // ROUNDS)))
 
 
 class Held:
-    """Edges that a rank has in the host's memory, in any order. It is a `Source`.
+    """Edges that a rank has in the host's memory, in any order, to be sent to their owners (a `Source`).
 
-    A round has a range of edge numbers, which on cards are often those of one rank. So there are more rounds with fewer
-    edges than where all ranks send.
+    A round covers a range of edge numbers. A GPU's rank often has a whole range alone, and then sends nothing in the
+    rounds of other ranges. Therefore there are more rounds, with fewer edges each, than where all ranks send in every
+    round.
     """
 
     def __init__(self, edges: Edges, n: int, device: Device, size: int) -> None:
@@ -100,14 +106,16 @@ class Held:
         self._order: Array | None = None if ascends(edges.ids) else np.argsort(edges.ids, kind="stable")
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest id. Without edges, return (0, -1)."""
+        """Return the smallest and the largest vertex id, or (0, -1) without edges."""
         if not self.count:
             return 0, -1
         ranges = [range_of(ends) for ends in (self._edges.src, self._edges.dst)]
         return min(int(least) for least, _ in ranges), max(int(most) for _, most in ranges)
 
     def plan(self, m: int) -> Rounds:
-        """Return the rounds in which `m` edges of all ranks are sent."""
+        """Return the number of rounds in which `m` edges of all ranks are sent. Raise ValueError for an edge number out
+        of range.
+        """
         if self.count:
             least, most = map(int, range_of(self._edges.ids))
             if not 0 <= least <= most < m:
@@ -116,30 +124,35 @@ class Held:
         return Rounds(count, 1) if count == 1 else Rounds(count * self._size, self._size)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """Return the targets of this rank's edges of a round, on its device."""
+        """Return the targets of the edges that this rank sends in a round, on its device."""
         return self._sent(self._edges.dst, self._part(number, rounds), self._n)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """Return this rank's edges of a round, on its device."""
+        """Return the edges that this rank sends in a round, on its device."""
         edges, part = self._edges, self._part(number, rounds)
         values = None if edges.values is None else here(edges.values[part], self._device)
         src, dst = (self._sent(ends, part, self._n) for ends in (edges.src, edges.dst))
         return Edges(src, dst, self._sent(edges.ids, part, self._m), values)
 
     def _part(self, number: int, rounds: int) -> Any:
-        """Return the positions of this rank's edges of a round."""
+        """Return the positions of the edges that this rank sends in a round, as a slice or an array."""
         ends = [self._m * one // rounds for one in (number, number + 1)]
         if self._order is None:
             return slice(*np.searchsorted(self._edges.ids, ends).tolist())
         return self._order[slice(*np.searchsorted(self._edges.ids, ends, sorter=self._order).tolist())]
 
     def _sent(self, ids: Array, part: Any, bound: int) -> Array:
-        """Return some of the ids, in the type for ids up to a bound. Conversion before a copy halves it."""
+        """Return the ids at some positions, on the rank's device, in the smallest type for ids below `bound`.
+
+        They are converted before they are copied to the device, because the copy is then half as large.
+        """
         return here(ids[part].astype(index_dtype(bound), copy=False), self._device)
 
 
 class Rows(NamedTuple):
-    """The edges over which own vertices gather, in lists by vertex, each in the order of the input."""
+    """Adjacency lists of a rank's own vertices, with the edges over which they gather. Each list is in the order of the
+    input.
+    """
 
     indptr: Array
     others: Array  # the global id of the vertex at the other end
@@ -160,7 +173,7 @@ def owners_of(bounds: np.ndarray, vertices: Array) -> Array:
 
 
 def distribute_edges(communicator: Communicator, n: int, source: Source) -> tuple[np.ndarray, int, Rows]:
-    """Compute the partition, and send all edges to the owners of their targets.
+    """Choose which rank owns which vertices, and send all edges to the owners of their targets (collective).
 
     Returns
     -------
@@ -194,7 +207,7 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
 
 
 def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
-    """Return the number of edges of this rank into each bin of 2**shift vertices."""
+    """Return the number of this rank's edges into each bin, which is a range of 2**shift vertices."""
     count = ((n - 1) >> shift) + 1
     totals = np.zeros(count, np.int64)
     for dst in targets:
@@ -207,8 +220,12 @@ def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
 def _counted(
     communicator: Communicator, n: int, targets: Iterable[Array], shift: int, dtype: np.dtype[Any]
 ) -> tuple[np.ndarray, Array]:
-    """Return the bounds of ranges, and the offsets of own lists, from counts of the edges into all vertices."""
-    whole = (((n - 1) >> shift) + 1) << shift  # bins of equal size
+    """Return which vertices each rank owns (the bounds of ranges), and the offsets of this rank's adjacency lists
+    (collective).
+
+    Both follow from the number of edges into each vertex, which all ranks count together in arrays by vertex.
+    """
+    whole = (((n - 1) >> shift) + 1) << shift  # the number of vertices, rounded up so that all bins have equal size
     counts: Any = None
     for dst in targets:
         of_piece = lists_on(dst).count_ids(dst, whole).astype(dtype, copy=False)
@@ -226,9 +243,9 @@ def _counted(
 
 
 def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift: int) -> np.ndarray:
-    """Return bounds of ranges of vertices with about equal sums of vertices and in-edges.
+    """Return bounds of one range of vertices per rank, with about equal sums of vertices and in-edges (collective).
 
-    `held` has the number of this rank's edges into each bin of 2**shift vertices, where ranges end.
+    `held` has the number of this rank's edges into each bin of 2**shift vertices. Ranges end only where a bin ends.
     """
     work = np.sum(communicator.allgather(held), axis=0) + (1 << shift)
     before = running_sums(work)
@@ -238,7 +255,7 @@ def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift:
     return np.maximum.accumulate(bounds)
 
 
-# --- lists of the edges that a rank receives --------------------------------------------------------------------------
+# --- adjacency lists of the edges that a rank receives ----------------------------------------------------------------
 
 
 def gather_rows(
@@ -249,10 +266,21 @@ def gather_rows(
     together: int = 1,
     indptr: Array | None = None,
 ) -> Rows:
-    """Send edges to the owners of their `dst`, in rounds, and make adjacency lists of the received edges (collective).
+    """Send edges in rounds to the owners of their `dst`, and make adjacency lists of the edges received (collective).
 
-    Edge numbers are below `numbers`, which gives their type. Several rounds are processed `together`; if there are more
-    rounds, `indptr` has the offsets of the lists.
+    Parameters
+    ----------
+    communicator : Communicator
+    bounds : array
+        Rank r owns the vertices bounds[r] to bounds[r + 1] - 1.
+    numbers : int
+        Upper bound of the edge numbers, which determines their type.
+    parts : iterable of Edges
+        The edges that this rank sends in each round.
+    together : int
+        Number of rounds after which lists are made of the edges received since.
+    indptr : array, optional
+        The offsets of the complete lists. They are needed if there are more than `together` rounds.
     """
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     vertex, kind = index_dtype(int(bounds[-1])), index_dtype(numbers)
@@ -273,15 +301,15 @@ def gather_rows(
 
 
 class _Lists:
-    """Lists with known offsets, which are filled by the edges of one round after the other, in this order."""
+    """Adjacency lists whose offsets are known. The edges are added round by round, in the order of the rounds."""
 
     def __init__(self, indptr: Array) -> None:
         kind = index_dtype(int(indptr[-1]))
         self._indptr, self._columns = indptr.astype(kind), list[Any]()
-        self._ends = self._indptr[:-1].copy()  # end of the part of each list that is filled
+        self._ends = self._indptr[:-1].copy()  # for each list, the position after its last edge so far
 
     def append(self, rows: Rows) -> None:
-        """Append lists to the lists of the same vertices."""
+        """Append the edges in `rows` to the lists of the same vertices."""
         parts, starts = rows[1:], rows.indptr
         xp: Any = array_module(starts)
         if not self._columns:
@@ -295,12 +323,15 @@ class _Lists:
         self._ends += starts[1:] - starts[:-1]
 
     def rows(self) -> Rows:
-        """Return the lists."""
+        """Return the lists, which are complete after the last round."""
         return Rows(self._indptr, *self._columns)
 
 
 def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -> Edges:
-    """Send each rank the edges at some positions. Return the edges received, in the order of the ranks."""
+    """Send to each rank the edges at its positions in `places`.
+
+    Return the edges received, in rank order (collective).
+    """
     columns: list[Any] = []
     for column in (edges.src, edges.dst, edges.ids, edges.values):
         if column is not None:
@@ -320,7 +351,9 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 
 def _joined(parts: list[Edges]) -> Edges:
-    """Concatenate edges, and free the parts."""
+    """Return the edges of several rounds in one set of arrays, and empty the list, so that the memory of its parts is
+    free.
+    """
     joined = parts.pop() if len(parts) == 1 else None
     if joined is None:
         columns = zip(*(part.columns() for part in parts), strict=True)
@@ -331,7 +364,11 @@ def _joined(parts: list[Edges]) -> Edges:
 
 
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
-    """Return lists of edges by their target, one of `own` vertices from `first` on. Edges may be in any order."""
+    """Return adjacency lists by target, for `own` targets from vertex `first` on. Each list is in the order of the
+    input.
+
+    The given edges may be in any order.
+    """
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
     rows = _grouped(own_targets, edges, own)
     if not lists_on(rows.ids).Properties(rows.indptr, rows.ids).ascend:
@@ -341,36 +378,42 @@ def _rows_of(edges: Edges, first: int, own: int) -> Rows:
 
 
 def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
-    """Return lists by target, each in the order of `edges`."""
+    """Return adjacency lists by target, in which edges keep the order of `edges`."""
     lists = Adjacency.grouped(own_targets, edges.src, own)
     places = lists.numbers()
     values = None if edges.values is None else edges.values.take(places)
     return Rows(lists.indptr, lists.indices, edges.ids.take(places), values)
 
 
-# --- between ranks ----------------------------------------------------------------------------------------------------
+# --- exchanges of arrays between ranks --------------------------------------------------------------------------------
 
 
 def exchange_arrays(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
-    """Exchange arrays of any type, the same on all ranks, by `Communicator.exchange`.
+    """Send one array to each rank, and return copies of the arrays received, in rank order (collective).
 
-    Return copies, on the same device.
+    The arrays can have any type, which must be the same on all ranks. The copies are on the device of the arrays sent.
     """
     return [array_module(part).array(part) for part in _exchanged(communicator, parts)]
 
 
 def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array:
-    """Exchange arrays as `exchange_arrays`, and return one array of the parts received, in the order of the ranks."""
+    """Send one array to each rank, and return the arrays received as one array, concatenated in rank order
+    (collective).
+    """
     return array_module(parts[0]).concatenate(_exchanged(communicator, parts))
 
 
 def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
-    """Return the arrays received, on the device of the parts, for use before the next exchange."""
+    """Send one array to each rank, and return the arrays received, which are valid until the next exchange
+    (collective).
+
+    They are on the device of the arrays sent, and may be views of another rank's memory.
+    """
     device, is_on_card = device_of(parts[0]), array_module(parts[0]) is not np
     if is_on_card and communicator.shares_memory:
         finish(device)
         received = [here(part, device) for part in communicator.exchange(parts)]
-        finish(device)  # before another rank releases its part
+        finish(device)  # another rank may release its part after this, so wait until it is copied
         return received
     kind, row = parts[0].dtype, parts[0].shape[1:]
     if is_on_card and (link := find_link(communicator)) is not None:

@@ -1,9 +1,9 @@
-"""A run on one rank: each superstep is an iteration of an engine on the shard and an exchange with all ranks.
+"""A run on one rank. Each superstep is one iteration of an engine on the rank's shard, then an exchange with all ranks.
 
-If ranks have GPUs, the engine is the GPU's. Then fields, and the numbers of active vertices, are arrays on the GPU.
+If ranks have GPUs, the engine is that of the GPU. Then the fields and the ids of active vertices are arrays on the GPU.
 
-After its iteration a rank sends to each rank the updates of the vertices mirrored there, its number of active vertices,
-and its part of the aggregates. Then all ranks have the same totals, and make the same decisions.
+After its iteration, a rank sends to each other rank the updates of the vertices that are mirrored there, the number of
+its active vertices, and its part of the aggregates. So all ranks know the same totals, and make the same decisions.
 """
 
 import functools
@@ -43,7 +43,7 @@ class RankRun:
         active: Frontier,
         left: list[RankRuns],
     ) -> None:
-        self._left = left  # `close` appends `runs` to it, for the next run
+        self._left = left  # `close` appends `runs` to this list, from which the next run takes it
         self.communicator, self.runs, self.program = communicator, runs, program
         self.shard, self.options, self.traced, self.xp = runs.shard, runs.options, runs.traced, runs.xp
         self.start = runs.start
@@ -55,7 +55,8 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(self.shard.own, bool)
         self.exchanges, self.bytes = 0, 0
-        self.traces, self.rows = False, list[tuple[int, ...]]()  # whether to trace, and rows of the trace
+        # whether to record a trace, and its rows since the trace was last read
+        self.traces, self.rows = False, list[tuple[int, ...]]()
         self.aggregates: dict[str, Any] = {}
         self.at_vertices = VertexAggregates(self.traced, self.shard)
         self._edges_before = 0
@@ -65,9 +66,10 @@ class RankRun:
         self._begin_active(local)
 
     def _begin(self, values: Mapping[str, Any]) -> None:
-        """Begin the run of the local program on the shard."""
+        """Begin the run of the local program on this rank's shard."""
         runs, edge = self.runs, self.start.edge_fields(values) | self.runs.edge_constant
-        self.turn = runs.engine.turn  # held until `close`, because only the holder may use several threads
+        # Only the run that holds this lock may use several threads. It is released in `close`.
+        self.turn = runs.engine.turn
         self.turn.acquire()
         try:
             self.running: Part = self._begin_there(edge) if self._is_on_card else self._begin_here(edge)
@@ -79,7 +81,7 @@ class RankRun:
         self.edge_state = {name: on_host(state[name]) for name in names}
 
     def _begin_here(self, edge: dict[str, Any]) -> Any:
-        """Begin on the CPU, whose engine works on the arrays of this run."""
+        """Begin the run on the CPU, whose engine updates the arrays of this object in place."""
         runs = self.runs
         fields = self.state | runs.constant | self.at_vertices.arrays
         given = {name: fields.pop(name) for name in runs.doubled}
@@ -87,7 +89,7 @@ class RankRun:
         return runs.engine.begin(self._with_parameters(), runs.graph, given | edge, nothing, None, None, fields)
 
     def _begin_there(self, edge: dict[str, Any]) -> Any:
-        """Begin on this rank's GPU."""
+        """Begin the run on this rank's GPU, whose engine starts anew in every superstep."""
         constant = {**self.runs.constant, **{name: self._here(x) for name, x in edge.items()}}
 
         def fields() -> dict[str, Any]:
@@ -104,7 +106,7 @@ class RankRun:
         return self.options.has_card
 
     def _here(self, x: Any) -> Any:
-        """Return an array on the device of this run, and a number as it is."""
+        """Return an array on the device of this run. Return anything else unchanged."""
         return moved(x, self.options.device) if self._is_on_card and isinstance(x, np.ndarray) else x
 
     def _on_host(self, x: Any) -> Any:
@@ -112,7 +114,7 @@ class RankRun:
         return on_host(x) if self._is_on_card else x
 
     def close(self) -> None:
-        """Release resources for the next run."""
+        """Release the engine, and keep the prepared memory for the next run."""
         self.running.close()
         self.turn.release()
         self._left.append(self.runs)
@@ -128,12 +130,13 @@ class RankRun:
         return made
 
     def _changed(self) -> dict[str, Any]:
-        """Return the parameters of the local program that may change between supersteps, by inner names."""
+        """Return the local program's parameters that differ between supersteps, by their names inside the program."""
         known = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
         known |= self.aggregates | self.parameters
         return {name: known[name_of] for name, name_of in self.runs.changing.items()}
 
-    # --- active vertices ----------------------------------------------------------------------------------------------
+    # --- the first active vertices, and exchanges of aggregates
+    # ---------------------------------------------------------
 
     def _begin_active(self, active: Any) -> None:
         """Exchange what ranks need before the first iteration: aggregates, and active vertices of the first bucket."""
@@ -157,14 +160,17 @@ class RankRun:
         self.ended = self.is_over()
 
     def _partials(self) -> dict[str, Any]:
-        """Return this rank's part of the aggregates, of the last iteration or of the start."""
+        """Return this rank's part of the aggregates in the host's memory, after the last iteration or at the start."""
         if not self.runs.types:
             return {}
         aggregates = self.running.outcome()[5]
         return {name: self._on_host(aggregates[PREFIX + name]) for name in self.runs.types}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
-        """Exchange the aggregates at vertices of the last iteration, or of the start. This rank may have no part."""
+        """Exchange the aggregates at vertices that the last iteration (or the start of the run) has computed.
+
+        `has_run` is False if this rank had nothing to do in the iteration, so that it contributes nothing.
+        """
         if not self.at_vertices.arrays:
             return
         parts = self.running.outcome()[5] if has_run else {}
@@ -177,7 +183,7 @@ class RankRun:
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
         while not self.ended and self.iteration < until:
-            self.communicator.superstep = self.iteration  # error messages name it
+            self.communicator.superstep = self.iteration  # error messages name the superstep
             self._step()
 
     def _step(self) -> None:
@@ -204,7 +210,9 @@ class RankRun:
             self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
 
     def _seen_by_scatter(self) -> dict[str, Any]:
-        """Return copies, from before the iteration, of the fields that `scatter` reads by `self.at`."""
+        """Return copies, made before the iteration, of the fields that `scatter` will read at other vertices
+        (`self.at`).
+        """
         scatter = self.traced.functions.get("scatter")
         read = set() if scatter is None else scatter.reads("other")
         return {inner(name): array.copy() for name, array in self.state.items() if inner(name) in read}
@@ -214,9 +222,9 @@ class RankRun:
         return self.runs.whole.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> tuple[Any, dict[str, Any]]:
-        """Run one iteration, or with `drains` until this rank has no work left.
+        """Run one iteration on this rank. If the program drains, iterate until this rank has no work left.
 
-        Returns the active own vertices, and this rank's part of the aggregates.
+        Returns this rank's own vertices that are active next, and its part of the aggregates.
         """
         running, runs = self.running, self.runs
         running.go_on(self.active, self._changed())
@@ -224,21 +232,32 @@ class RankRun:
         while not running.ended and running.iteration < target:
             running.advance(target)
         state, _, _, _, frontier, aggregates = running.outcome()
-        if not self._is_on_card:  # there no kernel writes edge fields, as all ranks call `scatter` together
+        # On a GPU no kernel writes edge fields, because all ranks call `scatter` together on the host.
+        if not self._is_on_card:
             self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
         shares = {name: self._on_host(aggregates[PREFIX + name]) for name in runs.types}
         if runs.whole.keeps_active:
             return self.xp.sort(self._here(frontier.ids)), shares
-        # If all vertices take part, only the number of active vertices matters, so any vertices are returned.
+        # If all vertices take part, only the number of active vertices matters, so the ids returned here are arbitrary.
         return self.xp.arange(min(len(frontier), self.shard.own)), shares
 
     def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
-        """Exchange the active vertices, counts and aggregates of an iteration with the other ranks.
+        """Exchange active vertices, edge counts and aggregates with all ranks, and store the totals.
 
-        `new` are the own vertices that are active next, and `shares` this rank's parts of the aggregates. With `news`,
-        new values of own vertices are sent to the ranks that mirror them. Return the number of edges that all ranks
-        together have traversed since the previous exchange.
+        Parameters
+        ----------
+        new : array
+            This rank's own vertices that are active next.
+        shares : mapping
+            This rank's part of each aggregate.
+        news : bool
+            Whether to send changed values of own vertices to the ranks that mirror them.
+
+        Returns
+        -------
+        int
+            The number of edges that all ranks together have traversed since the previous exchange.
         """
         runs, new, head = self.runs, self._here(new), np.zeros(1, self.runs.head)
         updates = self.exchange.updates(self.state, new) if news else []
@@ -253,20 +272,22 @@ class RankRun:
         parts += [self.exchange.receive(rank, one, self.state) for rank, one in received]
         self.active = self.xp.concatenate(parts) if len(parts) > 1 else parts[0]
         if self._is_on_card:
-            finish(self.options.device)  # copies from other GPUs' arrays must end before these are released
+            finish(self.options.device)  # copies from other GPUs' arrays must end before their ranks release the arrays
         heads = np.frombuffer(b"".join([message[: runs.head.itemsize] for message in messages]), runs.head)
         self.total = sum(heads["active"].tolist())
         if runs.types:
             with np.errstate(all="ignore"):
-                for name, monoid in runs.monoids.items():  # heads are in the order of the ranks
+                # heads are in the order of the ranks, so every rank gets the same sums
+                for name, monoid in runs.monoids.items():
                     self.aggregates[name] = runs.types[name].type(monoid.reduce(heads["aggregates"][name]))
         self.ended = self.is_over()
         return sum(heads["edges"].tolist())
 
-    # --- decisions of all ranks ---------------------------------------------------------------------------------------
+    # --- decisions that all ranks make alike
+    # ----------------------------------------------------------------------------
 
     def functions(self) -> Functions:
-        """Return the functions that all ranks call together, on the current values."""
+        """Return the program's functions that every rank calls alike between supersteps, bound to current values."""
         shard, state = self.shard, self.state | self.edge_state
         numbers = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
@@ -294,11 +315,14 @@ class RankRun:
                 self._exchange(woken, self._total_as_shares(), True)
 
     def _total_as_shares(self) -> dict[str, Any]:
-        """Return parts of the aggregates whose total is unchanged: the first rank has all of it."""
+        """Return parts of the aggregates for an exchange that must not change their totals.
+
+        The first rank contributes the whole total, and all other ranks the identity.
+        """
         return self.aggregates.copy() if self.communicator.rank == 0 else self.runs.identities
 
     def _open_next(self) -> bool:
-        """Open the lowest bucket with waiting vertices. Return whether there is one."""
+        """Open the bucket with the lowest number in which vertices wait, on all ranks. Return whether there is one."""
         ids, buckets = self.functions().ask_again(self.waiting)
         none = np.iinfo(np.int64).max
         lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=none)], np.int64))))

@@ -1,4 +1,4 @@
-"""Prepare once what all runs of a program on a rank have in common: the engine's runs, and which fields are sent."""
+"""Preparation of a program on one rank, once for all its runs: the engine's runs, and which fields are exchanged."""
 
 import functools
 from typing import Any
@@ -21,7 +21,8 @@ from gasla.program.program import VertexProgram
 
 
 class RankRuns:
-    """What runs of a program on a rank have in common, used by one run at a time.
+    """What runs of a program on one rank have in common. Only one run at a time can use it, because it owns their
+    memory.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class RankRuns:
         self._find_sent_fields()
 
     def _find_sent_fields(self) -> None:
-        """Determine the fields to send to mirrors, and whether only fields of active vertices change."""
+        """Determine which fields are sent to mirrors, and whether only fields of active vertices can have changed."""
         traced, plan, shard = self.traced, self.plan, self.shard
         travels = traced.seen_by_neighbors
         self.sent_fields = [given_name(name) for name in travels]
@@ -92,7 +93,11 @@ class RankRuns:
 
 @functools.cache
 def drains(program: Any, id_type: np.dtype, deterministic: bool) -> bool:
-    """Return whether a rank may iterate until it has no work left between exchanges, because the program absorbs."""
+    """Return whether a rank may run several iterations between exchanges, until it has no work left.
+
+    This is possible for programs that *absorb*: they reduce gathered values directly into a field (such as a minimum
+    distance), so the result does not depend on when a value arrives.
+    """
     traced = program.traced(id_type)
     if traced.looks_up or traced.functions.keys() & BETWEEN:
         return False
@@ -100,7 +105,7 @@ def drains(program: Any, id_type: np.dtype, deterministic: bool) -> bool:
 
 
 def sentences(program: VertexProgram, graph: Any, options: Options) -> list[str]:
-    """Return sentences on how ranks run a program, for `gasla.explain`."""
+    """Return the sentences by which `gasla.explain` describes how ranks run a program."""
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     check_supported(program, traced)

@@ -1,7 +1,9 @@
-"""A run on one rank by an engine that begins each superstep anew: on a GPU, the kernel of a run owns its active set.
+"""A run on one rank's GPU, where the engine begins a new run of one iteration in each superstep.
 
-What a run keeps between iterations are the fields, so a run of one iteration from the fields and the active vertices of
-the last one continues it. Between supersteps the fields belong to the rank, which updates its mirrors in them.
+This is necessary because a kernel on a GPU owns the set of active vertices during a run, while in a distributed run
+other ranks activate vertices between iterations. The fields and the active vertices are all that one iteration needs
+from the one before, so the new run continues the old one. Between supersteps the rank updates its mirrors in the
+fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from gasla.program.program import VertexProgram
 
 
 class RestartedPart:
-    """A part (`gasla.engines.Part`) that starts a run anew for each superstep: the methods that a rank calls.
+    """The part of a run on one rank (`gasla.engines.Part`), which begins a new run of the engine for each superstep.
 
     Parameters
     ----------
@@ -45,7 +47,9 @@ class RestartedPart:
         self._run(Frontier.none(graph.n), 0)
 
     def _run(self, frontier: Frontier, iterations: int) -> None:
-        """Run at most `iterations` iterations from a frontier and the current fields, and keep what they found."""
+        """Run at most `iterations` iterations, from the current fields and the given active vertices, and store the
+        results.
+        """
         run = self._runs.begin(self._program(), self._graph, self._fields(), frontier, None, None, None)
         try:
             run.advance(iterations)
@@ -59,22 +63,24 @@ class RestartedPart:
             run.close()
 
     def go_on(self, active: Any, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices. The parameters are those of the program."""
+        """Set the active vertices of the next superstep. `parameters` is not used, because each new run asks for the
+        program anew.
+        """
         n = self._graph.n
         self._frontier = Frontier.all(n, self._graph.device) if self._everyone else Frontier.of(n, active)
         self.ended = False
 
     def advance(self, until: int) -> None:
-        """Run until the iteration `until`, or the end."""
+        """Run until iteration `until`, or until no vertex is active."""
         self._run(self._frontier, until if until >= NO_LIMIT else until - self.iteration)
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current values of fields."""
+        """Return the values of the fields after the last superstep."""
         return self._outcome[0]
 
     def outcome(self) -> Outcome:
-        """Return the state after the last superstep."""
+        """Return the results of the last superstep."""
         return self._outcome
 
     def close(self) -> None:
-        """Do nothing: each superstep's run was closed."""
+        """Do nothing, because the engine's run was closed at the end of each superstep."""

@@ -1,4 +1,4 @@
-"""Options of a distributed run."""
+"""The options of a distributed run that all ranks need."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from gasla.arrays import Device
 
 
 class Options(NamedTuple):
-    """Options of a run."""
+    """The options of a distributed run that all ranks need, in a form that can be sent to them and used as a key."""
 
     way: int
     deterministic: bool
@@ -18,5 +18,5 @@ class Options(NamedTuple):
 
     @property
     def device(self) -> Device:
-        """Where the engine and the fields are."""
+        """The device on which a rank's engine runs and its fields are stored."""
         return "gpu" if self.has_card else "cpu"

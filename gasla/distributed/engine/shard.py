@@ -1,11 +1,11 @@
-"""A rank's shard of a graph for one direction: a local Graph with all edges over which own vertices gather.
+"""A rank's shard of a graph for one direction: a local Graph with all edges over which the rank's own vertices gather.
 
-Local vertices are the rank's own vertices in their order, followed by *mirrors*, copies of the neighbors that other
-ranks own, by global id and therefore by owner. In the local graph every edge is an in-edge of the vertex that gathers
-over it, whatever the direction of the program. Local edges are numbered by that vertex, and for each in the order of
-the input.
+The local vertices are the rank's own vertices in their order, followed by *mirrors*: copies of the neighbors that other
+ranks own, in the order of their global ids. So mirrors of vertices of the same owner are contiguous. In the local graph
+every edge is an in-edge of the vertex that gathers over it, whatever the direction of the program. Local edges are
+numbered by that vertex, and for each vertex in the order of the input.
 
-A shard is made on the rank's device, and copied to the other one where something asks for it.
+A shard is made on the rank's device, and copied to the other device where something asks for the copy.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -32,13 +32,14 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, Attributes
 from gasla.graph.graph import Graph
 
-SPARSE = 2  # with more vertices of all ranks per local edge than this, an array of all vertices is too large
-CHUNK = 1 << 24  # edges that are renumbered at once
+# If the graph has more vertices than this times the rank's edges, an array of all vertices takes too much memory.
+SPARSE = 2
+CHUNK = 1 << 24  # number of edges that are renumbered at once, to limit the memory for temporary arrays
 
 
 @dataclass(eq=False)
 class Shard:
-    """The local graph, and the correspondence of its vertices with vertices of other ranks."""
+    """A rank's local graph, and how its local vertices correspond to vertices of the whole graph and of other ranks."""
 
     graph: Graph  # on the rank's device, as are the arrays below
     first: int  # global id of the first own vertex
@@ -53,7 +54,7 @@ class Shard:
     leaves: Array | None = None  # for direction "all": whether each edge is stored in this direction
     attributes: Attributes = NO_EDGE_ATTRIBUTES  # attributes of the local edges, in host memory; see `set_attributes`
     copy: Graph | None = None  # copy of the local graph on the other device
-    copies: dict[Hashable, Any] = field(default_factory=dict)  # copies of arrays on the other device
+    copies: dict[Hashable, Any] = field(default_factory=dict)  # copies of arrays on the other device, by name
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -61,7 +62,7 @@ class Shard:
         return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
     def ids_as(self, dtype: np.dtype) -> Array:
-        """Return the global id of each local vertex, in the type of the ids of the whole graph. The array is kept."""
+        """Return the global id of each local vertex, in the given integer type. The array is cached."""
         xp: Any = array_module(self.mirrors)
 
         def make(_: Graph) -> Array:
@@ -71,7 +72,7 @@ class Shard:
         return self.graph.kept(("ids", dtype), make)
 
     def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
-        """Return an array that belongs to the shard, on a device. A copy is kept by its key."""
+        """Return an array of the shard on a device. If it must be copied, the copy is cached under `key`."""
         if device == device_of(array):
             return array
         key = device, key
@@ -80,7 +81,7 @@ class Shard:
         return self.copies[key]
 
     def graph_on(self, device: Device) -> Graph:
-        """Return the local graph on a device. A copy is kept."""
+        """Return the local graph on a device. If it must be copied, the copy is cached."""
         if device == self.graph.device:
             return self.graph
         if self.copy is None:
@@ -90,30 +91,37 @@ class Shard:
         return self.copy
 
     def set_attributes(self, attributes: Attributes) -> None:
-        """Set columns of the local edges, in host memory. A graph on a GPU copies each when it is first read there."""
+        """Set the attributes of the local edges, which are in host memory.
+
+        A graph on a GPU copies an attribute when a program first reads it.
+        """
         self.attributes = attributes
         for graph in (self.graph, self.copy):
             if graph is not None:
                 graph.edge_attributes = attributes if module_of(graph.device) is np else attributes.to(graph.device)
 
     def set_vertex_attributes(self, communicator: Communicator, own: Mapping[str, Array]) -> None:
-        """Set columns of the local vertices, given those of own vertices on the device of the graph (collective)."""
+        """Set the attributes of the local vertices (collective).
+
+        `own` has the values of the own vertices, on the device of the graph. Those of the mirrors are received from
+        owners.
+        """
         columns = {name: self.with_mirrors(communicator, column) for name, column in own.items()}
         self.graph.vertex_attributes = Attributes("vertex", columns)
 
     @property
     def own_vertex_attributes(self) -> dict[str, Array]:
-        """The columns of the own vertices."""
+        """The attributes of the own vertices, by name."""
         return {name: column[: self.own] for name, column in self.graph.vertex_attributes.items()}
 
     def with_graph(self, graph: Graph) -> "Shard":
-        """Return another shard of the same edges, whose graph shares the lists of this one."""
+        """Return another shard of the same edges with another local graph, which must have the same adjacency lists."""
         graph.kept("whole", lambda _: self.graph.known("whole"))
         return replace(self, graph=graph, copy=None, copies={})
 
     @property
     def nbytes(self) -> int:
-        """Bytes held now, with copies on the other device."""
+        """The memory in use now, in bytes, including copies on the other device."""
         held = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
         if self.graph.edge_attributes is not self.attributes:
             held += self.attributes.arrays()
@@ -130,7 +138,8 @@ class Shard:
         if 0 <= (place := vertex - self.first) < self.own:
             return place
         mirrors = self._mirrors_on_host
-        place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))  # NumPy would convert the array to another type
+        # NumPy would convert the whole array if `vertex` had another type
+        place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
@@ -144,7 +153,10 @@ class Shard:
         return np.concatenate([own, places[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
-        """Append the values of the mirrors, received from their owners, to values of own vertices."""
+        """Return the values of all local vertices, given those of own vertices (collective).
+
+        The values of the mirrors are received from their owners and appended.
+        """
         device = device_of(values)
         sends = [self.array_on(device, ("sends", rank), ids) for rank, ids in enumerate(self.sends)]
         parts = exchange_arrays(communicator, [values[ids] for ids in sends])
@@ -153,23 +165,23 @@ class Shard:
 
 @dataclass(eq=False)
 class Share:
-    """A rank's share of a graph: the shard of the in-edges of its own vertices."""
+    """What a rank always stores of a graph: the shard with the in-edges of its own vertices."""
 
     shard: Shard
 
     @property
     def bounds(self) -> np.ndarray:
-        """Rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
+        """The ranges of vertices of all ranks: rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
         return self.shard.bounds
 
     @property
     def n(self) -> int:
-        """Number of vertices of all ranks."""
+        """The number of vertices of the whole graph."""
         return self.shard.n
 
     @property
     def m(self) -> int:
-        """Number of edges of all ranks."""
+        """The number of edges of the whole graph."""
         return self.shard.m
 
     def owners(self, vertices: Array) -> Array:
@@ -177,7 +189,7 @@ class Share:
         return owners_of(self.bounds, vertices)
 
     def edges(self) -> Edges:
-        """Return the edges, by global ids, on the rank's device: new arrays, except for numbers and values."""
+        """Return this rank's edges by global vertex ids, on its device. Edge numbers and values are not copied."""
         shard = self.shard
         src, dst = shard.graph.edges()
         ids = shard.ids_as(index_dtype(shard.n))
@@ -185,7 +197,7 @@ class Share:
 
 
 def distribute(communicator: Communicator, n: int, source: Source) -> Share:
-    """Send all edges to the owners of their targets, and make shards of them (collective)."""
+    """Send all edges to the owners of their targets, and return this rank's part of the graph (collective)."""
     bounds, m, rows = distribute_edges(communicator, n, source)
     shard = _shard_of_rows(communicator, rows, bounds, m, mirrors_all=False)
     _keep_global_sizes(communicator, shard, m)
@@ -193,7 +205,10 @@ def distribute(communicator: Communicator, n: int, source: Source) -> Share:
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_all: bool = False) -> Shard:
-    """Make a rank's shard of its share (collective). With `mirrors_all` it mirrors all vertices, not only neighbors."""
+    """Make this rank's shard for a direction from its in-edges (collective).
+
+    With `mirrors_all`, the shard has mirrors of all vertices of other ranks, and not only of neighbors.
+    """
     if direction == "in" and not mirrors_all:
         return share.shard
     edges, leaves = share.edges(), None
@@ -207,7 +222,7 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     del edges
     shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
     shard.leaves = leaves
-    if direction == "in":  # both lists have the same edges in the same order
+    if direction == "in":  # The shard has the same edges in the same order as the share.
         shard.set_attributes(share.shard.attributes)
     shard.set_vertex_attributes(communicator, share.shard.own_vertex_attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)
@@ -215,12 +230,14 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
 
 
 def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -> tuple[Rows, Array]:
-    """Return each edge at both of its ends, first at its source.
+    """Return adjacency lists for direction "all", in which each edge occurs at its source and at its target
+    (collective).
 
-    The second result is whether an entry is at its target.
+    In a list an edge's entry as an out-edge comes before its entry as an in-edge. The second result says for each entry
+    whether it is in the list of the edge's target.
     """
     xp: Any = array_module(edges.src)
-    keys = xp.left_shift(edges.ids.astype(np.int64), 1)  # the number of an entry, by which lists are ordered
+    keys = xp.left_shift(edges.ids.astype(np.int64), 1)  # numbers of entries, which have the order of the lists
     ends = xp.concatenate([edges.dst, edges.src]), xp.concatenate([edges.src, edges.dst])
     values = None if edges.values is None else xp.concatenate([edges.values, edges.values])
     both = Edges(*ends, xp.concatenate([keys, keys + 1]), values)
@@ -231,7 +248,7 @@ def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -
 
 
 def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m: int, mirrors_all: bool) -> Shard:
-    """Return the shard of the edges over which own vertices gather."""
+    """Return the shard with the given adjacency lists: find the mirrors, and tell their owners (collective)."""
     xp: Any = array_module(rows.others)
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     own, n = last - first, int(bounds[-1])
@@ -240,7 +257,7 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
     indptr = xp.concatenate([rows.indptr, ends])
     graph = Graph.from_csr(indptr, local, rows.values).reversed()
     if xp is not np:
-        graph.valued.are_private = True  # no caller has them
+        graph.valued.are_private = True  # no caller can change the values
     cuts = xp.searchsorted(mirrors, xp.asarray(bounds.astype(mirrors.dtype)))
     cuts = moved(cuts, "cpu").astype(np.int64)
     wanted = exchange_arrays(communicator, [mirrors[a:b] for a, b in pairwise(cuts.tolist())])
@@ -249,9 +266,10 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
 
 
 def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
-    """Return the mirrors of a rank, and local numbers in place of the global ids `others`, which are overwritten.
+    """Return the mirrors of a rank (ascending global ids), and the local numbers of the vertices `others`.
 
-    Nothing is sorted where there is room for an array of all vertices. Of many ranks each has few of them.
+    `others` has global ids, and may be overwritten by the result. Where memory suffices for an array over all vertices
+    of the graph, nothing is sorted. With many ranks, each has few of the vertices, and sorting its own is cheaper.
     """
     xp: Any = array_module(others)
     if n > SPARSE * (len(others) + own) and not mirrors_all:
@@ -281,26 +299,27 @@ def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) ->
 
 
 def _chunks(array: Array) -> Iterator[Array]:
-    """Yield an array in parts."""
+    """Yield consecutive pieces of an array, each of at most `CHUNK` entries."""
     for start in range(0, len(array), CHUNK):
         yield array[start : start + CHUNK]
 
 
 def _keep_global_sizes(communicator: Communicator, shard: Shard, edges: int) -> None:
-    """Store the global sizes in the local graph, from which engines choose the order of float additions.
+    """Store the sizes of the whole graph in the local graph (collective).
 
-    So all ranks choose the same order. For direction "all" the number of edges counts as unlimited.
+    Engines choose the order of float additions by these sizes, so all ranks choose the same order. For direction "all"
+    the number of edges counts as unlimited.
     """
     longest = int(np.max(communicator.allgather(np.array([shard.graph.max_in_degree]))))
     shard.graph.kept("whole", lambda _: (shard.n, edges, longest))
 
 
 def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> Array:
-    """Return the global in- or out-degrees of a shard's own vertices and mirrors (collective)."""
+    """Return the in- or out-degrees in the whole graph of a shard's own vertices and mirrors (collective)."""
     held = share.shard
     if which == "in":
         counted = held.graph.in_degrees[: held.own].astype(np.int64)
-    else:  # each rank counts the edges that it holds, for the owners of their sources
+    else:  # each rank counts the edges that it stores, and sends the counts to the owners of the edges' sources
         counts = held.graph.out_degrees.astype(np.int64)
         counted = counts[: held.own].copy()
         parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(held.cuts.tolist())])

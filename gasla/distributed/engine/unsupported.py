@@ -18,7 +18,8 @@ UNSUPPORTED = {
     "schedule": "a schedule lists receivers in one array, which no rank has",
 }
 
-WITH_FUNCTIONS = "gasla.algorithms.", "gasla.operations.", "gasla.verify.", "gasla.graph."  # modules of public names
+# modules with public functions
+WITH_FUNCTIONS = "gasla.algorithms.", "gasla.operations.", "gasla.verify.", "gasla.graph."
 WITH_METHODS = "gasla.graph.", "gasla.distributed.distributed_graph"
 
 

@@ -1,8 +1,10 @@
-"""Aggregates at vertices, on ranks.
+"""Aggregates at vertices in distributed runs: sums (or other reductions) of values that a program contributes at any
+vertex.
 
-The shard of a program that uses them mirrors every vertex of the other ranks. A rank reduces the aggregates of its own
-vertices at local vertices. The owner of a vertex combines the parts of all ranks, in rank order, and sends the changed
-results to all mirrors.
+The shard of a program that uses them has a mirror of every vertex that another rank owns, because a program may
+contribute to any vertex. In each superstep a rank reduces what its own vertices contribute to each vertex. Then the
+owner of a vertex combines these results of all ranks, in the order of the ranks, and sends the total, if it has
+changed, to all mirrors of the vertex.
 """
 
 from collections.abc import Mapping
@@ -19,7 +21,9 @@ from semirings import Monoid
 
 
 class VertexAggregates:
-    """The aggregates at vertices of a run: for each name in the program, an array with a value per local vertex."""
+    """The aggregates at vertices of one run. For each aggregate's name in the program, there is an array by local
+    vertex.
+    """
 
     def __init__(self, traced: Traced, shard: Shard) -> None:
         self._shard = shard
@@ -32,9 +36,10 @@ class VertexAggregates:
         return np.full(self._shard.graph.n, self._monoids[name].identity(dtype), dtype)
 
     def exchange(self, communicator: Communicator, parts: Mapping[str, np.ndarray] | None) -> int:
-        """Replace all values by the totals over all ranks, and return the bytes sent.
+        """Replace the values of all aggregates by the totals over all ranks, and return the number of bytes sent
+        (collective).
 
-        `parts` are this rank's results, or None if it has none.
+        `parts` has this rank's results by name. It is None if this rank ran no iteration, and so contributes nothing.
         """
         sent = 0
         for name, array in self.arrays.items():
@@ -44,7 +49,7 @@ class VertexAggregates:
         return sent
 
     def _combined(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return the totals of own vertices, and the bytes sent."""
+        """Return the totals over all ranks at this rank's own vertices, and the number of bytes sent to owners."""
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
         spans = [part[a:b] for a, b in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)]
@@ -61,7 +66,9 @@ class VertexAggregates:
         return total, sum(map(len, messages))
 
     def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
-        """Store the totals of own vertices on this rank and in the mirrors on all ranks. Return the bytes sent."""
+        """Store the totals of own vertices on this rank, and send changed totals to all mirrors. Return the number of
+        bytes sent.
+        """
         shard = self._shard
         message = _changes(total, array[: shard.own])
         messages = [message if len(ids) else message[:0] for ids in shard.sends]
@@ -80,7 +87,10 @@ def _together(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return a message with the entries whose bits differ. It is empty if none do."""
+    """Return a message with the positions and values of the entries whose bits differ from `before`.
+
+    The message is empty if no entry differs.
+    """
     bits = f"u{now.itemsize}"
     places = np.flatnonzero(now.view(bits) != np.ascontiguousarray(before).view(bits))
     if not len(places):
@@ -89,7 +99,7 @@ def _changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(message: np.ndarray, held: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
-    """Return the positions and values in a message of `_changes`."""
+    """Return the positions and values that a message of `_changes` contains. An empty message contains none."""
     updates = unpack_message(message, 0, held, [(dtype, ())])
     if not updates.values:
         return slice(0, 0), np.zeros(0, dtype)
