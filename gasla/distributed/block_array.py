@@ -15,11 +15,12 @@ from gasla.engines import peers
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-SMALL = 1 << 22  # bytes up to which one thread copies the blocks of all GPUs sooner than a thread for each begins
+# Up to this many bytes, one thread copies the blocks of all GPUs before a thread for each GPU would even have begun.
+SMALL = 1 << 22
 
 
 class Handle:
-    """Owns a key under which ranks keep data. When it is freed, ranks drop the data."""
+    """Owns a key under which ranks store data. When the handle is freed, ranks delete the data at their next call."""
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key(next(_numbers))
@@ -27,21 +28,21 @@ class Handle:
 
 
 class _Key(NamedTuple):
-    """A unique key, equal to its copies on other ranks."""
+    """A key for data on ranks: a number that is unique here and equal in all processes of a job."""
 
     number: int
 
 
-_numbers = itertools.count(1)  # under mpiexec all ranks run the same script, and count alike
+_numbers = itertools.count(1)  # Under mpiexec all ranks run the same script, so the numbers agree.
 
 
 class Placed(dict[str, Any]):
-    """Arrays that a rank keeps for several runs, by name.
+    """A rank's block of an array that is used as start values by several runs (`distributed.Graph.placed`).
 
     Attributes
     ----------
     with_mirrors : mapping
-        From a shard to its local vertices' values, once a run on it has started with them.
+        For each shard on which a run has started with the array, the values of its own vertices and mirrors.
     """
 
     def __init__(self, values: Any) -> None:
@@ -135,7 +136,7 @@ class BlockArray:
 
 
 def _operator(name: str) -> Any:
-    """Return an operator that gathers its operands and applies the operator of NumPy arrays."""
+    """Return a method for `BlockArray` that gathers its operands and applies the operator `name` of NumPy arrays."""
 
     def apply(self: BlockArray, *others: Any) -> Any:
         return getattr(self.compute(), name)(*map(_whole, others))
@@ -151,7 +152,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
 
 
 class _Blocks(Mapping[str, Any]):
-    """The blocks of a rank in whole arrays, each of which is made when read, after `wait` was called."""
+    """A rank's blocks of whole arrays that are on one GPU, by name. `wait` is called before a block is read."""
 
     def __init__(self, arrays: Mapping[str, tuple[Any, np.ndarray]], rank: int, wait: Callable[[], None]) -> None:
         self._arrays, self._rank, self._wait = arrays, rank, wait
@@ -171,17 +172,18 @@ class _Blocks(Mapping[str, Any]):
 def divide(
     members: Sequence[Member], handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]], wait: Callable[[], None]
 ) -> dict[str, BlockArray]:
-    """Divide whole arrays on a GPU of this process into blocks, which stay there.
+    """Return `BlockArray` objects for whole arrays on a GPU of this process. The data stay on that GPU.
 
     Parameters
     ----------
     members : sequence of Member
-        The ranks.
+        The ranks, among which the arrays are divided.
     handle : Handle
+        Owns the key under which ranks store their blocks.
     arrays : mapping
-        Each array by name, with the bounds of its blocks.
+        For each name, the array, and the bounds of its blocks: rank r has the entries bounds[r] to bounds[r + 1] - 1.
     wait : function
-        Called before a block is read: it waits until the arrays are computed.
+        Called before a block is read. It waits until the arrays are computed.
     """
     for rank, member in enumerate(members):
         member.kept[handle.key] = _Blocks(arrays, rank, wait)
@@ -189,7 +191,9 @@ def divide(
 
 
 def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
-    """Copy the fields of a run into the arrays given for them, which become the fields."""
+    """Copy the resulting fields of a run into the arrays that the caller gave as `out`, and return those as the
+    results.
+    """
     for name, array in out.items():
         if isinstance(array, BlockArray):
             handle = results[name].handle
@@ -211,12 +215,13 @@ def _whole(x: Any) -> Any:
 
 
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
-    block: np.ndarray = moved(rank.kept[key][name], "cpu")  # a GPU's results stay there until someone reads them
+    # Results on a GPU are copied to the host only when someone reads them.
+    block: np.ndarray = moved(rank.kept[key][name], "cpu")
     return block
 
 
 def _blocks_here(group: Any, key: Any, name: str) -> list[np.ndarray]:
-    """Return the blocks of all GPUs of this process, copied by the calling thread."""
+    """Return the blocks of all GPUs of this process in host memory, copied by the calling thread."""
     blocks: list[np.ndarray] = []
     for member in group.members:
         with peers().on(member.card):
@@ -229,5 +234,5 @@ def _length(rank: Rank, key: Any, name: str) -> int:
 
 
 def _gathered(rank: Rank, key: Any, name: str) -> np.ndarray:
-    """Return all blocks as one array of one dimension, as which ranks exchange arrays."""
+    """Return the array of all ranks, in one dimension as ranks exchange only such arrays (collective)."""
     return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

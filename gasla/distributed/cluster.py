@@ -119,29 +119,31 @@ class Cluster:
         return self._open_ranks().each(function, *arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in each process for the GPUs of its ranks. See `Ranks`."""
+        """Call ``function(group, *arguments)`` in each process. It drives the GPUs of its ranks (`Ranks.together`)."""
         return self._open_ranks().together(function, *arguments)
 
     def members(self) -> Sequence[Member]:
-        """Return the ranks, if each has a GPU of this process. See `Ranks`."""
+        """Return all ranks if each has a GPU of this process, and otherwise none (`Ranks.members`)."""
         return self._open_ranks().members()
 
     @property
     def dropped(self) -> Dropped:
-        """What ranks drop at their next call. See `Ranks`."""
+        """Keys of data that ranks delete at their next call (`Dropped`)."""
         return self._open_ranks().dropped
 
     def forget(self, key: Any) -> None:
-        """Drop the data that ranks keep under a key. See `Ranks`."""
+        """Let ranks delete, at their next call, the data that they store under a key."""
         if self._ranks is not None:
             self._ranks.dropped.add(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Keep the parts of a Dask collection on the ranks, if these are Dask workers. See `Ranks`."""
+        """Store the parts of a Dask collection on the ranks, if these are Dask workers (`Ranks.place`)."""
         return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Call a function on each rank, and leave the results there as Dask futures. See `Ranks`."""
+        """Call a function on each rank, and return Dask futures of the results, which stay on the workers
+        (`Ranks.held`).
+        """
         return self._open_ranks().held(function, *arguments)
 
     def leave(self, error: BaseException | None) -> None:
@@ -162,7 +164,7 @@ def current() -> Cluster:
 
 
 def _numbers_of(cards: Any) -> list[int]:
-    """Return the numbers of the GPUs that `cards` names."""
+    """Return the device numbers of the GPUs that the argument `cards` of `Cluster` selects."""
     there = int(require_gpu().cuda.runtime.getDeviceCount())
     wanted: Any = cards
     if isinstance(cards, str) and cards == "all":

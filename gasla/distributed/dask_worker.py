@@ -1,4 +1,4 @@
-"""The part of a rank on a Dask worker: its state, incoming messages, and the execution of calls."""
+"""The part of a rank that runs on a Dask worker: its state, its incoming messages, and the execution of calls."""
 
 import asyncio
 import sys
@@ -18,14 +18,15 @@ from gasla.distributed.links import host_key
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 from gasla.engines import peers
 
-Channel = tuple[int, ...]  # number of the call; after `split`, also numbers and colors of the splits
+# Identifies a communicator: the number of the call, then for each `split` its number and color.
+Channel = tuple[int, ...]
 
 LOOK = 0.5  # seconds between checks whether the client still exists
 
 
 @dataclass
 class Outcome:
-    """The result of a call on a rank: a value or an error."""
+    """The result of a call on a rank: a value or an error, and where it was raised."""
 
     value: Any
     error: BaseException | None
@@ -35,71 +36,73 @@ class Outcome:
 
 @dataclass
 class _RankState:
-    """The state of a rank on a worker, while a cluster is open."""
+    """The state of a rank on a Dask worker, which exists while a cluster is open."""
 
     rank: int
     addresses: Sequence[str]
-    card: int | None  # the number of the rank's GPU, if ranks have one each
+    card: int | None  # the device number of the rank's GPU, or None if ranks have no GPUs
     kept: dict[Any, Any] = field(default_factory=dict)
     mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(
         default_factory=dict
-    )  # key: channel, round, sender
-    failed: tuple[int, str] = (0, "")  # the last failed call, and the reason
+    )  # messages that have arrived, by channel, round and sender
+    failed: tuple[int, str] = (0, "")  # number of the last failed call, and the reason
     changed: threading.Condition = field(default_factory=threading.Condition)
-    begun: int = 0  # the last call begun
-    mpi: Any = None  # the communicator over MPI, if any
-    link: Any = None  # link of Dask's communicator, kept here because each call has another communicator
+    begun: int = 0  # number of the last call that has begun
+    mpi: Any = None  # communicator over MPI, or None
+    link: Any = None  # the connection between GPUs, stored here because each call has a new communicator
 
     def fail(self, call: int, why: str) -> None:
-        """Make the rank raise in its current or next operation."""
+        """Make the rank raise an error in its current or next operation of a call."""
         with self.changed:
             if self.failed[0] < call:
                 self.failed = call, why
             self.changed.notify_all()
 
     def check(self, call: int, kind: type[Exception] = RankError) -> None:
-        """Raise if the call has failed."""
+        """Raise an error if the call, or a later one, has failed."""
         if self.failed[0] >= call:
             raise kind(self.failed[1])
 
 
-_states: dict[tuple[str, int], _RankState] = {}  # by session and rank; a process may have several workers
+_states: dict[tuple[str, int], _RankState] = {}  # by session and rank, because a process may have several workers
 
 
 def pack(what: Any) -> bytes:
-    """Pickle an object, functions defined in a script included."""
+    """Return an object as bytes (a pickle). Functions that a script defines are included."""
     import cloudpickle
 
     packed: bytes = cloudpickle.dumps(what)
     return packed
 
 
-# --- on the thread of a worker's event loop ---------------------------------------------------------------------------
+# --- functions that run on the thread of a worker's event loop --------------------------------------------------------
 
 
 def register(session: str, addresses: list[str], cards: Sequence[int], dask_worker: Any) -> int | None:
-    """Create the rank's state and message handlers. Return its rank in MPI.COMM_WORLD if in an MPI job.
+    """Create the state of this worker's rank, and handlers for its messages.
 
-    `cards` are the numbers of the GPUs of all ranks, if they have one each.
+    Return the process's rank in `MPI.COMM_WORLD`, or None if it is not in an MPI job. `cards` has the device numbers of
+    the GPUs of all ranks, and is empty if ranks have no GPUs.
     """
     rank = addresses.index(dask_worker.address)
     _states[session, rank] = _RankState(rank, addresses, cards[rank] if cards else None)
     dask_worker.handlers["gasla_deliver"] = _deliver
     dask_worker.handlers["gasla_fail"] = _fail
-    MPI = sys.modules.get("mpi4py.MPI")  # not imported here, because a worker under a nanny is not in the MPI job
+    # not imported here, because a worker that Dask's nanny has started is not in the MPI job
+    MPI = sys.modules.get("mpi4py.MPI")
     if MPI is None or not MPI.Is_initialized() or MPI.COMM_WORLD.size == 1:
         return None
     return int(MPI.COMM_WORLD.rank)
 
 
 def find_cards() -> tuple[bytes, bytes, int]:
-    """Return the host of this worker, its first GPU, and how many it sees."""
+    """Return a key for the host of this worker, the bus id of its first GPU, and the number of GPUs that it sees."""
     count = int(require_gpu().cuda.runtime.getDeviceCount())
     return host_key(), peers().shared_memory.bus_id(), count
 
 
 def unregister(session: str) -> None:
-    """Remove the states of a session."""
+    """Remove the states of all ranks of a session from this worker."""
     for key in [key for key in _states if key[0] == session]:
         state = _states.pop(key)
         for link in (state.link, getattr(state.mpi, "link", None)):
@@ -108,14 +111,14 @@ def unregister(session: str) -> None:
 
 
 def interrupt(session: str, call: int, why: str) -> None:
-    """Make the ranks on this worker fail."""
+    """Make the ranks of a session on this worker raise an error in their current or next operation."""
     for (other, _), state in list(_states.items()):
         if other == session:
             state.fail(call, why)
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
-    """Return whether Dask has paused this worker before it began a call."""
+    """Return whether Dask has paused this worker, so that a call can't begin on it."""
     waits = any(state.begun < call for (other, _), state in _states.items() if other == session)
     return waits and str(dask_worker.status.name) == "paused"
 
@@ -134,11 +137,11 @@ def _fail(session: str, rank: int, call: int, why: str) -> None:
         state.fail(call, why)
 
 
-# --- on the thread of a task ------------------------------------------------------------------------------------------
+# --- functions that run on the thread of a Dask task ------------------------------------------------------------------
 
 
 def work(session: str, rank: int, call: int, worlds: list[int] | None, message: bytes) -> Outcome:
-    """Execute a call on a rank."""
+    """Execute a call on a rank, as a Dask task. `message` has the pickled function and its arguments."""
     import pickle
 
     state = _states.get((session, rank))
@@ -169,13 +172,13 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
 
 
 def keep(session: str, rank: int, key: Any, numbers: list[int], parts: list[Any]) -> Outcome:
-    """Keep some parts of a Dask collection on a rank, by number."""
+    """Store the parts of a Dask collection that were placed on this worker, by number, under a key of the rank."""
     _states[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
     return Outcome(None, None, f"rank {rank}", 0)
 
 
 def hold(session: str, rank: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank without communication, for a Dask future."""
+    """Return what a function returns on a rank, as a Dask task. The function can't communicate with other ranks."""
     state = _states.get((session, rank))
     if state is None:
         raise RankError(f"rank {rank} no longer exists: its worker was lost, or the cluster was closed")
@@ -189,7 +192,7 @@ def _rank(communicator: Any, state: _RankState) -> Rank:
 
 
 def _card(state: _RankState) -> AbstractContextManager[Any]:
-    """Make the rank's GPU the current one, if it has one."""
+    """Return a context manager in which the rank's GPU is CUDA's current device. Without a GPU it does nothing."""
     return nullcontext() if state.card is None else require_gpu().cuda.Device(state.card)
 
 
@@ -205,7 +208,7 @@ def _portable(error: BaseException) -> BaseException:
 
 
 class _Cancellation:
-    """Detects that the client has cancelled this task. Dask marks the task, but does not stop running code."""
+    """Detects that the client has cancelled this Dask task. Dask marks the task, but does not stop running code."""
 
     def __init__(self, session: str, rank: int) -> None:
         from distributed import get_worker
@@ -214,7 +217,9 @@ class _Cancellation:
         self._task = self._worker.get_current_task()
 
     def check(self) -> None:
-        """Raise, and drop the rank's state, if the task was cancelled. This looks at most every `LOOK` seconds."""
+        """Raise an error, and remove the rank's state, if the task was cancelled. This asks at most every `LOOK`
+        seconds.
+        """
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             task = self._worker.state.tasks.get(self._task)
@@ -224,7 +229,7 @@ class _Cancellation:
 
 
 def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
-    """Return the rank's communicator over MPI, created in its first call."""
+    """Return the rank's communicator over MPI, which is created at the first call."""
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
     if state.mpi is None:
@@ -233,7 +238,7 @@ def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancella
         state.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
 
     def raise_if_interrupted() -> None:
-        state.check(call, RuntimeError)  # not a RankError, so that the other ranks get it
+        state.check(call, RuntimeError)  # Not a RankError, which would not be reported to the other ranks.
         wanted.check()
 
     state.mpi.raise_if_interrupted = raise_if_interrupted
@@ -241,7 +246,7 @@ def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancella
 
 
 class DaskCommunicator(Rounds):
-    """A communicator between Dask workers, for one call. `members` are the ranks after a split, by default all."""
+    """A communicator between Dask workers for one call. `members` are its ranks, by default all."""
 
     def __init__(
         self, state: _RankState, session: str, channel: Channel, wanted: "_Cancellation", members: Sequence[int] = ()
@@ -256,7 +261,9 @@ class DaskCommunicator(Rounds):
 
     @property
     def link(self) -> Any:
-        """The link of all ranks (`links.py`), which later calls share. After a split it is None."""
+        """The connection between the GPUs of all ranks (`links.Link`), which later calls reuse. After a split it is
+        None.
+        """
         return self._state.link if len(self._channel) == 1 else None
 
     @link.setter
@@ -264,10 +271,10 @@ class DaskCommunicator(Rounds):
         self._state.link = link
 
     def warn(self, number: int) -> None:
-        """Do nothing: `abort` notifies the other ranks."""
+        """Do nothing, because `abort` notifies the other ranks at once."""
 
     def is_warned(self, number: int) -> bool:
-        """Raise an error of another rank, or of a call that was given up. Otherwise return False."""
+        """Raise an error if another rank has failed or the call was given up. Otherwise return False."""
         self._state.check(self._channel[0])
         self._wanted.check()
         return False
@@ -300,7 +307,9 @@ class DaskCommunicator(Rounds):
         await asyncio.gather(*sent)
 
     def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
-        """Wait for a message."""
+        """Wait for a message, and return it with the kind of its round. `which` has the channel, the round and the
+        sender.
+        """
         state = self._state
         with state.changed:
             while which not in state.mail:

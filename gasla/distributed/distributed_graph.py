@@ -80,7 +80,8 @@ class Graph(OneGraph):
     ranks: Ranks
     handle: Handle
     one_card: bool | None = None
-    _original_card: int | None = None  # the GPU of the graph that this was made from
+    # device number of the GPU that has the graph from which this one was made, or None
+    _original_card: int | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
         return super().__new__(cls)
@@ -242,14 +243,17 @@ class Graph(OneGraph):
         self._set_size(n, m, "cpu")
 
     def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
-        """Set the type and the range of the values. Everything else needs lists, which no process has."""
+        """Set the type and the range of the edge values, which are all that the calling process knows of them."""
         limits = None if dtype is None or self.m == 0 else (least, largest)
         each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
         self.valued = Values(None, each)  # type: ignore[arg-type]
         self.valued.__dict__["range"] = limits
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
-        """Return a graph that shares the edges of this one, and what `keep(rank, graph, key, *arguments)` returned."""
+        """Return a new graph with the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned.
+
+        `keep` stores each rank's part of the new graph under `key`.
+        """
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
         facts = self.ranks.each(keep, self.handle.key, graph.handle.key, *arguments)[0]
@@ -258,12 +262,17 @@ class Graph(OneGraph):
         return graph, facts
 
     def _keep_values(self, graph: "Graph", like: Attributes, own: str | None) -> None:
-        """Give a graph the values of this one, and `edge_attributes` for columns on its ranks."""
+        """Set the values of `graph` to those of this graph, and describe the edge attributes that its ranks have
+        stored.
+        """
         graph._describe_values(self.value_type, *(self.value_range or (None, None)))
         graph._stand_for_attributes(like, own)
 
     def _stand_for_attributes(self, like: Attributes, own: str | None) -> None:
-        """Set `edge_attributes` for columns on the ranks of the types of others, of which `own` are the values."""
+        """Set `edge_attributes` to objects that stand for the ranks' attributes, which have the types of `like`.
+
+        If one of the attributes has become the edge values, `own` is its name.
+        """
         columns: dict[str, Any] = {
             name: EdgeValues(self.handle, self.m, kind, name=name) for name, kind in like.types.items()
         }
@@ -289,7 +298,8 @@ class Graph(OneGraph):
         one = as_graph(graph)
         if not asked.has_cards or one.is_streamed:
             one = one.to("cpu")
-        given = one.lists  # only the given lists: Dask and pickles send all of an object
+        # Only the given lists, and no others that are cached, because Dask and pickles send everything in an object.
+        given = one.lists
         lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
         finish(one.device)
         made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
@@ -389,13 +399,18 @@ class Graph(OneGraph):
         return product(self, x, semiring, by_column, of_whole)
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
-        """Call a function with the whole graph on one device (`gasla.Graph.on_one_device`)."""
+        """Call a function with the whole graph on one device, and return its result (`gasla.Graph.on_one_device`).
+
+        Return None if all ranks take part.
+        """
         return alone(self, function)
 
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a function with the whole graph on the first GPU, or with this graph (`gasla.Graph.called`)."""
+        """Call a function with the whole graph on the first GPU in place of this graph if that is faster
+        (`gasla.Graph.called`).
+        """
         return called(self, function, args, kwargs, divided)
 
     def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
@@ -403,38 +418,38 @@ class Graph(OneGraph):
         return sentences_of_call(self, gains)
 
     def sharers(self, passes: int, visits: int | None = None) -> int:
-        """Return the number of ranks: each has a part of any independent work."""
+        """Return the number of ranks, because each of them does a part of any independent work."""
         return self.ranks.size
 
     def require_whole(self, option: str = "") -> None:
-        """Raise TypeError, as no process has the whole graph."""
+        """Raise TypeError, because no process has the whole graph."""
         raise not_whole(option)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
-        """Compute the rows of an array in shares (`gasla.Graph.map_shares`).
+        """Compute the rows of an array, a range of them on each rank (`gasla.Graph.map_shares`).
 
-        Each rank has the whole graph, and computes a range of the rows.
+        Each rank has a copy of the whole graph for this.
         """
         return map_shares(self, function, items)
 
     def placed(self, values: Any) -> BlockArray:
-        """Move an array with an entry per vertex to the ranks (`gasla.Graph.placed`).
+        """Send an array with an entry per vertex to the ranks, each of which stores the entries of its own vertices.
 
-        Each rank keeps the entries of its vertices.
+        Runs can use the result as start values (`gasla.Graph.placed`).
         """
         handle, values = Handle(self.ranks), np.asarray(super().placed(values))
         self.ranks.each(_keep_block, self.handle.key, handle.key, values)
         return BlockArray(handle, "values", values.shape, values.dtype)
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> np.ndarray:
-        """Add up terms in shares (`gasla.Graph.sum_shares`).
+        """Return the sum of terms, some of which each rank computes (`gasla.Graph.sum_shares`).
 
-        Each rank has the whole graph, and computes some of the terms.
+        Each rank has a copy of the whole graph for this.
         """
         return sum_shares(self, function, items)
 
     def edges(self) -> NoReturn:
-        """Raise TypeError: no process holds all edges."""
+        """Raise TypeError, because no process has all edges."""
         raise not_whole()
 
     def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
@@ -493,7 +508,7 @@ class Graph(OneGraph):
 
         A function is called by each rank, with the values of its edges.
         """
-        given = values  # referred to until ranks have it
+        given = values  # referenced here, so that its data are not freed before ranks have used them
         if isinstance(values, BlockArray | EdgeValues):
             given = sent_columns({"values": values}, self.m, self.ranks)["values"]
         elif not callable(values):
@@ -504,17 +519,17 @@ class Graph(OneGraph):
         return graph
 
     def reversed(self) -> NoReturn:
-        """Raise TypeError: edges would have to move to other ranks."""
+        """Raise TypeError, because edges would have to be sent to other ranks."""
         raise not_whole()
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
         raise not_whole("copies and pickles")
 
     def notice_values(self) -> None:
-        """Do nothing, because callers can't write into values on ranks."""
+        """Do nothing, because callers can't write into values that are on ranks."""
 
     def to(self, device: Any) -> "Graph":
-        """Return the graph itself. Raise ValueError for the GPU."""
+        """Return the graph itself for "cpu". Raise ValueError for a GPU, because a distributed graph can't be moved."""
         if device != self.device:
             raise ValueError(f"device is {device!r}; expected 'cpu', because a distributed graph can't be moved")
         return self
@@ -526,25 +541,26 @@ class Graph(OneGraph):
 
     @property
     def is_whole(self) -> bool:
-        """False: no process holds all edges."""
+        """False, because no process has all edges."""
         return False
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by all ranks."""
+        """The memory that the graph takes on all ranks, in bytes."""
         return int(self.report()["bytes"].sum())
 
     @property
     def out_degrees(self) -> Any:
-        """Number of out-edges of every vertex."""
+        """The number of out-edges of every vertex."""
         return self._degrees_by_blocks("out")
 
     @property
     def in_degrees(self) -> Any:
-        """Number of in-edges of every vertex."""
+        """The number of in-edges of every vertex."""
         return self._degrees_by_blocks("in")
 
-    # No cached_property: before Python 3.12 its lock is shared by all instances, and graphs of ranks would deadlock.
+    # These are not cached properties. Before Python 3.12 all instances share such a property's lock, so that ranks
+    # would wait for each other forever.
 
     @property
     def max_out_degree(self) -> int:
@@ -562,7 +578,7 @@ class Graph(OneGraph):
 
 
 def _unsupported_property(name: str) -> property:
-    """Return a property of `gasla.Graph` that distributed graphs don't have."""
+    """Return a property that raises TypeError, for a property of `gasla.Graph` that distributed graphs don't have."""
 
     def refuse(graph: Graph) -> NoReturn:
         raise not_whole(f"its {name}")
@@ -586,7 +602,9 @@ for _name in ("lists", *UNSUPPORTED_PROPERTIES, "reverse_edge_ids"):
 
 
 def _unsupported_constructor(name: str) -> Any:
-    """Return a constructor of `gasla.Graph` that needs all edges in one process."""
+    """Return a class method that raises TypeError, for a constructor of `gasla.Graph` that needs all edges in one
+    process.
+    """
 
     def refuse(cls: type[Graph], *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
@@ -600,7 +618,7 @@ for _name in ("from_csr", "from_table", "from_networkx", "from_igraph", "from_ed
     setattr(Graph, _name, _unsupported_constructor(_name))
 
 
-# --- on each rank -----------------------------------------------------------------------------------------------------
+# --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
 def _load(
@@ -636,7 +654,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 
 def _free(rank: Rank) -> int:
-    """Return bytes of memory that are available to a rank, or -1 if the system doesn't say."""
+    """Return the number of bytes of memory that are available to a rank, or -1 if the system doesn't say."""
     free = available(rank.device)
     return -1 if free is None else free
 

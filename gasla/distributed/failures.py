@@ -1,4 +1,4 @@
-"""Error messages for failures of ranks, which have the rank, its host, and the superstep."""
+"""Error messages for failures of ranks, which say the rank, its host, and the superstep."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class WorkerLost(RankError):
 
 
 def place(rank: int, size: int, host: str, superstep: int) -> str:
-    """Rank, host and superstep as text.
+    """Return a text with the rank, its host, and, in a run, the superstep.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def place(rank: int, size: int, host: str, superstep: int) -> str:
 
 
 def describe_failure(where: str, error: BaseException) -> str:
-    """Return one line on a failure, for RankErrors on the other ranks.
+    """Return a line that describes a failure, for the RankErrors that are raised on the other ranks.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def describe_failure(where: str, error: BaseException) -> str:
 
 
 def note(error: BaseException, where: str) -> None:
-    """Add a note to an exception on where it was raised, once.
+    """Add a note to an exception that says where it was raised, unless it has that note.
 
     Examples
     --------
@@ -69,25 +69,28 @@ def note(error: BaseException, where: str) -> None:
 def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> NoReturn:
     """Raise the exception of the first rank whose failure was not caused by another rank.
 
-    The exception gets a note with the place, unless all ranks raised the same error, as for invalid arguments.
+    A note says which rank raised it. If all ranks have raised the same error, as for invalid arguments, there is no
+    note.
     """
     own = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
     rank = own[0] if own else min(errors)
     error = errors[rank]
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
-        if not isinstance(error, Exception):  # SystemExit on a rank must not end this process
+        if not isinstance(error, Exception):  # SystemExit on a rank must not end the calling process
             raise RankError(describe_failure(places[rank], error)) from error
         note(error, places[rank])
     raise error
 
 
 class TerminationMessage:
-    """Print `words()` at SIGTERM, then exit. An MPI launcher that has lost a rank ends the others by SIGTERM.
+    """Prints `words()` when the process receives SIGTERM, and then exits.
 
-    A rank that waits for a message inside MPI runs no Python code, so Python signal handlers don't run. Therefore a
-    thread waits on the signal wakeup file descriptor. Does nothing outside of the main thread, or if the user has set a
-    handler for SIGTERM.
+    An MPI launcher that has lost a rank ends the other ranks by SIGTERM. A rank that waits for a message inside MPI
+    runs no Python code, so Python's signal handlers don't run. Therefore a thread waits on the signal wakeup file
+    descriptor.
+
+    It does nothing outside of the main thread, or if the user has set a handler for SIGTERM.
     """
 
     def __init__(self, words: Callable[[], str]) -> None:
@@ -103,7 +106,8 @@ class TerminationMessage:
             return
         signal.signal(signal.SIGTERM, self._end)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.forget)  # else signals to a child process would be reported here
+            # otherwise signals to a child process would be reported here
+            os.register_at_fork(after_in_child=self.forget)
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
     def _listen(self, reading: socket.socket) -> None:
@@ -117,7 +121,7 @@ class TerminationMessage:
         os._exit(128 + signal.SIGTERM)
 
     def forget(self) -> None:
-        """Restore the previous signal handling."""
+        """Restore the signal handling from before."""
         if self._ends is None or not _is_main():
             return
         _, writing = self._ends

@@ -1,6 +1,6 @@
-"""Arrays between GPUs of ranks in several processes, by NCCL: on other hosts, or where kernels don't exchange them.
+"""Exchange of arrays between GPUs of several processes by NCCL, where kernels can't exchange values directly.
 
-Ranks agree on a `Link` by their communicator, and hear by it that one of them has failed while NCCL waits.
+Ranks agree on a `Link` over their communicator. It also tells them while NCCL waits that another rank has failed.
 """
 
 import socket
@@ -17,28 +17,36 @@ from gasla.arrays import array_module
 from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.engines import peers
 
-TASKS = 1 << 40  # smallest number of a warning of an exchange; warnings of kernels have smaller numbers
-PATIENCE = 1.0  # seconds in which a warning comes for certain
+TASKS = 1 << 40  # Exchanges over links have task numbers from this one on, and kernels have smaller ones.
+PATIENCE = 1.0  # seconds within which a warning of another rank arrives
 
 
 class PeerFailed(Exception):
-    """Another process has failed, and says how in the next round. Not an error of a rank: none has this note."""
+    """Another process has failed. Its error follows in the next round of messages.
+
+    This is not an error of a rank, so no note says where it was raised.
+    """
 
 
 class WarningCommunicator(Communicator, Protocol):
-    """A communicator whose ranks hear of a failure without taking part in a round."""
+    """A communicator whose ranks can also learn of a failure while they wait for something else than a round of
+    messages.
+    """
 
     host: str
 
     def warn(self, number: int) -> None:
-        """Warn the other ranks, which may wait for something else than a round, that this one gives up a task."""
+        """Warn the other ranks that this one has given up the task of this number, which they may wait for."""
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up a task. Raises an error that this rank has to raise now."""
+        """Return whether another rank has given up the task of this number.
+
+        Raise an error if the call was interrupted.
+        """
 
 
 class Link:
-    """Exchanges arrays of bytes between the GPUs of all ranks.
+    """A connection between the GPUs of all ranks, over which they exchange arrays of bytes.
 
     Parameters
     ----------
@@ -55,9 +63,10 @@ class Link:
         self._connection, self._exchanges = connection, 0
 
     def exchange(self, communicator: Any, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-        """Send each rank an array of bytes on this GPU. Return those received, of the given sizes (collective).
+        """Send each rank an array of bytes on this GPU. Return the arrays received, which have the given sizes
+        (collective).
 
-        By the communicator of the current call, a `WarningCommunicator`, this rank hears of failures.
+        `communicator` is a `WarningCommunicator`, by which this rank learns of failures while NCCL waits.
         """
         self._exchanges += 1
         task, own = TASKS * self.number + self._exchanges, communicator.rank
@@ -78,23 +87,26 @@ class Link:
         return received
 
     def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
-        """End the link after an error. If that of another rank has caused it, raise a RankError with it."""
-        until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)  # perhaps one of NCCL
+        """End the link after an error, and warn the other ranks. If another rank has caused the error, raise a
+        RankError.
+        """
+        # a RuntimeError may come from NCCL, because another rank has failed
+        until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)
         is_caused = isinstance(error, PeerFailed)
         try:
             while not is_caused and time.monotonic() < until:
                 is_caused = communicator.is_warned(task)
                 time.sleep(0.01)
             if is_caused:
-                communicator.barrier()  # at once, as the other rank does not wait long
+                communicator.barrier()  # at once, because the failed rank does not wait long for this round
         finally:
             if not is_caused:
-                with suppress(Exception):  # what had failed before is raised
+                with suppress(Exception):  # not raised, because the caller raises the first failure
                     communicator.warn(task)
             self.close()
 
     def close(self) -> None:
-        """End the connection."""
+        """End the NCCL connection, after which the link can't be used."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.abort()
@@ -102,16 +114,16 @@ class Link:
 
 
 def find_link(communicator: Any) -> Link | None:
-    """Return the link of a communicator, if there is one that can be used.
+    """Return the link of a communicator if it can be used, and otherwise None.
 
-    All ranks have one, or none: see `invoke`.
+    Either all ranks have such a link or none has, because `invoke` closes it on all ranks after an error.
     """
     link: Link | None = communicator.link
     return None if link is None or link.ended or link.obstacle else link
 
 
 def connect(rank: Rank) -> None:
-    """Make a link between the GPUs of ranks in several processes, unless there is one (collective)."""
+    """Make a link between the GPUs of ranks in several processes, unless there is one that works (collective)."""
     communicator: Any = rank.communicator
     if not rank.has_card or communicator.shares_memory or communicator.size == 1:
         return
@@ -136,7 +148,7 @@ def connect(rank: Rank) -> None:
 
 
 def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
-    """Return the connection of this rank, or what goes wrong."""
+    """Return this rank's NCCL connection and "", or None and an error message (collective)."""
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
     except RuntimeError as error:  # NCCL raises this if it finds no network
@@ -144,19 +156,19 @@ def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
 
 
 def first_text(communicator: Communicator, text: str) -> str:
-    """Return the first text of all ranks that is not empty."""
+    """Return the first text that is not empty, in the order of the ranks, or "" (collective)."""
     return next(filter(None, share_bytes(communicator, text.encode())), b"").decode()
 
 
 def _shared_card(communicator: Communicator) -> str:
-    """Return an obstacle if two ranks have the same GPU, which NCCL refuses."""
+    """Return an error message if two ranks have the same GPU, which NCCL does not allow, or "" (collective)."""
     where = host_key() + b" " + peers().shared_memory.bus_id()
     cards = share_bytes(communicator, where)
     return "processes share a GPU" if len(set(cards)) < len(cards) else ""
 
 
 def host_key() -> bytes:
-    """Return a key that only processes of one host that see each other have in common."""
+    """Return a key that two processes share only if they run on the same host and see each other's process ids."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())

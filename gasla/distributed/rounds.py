@@ -1,7 +1,7 @@
-"""The common base of communicators: each operation is one round of messages, in which all ranks take part.
+"""The common base of communicators. Each operation is one *round* of messages, in which all ranks take part.
 
-Every message has the kind of its round. So ranks that call different operations get an error instead of a deadlock, and
-a failed rank can report its failure in the next round of the others.
+Every message has the kind of its round, such as a barrier. So ranks that call different operations get an error instead
+of a deadlock, and a failed rank can report its failure in the next round of the other ranks.
 """
 
 import socket
@@ -24,7 +24,7 @@ _NAMES = (
     "the end of a call",
     "the end of the cluster",
 )
-_SHIFT = 8  # the kind of an allgather has the number of its dtype above these bits, because types must agree
+_SHIFT = 8  # For an allgather, the bits above these have the number of the dtype, because ranks must agree on it.
 EMPTY = np.zeros(0, np.uint8)
 
 
@@ -32,7 +32,7 @@ class Rounds:
     """Base class of communicators. Subclasses implement `meet` (one round), `split` and `abort`."""
 
     shares_memory = False
-    link: Any = None  # see links.py
+    link: Any = None  # connection between GPUs of several processes (`links.Link`), or None
 
     def __init__(self, rank: int, size: int) -> None:
         self.rank, self.size, self.superstep = rank, size, 0
@@ -62,20 +62,23 @@ class Rounds:
 
     @property
     def place(self) -> str:
-        """Rank, host and superstep as text."""
+        """The rank, its host, and, in a run, the superstep, as a text for error messages."""
         return place(self.rank, self.size, self.host, self.superstep)
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed: every other rank raises in its current or next operation."""
+        """Report that this rank has failed, so that all other ranks raise in their current or next operation."""
         raise NotImplementedError
 
     def message_of(self, error: BaseException) -> np.ndarray:
-        """Return the message to the other ranks about a failure here."""
+        """Return the message, as bytes, that tells the other ranks about a failure of this rank."""
         text = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         return np.frombuffer(text.encode(), np.uint8)
 
     def check(self, kind: int, kinds: Sequence[int], texts: Sequence[Any]) -> None:
-        """Raise RankError if a rank has failed (`texts` has its message), or is in a round of another kind."""
+        """Raise RankError if a rank has failed, or has called another operation in this round.
+
+        `kinds` has the kind of round by rank, and `texts` the messages of ranks that have failed.
+        """
         for rank, other in enumerate(kinds):
             if other in (FAILED, LEFT):
                 raise RankError(bytes(texts[rank]).decode(errors="replace"))
@@ -94,9 +97,10 @@ def _name(kind: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank, and return after it has returned on all ranks. An exception makes the others raise.
+    """Call a function on a rank, and return its result after it has returned on all ranks.
 
-    After an exception no rank has a link, because one may have ended its own.
+    If it raises an exception, all other ranks raise a RankError. Then all ranks close their connection between GPUs,
+    because one rank may have ended its own.
     """
     communicator: Any = rank.communicator
     communicator.superstep = 0

@@ -1,16 +1,16 @@
-"""Connected components over cards of one process: each labels its own vertices, then the forests of all are merged.
+"""Connected components over GPUs of one process. Each GPU labels its own vertices, and then the results are merged.
 
-A *part* is a component of the edges between a card's own vertices, which the kernels for one GPU find. Parts are
-numbered over all ranks, by their least vertices, because ranks own ascending ranges. A card asks for the parts of its
-mirrors, and unites parts along the edges between cards in a forest of all parts. Then it unites that forest with those
-of the other cards, which takes log2(ranks) exchanges. A tree is numbered by its least part, so labels are those of one
-process.
+A *part* is a connected component of the edges between a GPU's own vertices, which the kernels for one GPU find. Parts
+are numbered over all ranks by their smallest vertices, because ranks own ascending ranges. A GPU learns the parts of
+its mirrors from their owners, and unites parts along the edges between GPUs, in a forest of all parts. Then it unites
+its forest with those of the other GPUs, which takes log2(ranks) exchanges. A tree of the forest is a component, and is
+numbered by its smallest part, so labels are the same as in one process.
 
-Most edges between cards join the largest parts of two cards. A sample of edges tells which of these are one component:
-in a symmetric graph, a card does not read the lists of that part's vertices, because vertices outside of it have the
-reverse edges. Any part may be left out in this way, so a poor sample costs time only.
+Most edges between GPUs join the largest parts of two GPUs. A sample of edges shows which of these parts are in the same
+component. In a symmetric graph, a GPU does not read the adjacency lists of that part's vertices, because vertices
+outside of the part have the reverse edges. Any part may be left out in this way, so a poor sample costs time only.
 
-A forest has an entry for each part, at most one for each vertex of the graph.
+A forest has an entry for each part, so at most one for each vertex of the graph.
 """
 
 from collections.abc import Sequence
@@ -28,22 +28,25 @@ from gasla.engines import engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
-SAMPLE = 256  # edges between cards, of each rank
+SAMPLE = 256  # number of sampled edges between GPUs, per rank
 
 
 class _Edges(NamedTuple):
-    """A rank's edges, on its card."""
+    """The edges of a rank on its GPU, divided into edges between own vertices and edges to other ranks' vertices."""
 
     inner: Graph  # the edges between own vertices
-    lists: Adjacency  # all neighbors of own vertices, by their local numbers
-    sends: Any  # own vertices that other ranks mirror, by rank
+    lists: Adjacency  # all neighbors of own vertices, by local numbers
+    sends: Any  # own vertices that other ranks mirror, in the order of these ranks
     cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are sent to rank r
-    sample: Any  # own vertex and mirror of some edges, of shape (k, 2)
+    sample: Any  # own vertex and mirror of some edges between GPUs, of shape (k, 2)
     is_symmetric: bool  # whether the whole graph is symmetric
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Number the components. Return their number, and keep the numbers of own vertices on the card."""
+    """Find the connected components over GPUs of one process, and return their number (collective).
+
+    The component of each own vertex is stored on the GPU, under the key `result`.
+    """
     communicator, me = rank.communicator, rank.communicator.rank
     edges: _Edges = make_once(rank, graph, "edges of components", lambda: _edges(rank, graph, dtype))
     primitives, xp = engine(rank.device).primitives(), module_of(rank.device)
@@ -66,7 +69,7 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
 
 
 def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
-    """Divide the edges of the rank's shard (collective)."""
+    """Return the edges of the rank's shard, divided as the algorithm needs them (collective)."""
     shard = shard_on(rank, graph, "in")
     lists, own = shard.graph_on(rank.device).in_, shard.own
     indptr, indices = lists.indptr[: own + 1], lists.indices
@@ -88,7 +91,10 @@ def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
 
 
 def largest_part(sample: np.ndarray) -> np.ndarray:
-    """Return the most frequent part among the ends of the given edges, and the parts that these edges join to it."""
+    """Return the part that most of the given edges begin in, followed by the parts that these edges join to it.
+
+    `sample` has the part of the source and of the target of each edge. Without edges, the result is empty.
+    """
     if not len(sample):
         return sample.ravel()
     parts, counts = np.unique(sample[:, 0], return_counts=True)
@@ -97,7 +103,10 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
-    """Return the largest parts of ranks, ascending, that edges join to the largest part of the first rank with one."""
+    """Return the largest parts of ranks, ascending, that sampled edges join to the largest part of the first rank.
+
+    `largest` has the results of `largest_part` by rank. Ranks without sampled edges are skipped.
+    """
     joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
     parts = set(list(joined)[:1])
     for _ in joined:
@@ -106,14 +115,14 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
 
 
 def _merged(rank: Rank, forest: Any) -> Any:
-    """Return the union of the forests of all ranks, on each of them."""
+    """Return a forest that joins all parts which the forest of any rank joins (collective)."""
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
-    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of lists of one entry each
+    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of adjacency lists with one entry each
     ahead = 1
-    while ahead < size:  # the forest has the edges of ranks me to me + ahead - 1
+    while ahead < size:  # the forest has the edges of the ranks me to me + ahead - 1
         nothing = forest[:0]
         sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
-        # Other cards may still read this one, so that which has come is changed.
+        # Other GPUs may still read this rank's forest, so the forest that was received is changed instead.
         theirs = exchange_arrays(rank.communicator, sent)[(me + ahead) % size]
         engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], theirs, None)
         forest, ahead = theirs, 2 * ahead

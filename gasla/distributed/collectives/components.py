@@ -1,9 +1,9 @@
-"""Connected components over ranks: local components first, then labels spread between them.
+"""Connected components over ranks: each rank finds the components of its shard, and then labels spread between them.
 
-A *part* is a component of a shard. It is named by its least own vertex, which is its first label. Ranks exchange labels
-along *pairs* of parts, at first those that share a vertex. A part also pairs with the part that its label names
-(shortcut), so labels move twice as far in each superstep, and supersteps are few even if a path often changes ranks.
-Parts of a rank with equal labels are merged.
+A *part* is a connected component of a shard. Its *name*, and first label, is its smallest own vertex. Ranks exchange
+labels along *pairs* of parts, at first pairs of parts on two ranks that share a vertex. A part also pairs with the part
+whose name is its label (a shortcut), so a label moves twice as far in each superstep, and supersteps are few even if a
+path often changes ranks. Parts of a rank with equal labels are merged.
 
 After Y. Zhang, A. Azad, Z. Hu: FastSV: A Distributed-Memory Connected Component Algorithm with Fast Convergence. SIAM
 PP 2020.
@@ -23,10 +23,10 @@ from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Number the components. Return how many there are, and keep the component of each own vertex on the rank.
+    """Find the connected components, and return their number (collective). Store the component of each own vertex.
 
-    `names` has the smallest own vertex of each part, and `theirs` the name of the part in which the owner of each
-    mirror has it. (A mirror is a copy of a vertex that another rank owns.)
+    `names` has the smallest own vertex of each part. `theirs` has, for each mirror (a copy of a vertex that another
+    rank owns), the name of the part in which its owner has the vertex.
     """
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
@@ -40,7 +40,9 @@ def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> in
 
 
 class _Pairs(NamedTuple):
-    """Pairs of a local part and the name of a part elsewhere, with the smallest label that both are known to have."""
+    """Pairs of a part of this rank and the name of a part of any rank, with the smallest label that both are known to
+    have.
+    """
 
     mine: np.ndarray
     theirs: np.ndarray
@@ -48,11 +50,11 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def unheard(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
-        """Return pairs along which no label has been sent yet."""
+        """Return pairs of parts along which no label has been sent yet."""
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """Return the union with other pairs."""
+        """Return the union with other pairs. Of equal pairs, the one with the smallest known label stays."""
         every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(every[::-1])
         mine, theirs = every.mine[order], every.theirs[order]
@@ -64,7 +66,7 @@ class _Pairs(NamedTuple):
 def _spread(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
-    """Return the label of each own vertex: the smallest vertex of its component."""
+    """Return the label of each own vertex, which is the smallest vertex of its connected component (collective)."""
     first, labels = share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)
@@ -90,7 +92,10 @@ def _spread(
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row to the owner of its first entry. Return the number of rows of all ranks, and the received rows."""
+    """Send each row to the owner of the vertex in its first entry (collective).
+
+    Return the number of rows that all ranks have sent, and the rows received.
+    """
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
@@ -100,7 +105,9 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
 
 
 def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the components by their smallest vertices. Return each own vertex's component, and their number."""
+    """Number the components by their smallest vertices. Return the number of each own vertex's component, and their
+    count.
+    """
     first = share.bounds[communicator.rank]
     is_root = labels == np.arange(first, first + len(labels))
     counts = np.concatenate(communicator.allgather(np.array([is_root.sum()], np.int64)))

@@ -1,4 +1,4 @@
-"""The primitives of the distributed engine: components, simple graphs, triangles."""
+"""The primitives of the distributed engine: connected components, simple graphs, and triangle counts."""
 
 from typing import Any
 
@@ -23,14 +23,14 @@ class DistributedPrimitives:
         return count, BlockArray(handle, "labels", (graph.n,), graph.id_dtype)
 
     def simplify(self, graph: Any) -> Any:
-        """Return the simple undirected graph: each edge in both directions, no loops.
+        """Return the simple undirected graph: each edge in both directions, without loops and parallel edges.
 
-        If `graph` is one, return itself.
+        If `graph` is simple, return it unchanged.
         """
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
-        """Return `graph` itself, because ranks orient their own edges."""
+        """Return `graph` unchanged, because ranks orient their own edges when they count."""
         return graph
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
@@ -46,5 +46,5 @@ class DistributedPrimitives:
 
 
 def _label(rank: Rank, *arguments: Any) -> int:
-    """Number the components, on the cards if these reach each other."""
+    """Find the connected components on the GPUs if these can access each other's memory, and otherwise on the CPU."""
     return (label_on_cards if rank.reaches_cards else label_components)(rank, *arguments)

@@ -1,7 +1,7 @@
-"""The product of a distributed graph and a vector or a dense matrix: each rank multiplies its shard.
+"""The product of a distributed graph's matrix and a vector or a dense matrix x: each rank multiplies its shard.
 
 A rank receives the rows of x for its mirrors. It has all edges of its own rows, in the order of the input, so the
-result has the bits of one process.
+result has the same bits as in one process.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ from gasla.program.terms import Lists, Ready, trace
 from semirings import Semiring, TupleType
 from semirings.types import HALF
 
-FOLLOWING = 64  # entries beyond the end of a row that may matter to kernels
+FOLLOWING = 64  # largest number of entries after the end of a row that a kernel may read
 
 
 def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
-    """Return the product with x, of shape (n,) or (n, k), by rows or by columns: on one GPU, or over ranks.
+    """Return the product with x, of shape (n,) or (n, k), computed by one GPU or by all ranks. It has a block per rank.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: C
 
 
 def _over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-    """Return the product, of which each rank has computed its rows."""
+    """Return the product with x as a distributed array, whose rows each rank has computed for its own vertices."""
     handle = Handle(graph.ranks)
     sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
     dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
@@ -57,7 +57,7 @@ def _over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> Bloc
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
-    """Multiply the rank's shard, and keep the rows of own vertices. Return their type."""
+    """Multiply the rank's shard by x, and store the rows of own vertices. Return their dtype (collective)."""
     shard = shard_on(rank, graph, "in" if by_column else "out")
     rows = (
         shard.with_mirrors(rank.communicator, moved(rank.kept[x[0]][x[1]], "cpu"))
@@ -81,9 +81,9 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:
-    """Return the edges of own vertices in input order, and then a row of zeros in place of the rows of later ranks.
+    """Return adjacency lists of own vertices in input order, followed by a row of zeros for the rows of later ranks.
 
-    Kernels reduce rows near the end of the arrays in another order, because they read past the end of a row. With these
+    Kernels read past the end of a row, so they reduce rows near the end of the arrays in another order. With these
     zeros, the rank reduces its rows as they would be reduced in the whole matrix, to the same bits.
     """
     held = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))

@@ -11,15 +11,20 @@ from gasla.distributed.engine.shard import Share
 from gasla.graph.adjacency import lists_on
 from gasla.graph.neighbor_lists import Lists
 
-SHARE = "share"  # the key under which a rank keeps its share of a graph
-FREE = "free"  # the key under which a rank keeps the memory available before and after its part was made
+SHARE = "share"  # the key under which a rank stores its part of a graph
+# the key under which a rank stores the memory that was free before and after its part of the graph was made
+FREE = "free"
 
 
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
-    """Return whether the graph is symmetric (with `weighted`, values too), has self loops, and has parallel edges."""
+    """Return whether the graph is symmetric, has self loops, and has parallel edges, by name (collective).
+
+    With `weighted`, it is symmetric only if the values are symmetric, too.
+    """
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     given = share.shard.graph.lists
-    lists = Lists(given.n, given.device, given.rows, given.columns)  # what is made of them here is not kept
+    # a new object, so that what it computes is not cached
+    lists = Lists(given.n, given.device, given.rows, given.columns)
     of_ranks = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
     del lists
     return {
@@ -30,9 +35,9 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
 
 def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Return whether j -> i is stored as often as i -> j, for all i and j.
+    """Return whether j -> i is stored as often as i -> j, for all i and j (collective).
 
-    With `weighted`, this holds for each value.
+    With `weighted`, this must hold for each edge value separately.
     """
     shard = share.shard
     lists, values = shard.graph.in_, shard.graph.valued.each if weighted else None
@@ -46,7 +51,7 @@ def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bo
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
-    """Return a rank's share of the simple undirected graph: both directions of each edge once, no loops, no values."""
+    """Return this rank's edges of the simple undirected graph: each edge in both directions once, no loops or values."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     edges = share.edges().on("cpu")
     src, dst = (np.concatenate(pair) for pair in ((edges.src, edges.dst), (edges.dst, edges.src)))

@@ -1,4 +1,7 @@
-"""The quotient of a distributed graph, as a graph of one process: each rank merges its own edges first."""
+"""The quotient of a distributed graph (its contraction by groups), as a graph of one process.
+
+Each rank first merges its own edges between the same groups, so that few edges are sent.
+"""
 
 from typing import Any
 
@@ -17,7 +20,7 @@ from semirings import Monoid
 
 
 def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
-    """Return the quotient graph: `distributed.Graph.contract` calls this."""
+    """Return the quotient graph, in which vertices with equal labels are one vertex (`distributed.Graph.contract`)."""
     if not isinstance(combine, Monoid):
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
     labels = labels.compute() if isinstance(labels, BlockArray) else labels
@@ -34,7 +37,7 @@ def _refuse_edges() -> IdMap:
 
 
 def _merged(rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool) -> tuple[Any, ...]:
-    """Return the edges between groups, of which each rank has merged its own."""
+    """Return the edges between groups of vertices (sources, targets, values), after each rank has merged its own."""
     edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values
     if values is None and not combine.idempotent:

@@ -1,9 +1,9 @@
-"""Triangle counts over ranks: owners send the lists of mirrored vertices, and ranks intersect lists for their edges.
+"""Triangle counts over ranks: owners send the adjacency lists of mirrored vertices, and ranks intersect lists.
 
-The total is counted on lists oriented by degree (only neighbors of higher degree), so that hubs have short lists and
-each triangle is found once. Counts per vertex need the whole lists.
+The total is counted on lists oriented by degree (only neighbors of higher degree), so that vertices of high degree have
+short lists, and each triangle is found once. Counts per vertex need the whole lists.
 
-Cards that have room for the whole graph receive it once, and each counts a share of the triangles.
+GPUs with enough memory for the whole graph receive a copy once, and each then counts a part of the triangles.
 """
 
 from itertools import pairwise
@@ -23,7 +23,9 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Count the triangles of a simple graph. With `per_vertex`, keep the counts of own vertices on the rank."""
+    """Return the number of triangles in a simple graph (collective). With `per_vertex`, store the counts of own
+    vertices.
+    """
     shard = shard_on(rank, graph, "in")
     local = shard.graph_on("cpu").in_
     owners, neighbors = local.owners().astype(np.int64), local.indices.astype(np.int64)
@@ -38,14 +40,15 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
     total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
         return total
-    rank.kept[result] = {"counts": counts // 2}  # each triangle is found along both edges of a vertex
+    rank.kept[result] = {"counts": counts // 2}  # each triangle is found along both of its edges at a vertex
     return total // 6
 
 
 def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Count triangles as `count_triangles` does, where each rank has the whole graph.
+    """Return the number of triangles as `count_triangles` does, if each rank has a copy of the whole graph
+    (collective).
 
-    The counts of own vertices stay on its GPU.
+    With `per_vertex`, the counts of own vertices are stored on the rank's GPU.
     """
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
@@ -59,7 +62,10 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
-    """Return the ascending lists of own vertices and mirrors. Entries are renumbered in the order of global ids."""
+    """Return the ascending adjacency lists of own vertices and mirrors (collective).
+
+    The lists of mirrors are received from their owners. Entries are renumbered in the order of their global ids.
+    """
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
     sends = [shard.array_on("cpu", ("sends", r), ids) for r, ids in enumerate(shard.sends)]
@@ -75,7 +81,9 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the entries of some rows, concatenated."""
+    """Return the adjacency lists of the vertices `rows`, concatenated. The lists are entries[offsets[v]:offsets[v +
+    1]].
+    """
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)
     lists: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]

@@ -1,4 +1,4 @@
-"""Edges in chunks that the calling process makes one by one: each rank keeps a part of each chunk in host memory."""
+"""Edges that the calling process makes in chunks, one by one: each rank stores a part of each chunk in host memory."""
 
 import reprlib
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,14 @@ from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
 from gasla.graph.validate import are_sparse, as_ids, as_values, check_range, require_vertices, vertex_count
 
-TOGETHER = 1 << 22  # edges that are collected before ranks are called: a call takes longer than a small chunk
+# number of edges that are collected before ranks are called, because a call takes longer than a small chunk
+TOGETHER = 1 << 22
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
-    """Distribute the edges over ranks. Return the number of vertices, and the handle of the edges."""
+    """Send the edges in chunks to the ranks. Return the number of vertices, and the handle under which ranks store
+    edges.
+    """
     handle, limit = Handle(ranks), None if n is None else vertex_count(n)
     most, m, waiting, count = -1, 0, list[Piece](), 0
     ranks.each(_begin, handle.key)
@@ -38,7 +41,7 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
 
 
 def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
-    """Check and yield the chunks. Either all that have edges have weights, or none has."""
+    """Yield the chunks after checks. Raise ValueError if only some of the chunks with edges have weights."""
     try:
         each = iter(chunks)
     except TypeError:
@@ -61,7 +64,9 @@ def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(number: int, chunk: Any, n: int | None) -> Piece:
-    """Return the edges of a chunk, in copies, because the next chunk may use the same arrays."""
+    """Return the edges of a chunk after checks. Arrays are copied, because the caller may reuse them for the next
+    chunk.
+    """
     where = f"chunk {number}"
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         raise TypeError(
@@ -85,7 +90,7 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
     return Piece(number, where, src, dst, None if values is None else np.array(moved(values, "cpu")))
 
 
-# --- on each rank -----------------------------------------------------------------------------------------------------
+# --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
 def _begin(rank: Rank, key: Any) -> None:
@@ -93,7 +98,7 @@ def _begin(rank: Rank, key: Any) -> None:
 
 
 def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
-    """Keep a part of each chunk."""
+    """Store this rank's part of each chunk."""
     here, size = rank.communicator.rank, rank.communicator.size
     for number, where, src, dst, values, *_ in chunks:
         part = slice(len(src) * here // size, len(src) * (here + 1) // size)
@@ -102,5 +107,5 @@ def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
 
 
 def _number(rank: Rank, key: Any, n: int) -> int:
-    """Number the edges of the parts that this rank has kept (`number_edges`). Return the number of all vertices."""
+    """Give the edges that this rank has stored their global numbers (collective). Return the number of all vertices."""
     return number_edges(rank, key, rank.kept.pop(key), n)

@@ -1,7 +1,7 @@
-"""Edges in a Dask dataframe or array: each rank gets some of its partitions.
+"""Edges in a Dask dataframe or array, of which each rank gets some partitions.
 
-If ranks are Dask workers, a partition stays on the worker that has it, or is computed there; it is never sent to the
-client. Otherwise each rank computes its own partitions.
+If ranks are Dask workers, a partition stays on the worker that has it, or is computed by a worker. It is never sent to
+the client. Otherwise each rank computes its own partitions.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from gasla.graph.exchange.columns import Kinds, as_arrow, choose
 
 
 def is_collection(edges: Any) -> bool:
-    """Return whether an argument is a Dask collection."""
+    """Return whether an argument is a Dask collection (a dataframe or an array)."""
     return hasattr(edges, "to_delayed") and hasattr(edges, "__dask_graph__")
 
 
 def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Handle]:
-    """Distribute the edges over ranks. Return the number of vertices, and the handle of the edges."""
+    """Distribute the edges over ranks. Return the number of vertices, and the handle under which ranks store edges."""
     parts, places = _parts(edges, columns)
     handle = Handle(ranks)
     if ranks.place(handle.key, parts):
@@ -31,7 +31,9 @@ def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) 
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
-    """Return the partitions in their order, as delayed values, and the positions of src, dst and weight columns."""
+    """Return the partitions in order, as delayed values, and the positions of the columns for source, target and
+    weight.
+    """
     if hasattr(edges, "columns"):
         numbers, whole, texts = (
             [place for place, dtype in enumerate(edges.dtypes) if dtype.kind in kinds] for kinds in ("iuf", "iu", "OUT")
@@ -49,7 +51,7 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
 
 
 def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
-    """Return the edges of a partition."""
+    """Return the edges of a partition, which is a dataframe or an array of sources and targets."""
     where = f"partition {number}"
     if isinstance(part, np.ndarray):
         src, dst = (np.ascontiguousarray(part[:, end]) for end in (0, 1))
@@ -61,13 +63,19 @@ def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
 
 
 def _number_placed(rank: Rank, key: Any, places: Sequence[int], n: int | None) -> int:
-    """Return `number_edges` of the partitions that Dask has placed on this rank."""
+    """Give the edges of the partitions that Dask has placed on this rank their global numbers (collective).
+
+    Return the number of all vertices.
+    """
     parts = rank.kept.pop(key, {})
     return number_edges(rank, key, [_piece(number, part, places) for number, part in parts.items()], n)
 
 
 def _number_own(rank: Rank, key: Any, parts: Sequence[Any], places: Sequence[int], n: int | None) -> int:
-    """Return `number_edges` of the partitions that this rank computes."""
+    """Compute this rank's partitions, and give their edges their global numbers (collective).
+
+    Return the number of all vertices.
+    """
     import dask
 
     size, count = rank.communicator.size, len(parts)

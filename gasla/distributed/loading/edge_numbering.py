@@ -1,7 +1,7 @@
 """Global edge numbers for edges that ranks have read in pieces.
 
-A piece is a run of consecutive edges of the input, on any rank; pieces are numbered in the order of the input. The
-number of an edge follows from the lengths of all pieces before, which ranks exchange.
+A *piece* is a run of consecutive edges of the input, read by one rank. Pieces are numbered in the order of the input.
+The number of an edge follows from the lengths of all earlier pieces, which ranks exchange.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,19 +15,19 @@ from gasla.graph.arguments import NO_LIMIT
 
 
 class Piece(NamedTuple):
-    """A run of consecutive edges of the input."""
+    """A run of consecutive edges of the input, which one rank has read."""
 
     number: int
-    where: str  # its origin, for errors
+    where: str  # where the edges come from, for error messages
     src: np.ndarray
     dst: np.ndarray
     values: np.ndarray | None
-    n: int = 0  # number of vertices in the header of the file; 0 if not given
-    promised: int = 0  # number of edges in the header of the file; 0 if not given
+    n: int = 0  # number of vertices in the header of the file, or 0
+    promised: int = 0  # number of edges in the header of the file, or 0
 
 
 def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
-    """Keep the edges of this rank's pieces, with global edge numbers. Return the number of vertices of all ranks.
+    """Store the edges of this rank's pieces with global edge numbers (collective). Return the number of all vertices.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -
 
 
 def take_share(rank: Rank, key: Any) -> Edges:
-    """Remove and return the edges that `number_edges` has kept on the rank."""
+    """Remove and return the edges that `number_edges` has stored on the rank."""
     share: Edges = rank.kept.pop(key)
     return share
 
@@ -57,7 +57,7 @@ def _joined(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
 
 
 def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
-    """Return the global number of each piece's first edge."""
+    """Return the global number of the first edge of each of this rank's pieces (collective)."""
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
     everyone = everyone[np.argsort(everyone[:, 0])]
@@ -67,7 +67,7 @@ def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
 
 
 def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
-    """Return the common type of the values of all pieces, or None without values."""
+    """Return the common dtype of the values of all pieces, or None if no piece has values (collective)."""
     own = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
@@ -84,7 +84,7 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
 
 
 def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
-    """Check all ids. Return the number of vertices."""
+    """Return the number of vertices of the whole graph, after a check that all ids are in range (collective)."""
     least, most, stated = NO_LIMIT, -1, 0
     for piece in pieces:
         stated = max(stated, piece.n)

@@ -19,13 +19,13 @@ from gasla.graph.io import edges as edge_lists
 from gasla.graph.io.files import COMPRESSIONS, FormatError, translate_errors
 from gasla.progress import track
 
-RANGE = 1 << 26  # bytes of an edge list per unit, at most
+RANGE = 1 << 26  # largest number of bytes of an edge list that are read as one unit
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class Unit(NamedTuple):
-    """A unit of reading: row groups or bytes `start` to `stop` of a file. If `stop` is -1, it is the whole file."""
+    """A piece of a file that one rank reads: row groups or bytes `start` to `stop`, or all of it if `stop` is -1."""
 
     path: str
     start: int
@@ -42,7 +42,10 @@ class Columns(NamedTuple):
 
 
 def list_files(paths: Paths) -> list[str]:
-    """Expand patterns to files in the order of their names. Raise FileNotFoundError for missing files and folders."""
+    """Return the files that paths and patterns stand for. The files of a pattern are in the order of their names.
+
+    Raise FileNotFoundError for missing files and for folders.
+    """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: list[str] = []
     for path in [os.fspath(path) for path in given]:
@@ -60,7 +63,7 @@ def list_files(paths: Paths) -> list[str]:
 
 
 def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: Columns, n: int | None) -> int:
-    """Read a rank's share of the files, and keep its edges. Return the number of vertices."""
+    """Read this rank's part of the files, and store its edges (collective). Return the number of all vertices."""
     units = _units(rank.communicator, paths, format, columns)
     first, last = _own(rank.communicator, units)
     pieces = [_read(number, units[number], format, columns) for number in track(range(first, last), "parts of files")]
@@ -69,7 +72,10 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 
 def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
-    """Return all units of all files, in order: the first rank lists the files, and each rank inspects some of them."""
+    """Return the units into which all files are divided, in order (collective).
+
+    The first rank lists the files, and each rank inspects some of them.
+    """
     files = _allgather_json(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
     other = next((path for path in files if formats[path] not in io.TABLES), None)
@@ -82,7 +88,7 @@ def _units(communicator: Communicator, paths: Paths, format: str | None, columns
 
 
 def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Sequence[Piece]) -> None:
-    """Raise FormatError for a file with fewer edges than its header says."""
+    """Raise FormatError for a file with fewer edges than its header says (collective)."""
     own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
     counts: dict[str, int] = {}
     promised = {}
@@ -95,12 +101,14 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
-    """Gather objects that JSON can represent from all ranks."""
+    """Return the objects that all ranks have passed, which JSON must be able to represent (collective)."""
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 
 def _divided(path: str, format: str) -> Iterator[Unit]:
-    """Divide a file into units."""
+    """Yield the units into which a file is divided: row groups of Parquet, byte ranges of edge lists, or the whole
+    file.
+    """
     size = os.path.getsize(path)
     packed = Path(path).suffix.lower() in COMPRESSIONS
     if format == "parquet" and not packed:
@@ -116,19 +124,19 @@ def _divided(path: str, format: str) -> Iterator[Unit]:
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return the range of units that this rank reads. All ranks read about the same number of bytes."""
+    """Return the first unit that this rank reads, and the one after its last. All ranks read about as many bytes."""
     sizes = np.array([unit.size + 1 for unit in units], np.int64)
     middles = np.cumsum(sizes) - sizes / 2
     bounds = np.searchsorted(middles, np.arange(communicator.size + 1) * sizes.sum() / communicator.size)
     return int(bounds[communicator.rank]), int(bounds[communicator.rank + 1])
 
 
-# --- one unit ---------------------------------------------------------------------------------------------------------
+# --- reading of one unit ----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _explain(path: str, group: int) -> Iterator[None]:
-    """Convert errors in a row group to FormatErrors of the file."""
+    """Convert errors in reading a row group to a FormatError that names the file and the row group."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -153,7 +161,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
 
 
 def of_table(number: int, where: str, table: Any) -> Piece:
-    """Return the edges in a pyarrow.Table with the columns source, target and optionally weight."""
+    """Return the edges in a pyarrow.Table, whose columns are source, target and, optionally, weight."""
     weight = 2 if table.num_columns > 2 else None
     if table.num_rows == 0:
         kind = None if weight is None else np.dtype(table.schema.field(weight).type.to_pandas_dtype())
@@ -166,10 +174,11 @@ _EMPTY = np.zeros(0, np.int64)
 
 
 def _whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
-    """Read a whole file with `gasla.io.read`."""
+    """Return all edges of a file, which is read by `gasla.io.read`."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
-    if graph.names is not None:  # the vertex numbers of two files with names differ in meaning
+    # The vertex numbers of two files with names mean different vertices, so ranks can't combine them.
+    if graph.names is not None:
         hint = "gasla.io.read(path) keeps names, and distributed.Graph.from_graph takes its graph"
         raise FormatError(path, None, f"vertices have names, and ranks number no names: {hint}")
     src, dst = graph.edges()

@@ -1,4 +1,4 @@
-"""Edges of a graph that every rank can read: each sends slices of them to their owners, in the order of the input."""
+"""Edges of a graph that every rank can read: each rank sends slices of them to owners, in the order of the input."""
 
 from typing import Any
 
@@ -12,15 +12,16 @@ from gasla.graph.neighbor_lists import Lists
 
 
 class GraphSlices:
-    """A rank's slices of the edges of a whole graph.
+    """The slices of a whole graph's edges that one rank sends.
 
     In each round, ranks send consecutive slices of the edges, of equal lengths.
 
     Parameters
     ----------
     rank : Rank
+        The rank that sends.
     lists : Lists
-        The edges in the form of the input, in the host's memory or on any card of this process.
+        The edges in the form of the input, in the host's memory or on any GPU of this process.
     values : ndarray, optional
         One value per edge.
     """
@@ -31,35 +32,35 @@ class GraphSlices:
         self.count = lists.m * (self._rank + 1) // self._size - lists.m * self._rank // self._size
         self._given = lists.rows or lists.columns
         if self._given is not None and array_module(self._given.indptr) is not np:
-            # Offsets are searched by the card that holds them. A slice of the other arrays may be on any card.
+            # This rank's GPU searches the offsets, so they are copied to it. The other array may stay on any GPU.
             self._given = Adjacency(here(self._given.indptr, self._device), self._given.indices)
 
     def extent(self) -> tuple[int, int]:
-        """Return the range of possible ids. A graph has checked its ids."""
+        """Return the smallest and the largest possible id. A graph has checked its ids, so they need not be read."""
         return 0, self._lists.n - 1
 
     def plan(self, m: int) -> Rounds:
-        """Return the rounds in which `m` edges are sent."""
+        """Return the number of rounds in which `m` edges of all ranks are sent."""
         return Rounds(rounds_of(self._device, m, self._size), 1)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """Return the targets of this rank's edges of a round."""
+        """Return the targets of the edges that this rank sends in a round."""
         return self._ends(self._slice(number, rounds), 1)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """Return this rank's edges of a round."""
+        """Return the edges that this rank sends in a round."""
         part, xp = self._slice(number, rounds), module_of(self._device)
         ids = xp.arange(part.start, part.stop, dtype=index_dtype(self._lists.m))
         values = None if self._values is None else here(self._values[part], self._device)
         return Edges(self._ends(part, 0), self._ends(part, 1), ids, values)
 
     def _slice(self, number: int, rounds: int) -> slice:
-        """Return which edges this rank reads in a round: the list positions from start to stop."""
+        """Return the positions of the edges that this rank sends in a round."""
         m, piece, pieces = self._lists.m, number * self._size + self._rank, rounds * self._size
         return slice(m * piece // pieces, m * (piece + 1) // pieces)
 
     def _ends(self, part: slice, which: int) -> Array:
-        """Return the sources (0) or the targets (1) of some edges."""
+        """Return the sources (`which` is 0) or the targets (1) of the edges at some positions, on the rank's device."""
         if self._given is None:
             assert self._lists.ends is not None
             return here(self._lists.ends[which][part], self._device)
@@ -68,7 +69,10 @@ class GraphSlices:
         return self._owners(self._given.indptr, part)
 
     def _owners(self, indptr: Array, part: slice) -> Array:
-        """Return the vertices in whose lists some entries are. Only offsets of these lists are copied."""
+        """Return the vertices to whose adjacency lists the entries at some positions belong.
+
+        Only the offsets of these lists are copied to the rank's device.
+        """
         xp: Any = array_module(indptr)
         if part.start == part.stop:
             return module_of(self._device).zeros(0, self._lists.id_dtype)
