@@ -64,6 +64,7 @@ NOT_MADE = {
     "placed",
     "kept",
     "known",
+    "forget",
     "ends_since",
     "notice_values",
     "named",

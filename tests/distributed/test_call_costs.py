@@ -131,7 +131,7 @@ def test_a_launch_that_fails_ends_the_kernels_before_it(error: BaseException, mo
     def fail(kernel: Kernel, blocks: int, pointers: Any) -> None:
         if len(pages) == 1:
             raise error
-        pages.append(workspace.Page.from_address(pointers._kept[0].page))
+        pages.append(workspace.Page.from_address(pointers._struct_and_pointer[0].page))
         launch(kernel, blocks, pointers)
 
     with monkeypatch.context() as patch:
@@ -197,7 +197,7 @@ def test_parameters_are_those_of_each_run(monkeypatch: pytest.MonkeyPatch) -> No
     launch = Kernel.launch_prepared
 
     def look(kernel: Kernel, blocks: int, pointers: Any) -> None:
-        seen.append(pointers._kept[0].self_step)
+        seen.append(pointers._struct_and_pointer[0].self_step)
         launch(kernel, blocks, pointers)
 
     monkeypatch.setattr(Kernel, "launch_prepared", look)

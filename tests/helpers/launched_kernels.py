@@ -71,7 +71,7 @@ class Kernel:
         return min(self.blocks, blocks or self.blocks)
 
     def launch_prepared(self, blocks: int, pointers: Any) -> None:
-        arguments, _ = pointers._kept
+        arguments, _ = pointers._struct_and_pointer
         Kernel.launched += 1
         page = workspace.Page.from_address(arguments.page)
         page.control.iteration, page.control.round = arguments.limit, getattr(arguments, "met", 0) + 1

@@ -51,7 +51,7 @@ def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bo
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
-    """Return this rank's edges of the simple undirected graph: each edge in both directions once, no loops or values."""
+    """Return this rank's edges of the simple undirected graph: each edge in both directions, no loops, no values."""
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     edges = share.edges().on("cpu")
     src, dst = (np.concatenate(pair) for pair in ((edges.src, edges.dst), (edges.dst, edges.src)))

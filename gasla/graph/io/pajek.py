@@ -1,7 +1,7 @@
 """Pajek's .net files, with labels and coordinates of vertices, directed arcs and undirected edges.
 
-Arcs and edges may also be stored as adjacency lists or as a matrix. `*Vertices 5 2` says that the first two vertices are
-one side of a bipartite graph. Looks and relations are left out.
+Arcs and edges may also be stored as adjacency lists or as a matrix. `*Vertices 5 2` says that the first two vertices
+are one side of a bipartite graph. Looks and relations are left out.
 """
 
 from __future__ import annotations
