@@ -90,7 +90,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::release_open() {
         if (s.receivers) out_of_line<&Loop::release>();
 }
 
-// Clear the claims of the vertices in the list `aside`, and wait for all blocks.
+// Clear the claims of the vertices in the list `aside` (those that can be reached again), and wait for all blocks.
 template <class P> __device__ __forceinline__ void Loop<P>::release() {
     u32* taken = P::CLOSES ? c.a.closed : c.claimed();
     for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())

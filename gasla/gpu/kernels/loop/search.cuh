@@ -26,7 +26,7 @@ template <class P> struct Search {
     struct alignas(16) Quad {
         vertex_t u[QUAD];
     };
-    struct Lists {  // per warp, in shared memory
+    struct Lists {  // in shared memory, for each warp
         // vertices whose row needs more loads; each entry is the vertex's position among the 32 words that the warp
         // processes, plus PLACES times the number of loads made so far
         u32 pending[PENDING];
@@ -71,7 +71,7 @@ template <class P> struct Search {
 
     // The neighbors of one vertex that one load returns, and the test of these neighbors.
     struct Look {
-        offset_t first, last;  // of the row
+        offset_t first, last;  // where the vertex's row begins and ends
         offset_t e;  // position of the first neighbor that was loaded, which may lie before the row's first
         Quad its;
         vertex_t u;  // the active neighbor that the test has found

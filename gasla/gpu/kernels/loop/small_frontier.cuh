@@ -28,7 +28,7 @@ constexpr bool SMALL_SLOTS = sizeof(offset_t) == 4 && sizeof(vertex_t) == 4;
 struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     offset_t begin, end;
     vertex_t vertex;
-    u32 stamp;  // stamp of the iteration in which the vertex is active
+    u32 stamp;  // number of the iteration in which the vertex is active, by which readers know that the slot is current
 };
 
 // The word to which each block adds at a barrier. Its fields are the number of blocks that have arrived, the number of

@@ -80,7 +80,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
     bool accumulates = P::ACCUMULATES;
-    // after the first turn of a phase, they have the identity already
+    // accumulators are initialized only in the first turn of a phase; after a turn, they have the identity already
     if constexpr (P::IN_TURNS) accumulates = accumulates && s.stay.is_first;
     if constexpr (P::ACCUMULATES)
         for (u64 v = thread_of_grid(); accumulates && v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());

@@ -167,7 +167,7 @@ struct Neighborhood {
 // passed, from which the missing vertices may be chosen in any way.
 struct Leaves {
     u64* counts;
-    u64 pivots;  // one more than the largest possible number of pivots
+    u64 pivots;  // one more than the largest number of pivots on a path of the search
 
     __device__ __forceinline__ void add(u32 lack, u32 pivot, u64 count) const {
         if (lane() == 0 && count) atomicAdd(counts + lack * pivots + pivot, count);
@@ -247,7 +247,8 @@ struct Search {
             return true;
         return false;
     }
-    // Count the cliques of `lack` vertices among members(0) and the pivots passed, by a search over all levels.
+    // Count the cliques that lack `lack` more vertices, to be chosen from the set members(0) and the pivots passed, by
+    // a search over all levels.
     __device__ void run(u32 size, u32 lack, u32 pivots) {
         if (!goes_on(0, size, lack, pivots)) return;
         enter(0, lack, pivots);

@@ -46,7 +46,7 @@ extern "C" __global__ void append_distinct(
     }
     own.each([&](u64 j) { at[j] = (long long)enter(table, slots, all, count + j); });
     barrier.wait();
-    own.each([&](u64 j) {  // mark first appearances by the bitwise complement
+    own.each([&](u64 j) {  // a first appearance is marked by the bitwise complement of its slot
         if (fresh(table + at[j]) == count + j) at[j] = ~at[j];
     });
     const u64 added = sum_over_grid(

@@ -105,7 +105,7 @@ struct Peel {
     // Lower the degree of u if it is above `level`. If it falls to `level`, u is kept for removal.
     __device__ __forceinline__ void lower(vertex_t u, vertex_t level, vertex_t* own, u32* count, u32 other) const {
         const vertex_t degree = change(degrees + u, -1);
-        // another thread has lowered it to the level first, so this is undone
+        // another thread has lowered the degree to the level first, so this decrement is undone
         if (degree <= level) change(degrees + u, 1);
         if (degree != level + 1) return;
         const u32 place = add_in_block(count, 1);

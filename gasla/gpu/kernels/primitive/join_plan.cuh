@@ -25,7 +25,7 @@ struct Join {
     u32 kind;  // the bit of its kind that the vertex must have, or 0 if any vertex will do
     u32 label;  // the bit of its label that the vertex must have, or 0 if any vertex will do
 };
-// A test whether the matched vertex at a place is in a list.
+// A test whether the vertex that is matched at a place of the pattern is in one of the adjacency lists.
 struct Test {
     Reach reach;
     u32 place;

@@ -130,8 +130,9 @@ __device__ constexpr bool is_late(u32 join, const Met& met) {
 // unless a comment says otherwise.
 struct Search {
     Graph graph;
-    const u32* marks;  // of the block: bitmaps of the first vertex's neighbors
-    const u32* tables;  // of the block: for each vertex, the paths of two edges from the first vertex to it
+    const u32* marks;  // bitmaps of the first vertex's neighbors, which all warps of the block share
+    // for each vertex, the number of paths of two edges from the first vertex to it; shared by all warps of the block
+    const u32* tables;
     u64* tally;  // for each vertex, the number of matches that contain it
     vertex_t* found;  // rows of the result, of SIZE vertices each
     u64 skip, left, place;  // matches still to skip, matches still to write at most, and number of the next row

@@ -424,7 +424,7 @@ struct ComponentNumbering {
         return warp_sum(firsts_seen);
     }
 
-    // Vertices that a lane processes together, so that their loads overlap.
+    // Vertices that each lane processes together, so that their loads overlap.
     static constexpr u32 AT_ONCE = 4;
 
     __device__ u64 name(u64 number) const {
@@ -483,7 +483,7 @@ struct ComponentNumbering {
 
 }  // namespace gasla
 
-// --- for the files that define kernels with these functions ----------------------------------------------------------
+// --- definitions for the files that make kernels from these functions ------------------------------------------------
 
 using namespace gasla;
 

@@ -124,7 +124,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            // the target is only put on the list; its gather decides whether it receives a value
+            // the target is only appended to a list; its gather decides whether it receives a value
             if constexpr (P::WIDE) {
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
