@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Run the algorithms with the default options of their commands, and write the table."""
+    """Run the algorithms with the default options of their commands, and write the table. Return the exit code."""
     verbs = [chosen(name) for name in options.algorithms]
     for place, verb in enumerate(verbs):
         if verb in verbs[:place]:

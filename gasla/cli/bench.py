@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def load_graph(name: str, device: Device) -> Any:
-    """Return the graph with this name, on a device."""
+    """Load the benchmark graph with this name, and return it on a device."""
     from gasla.bench.graphs import load
 
     with bar(f"making {name}"):
@@ -130,7 +130,9 @@ def load_graph(name: str, device: Device) -> Any:
 
 
 def load_file(name: str, device: Device) -> Any:
-    """Return the graph in a file, on a device."""
+    """Load the benchmark graph in a file, and return it on a device. An error says which options to leave to gasla
+    convert.
+    """
     try:
         return load_graph(name, device)
     except ValueError as error:

@@ -148,7 +148,7 @@ def use_device(device: Device, threads: int | None) -> None:
         raise ValueError(f"--device {device}: {error}") from None
     if threads is None:
         return
-    most = cores.usable()
-    if not 1 <= threads <= most:
-        raise ValueError(f"--threads {threads}: expected 1 to {most}, the number of usable processors")
+    core_count = cores.usable()
+    if not 1 <= threads <= core_count:
+        raise ValueError(f"--threads {threads}: expected 1 to {core_count}, the number of usable processors")
     set_num_threads(threads)

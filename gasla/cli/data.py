@@ -143,13 +143,13 @@ def _load_all_edges(options: Namespace, attributes: Sequence[str]) -> Named:
 
 
 def _as_requested(graph: Graph, options: Namespace) -> Graph:
-    """Return an included graph as it is, or with `--undirected` in both directions."""
+    """Return an included graph as it is, or with edges in both directions if `--undirected` was given."""
     return undirected(graph) if options.undirected else graph
 
 
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
     """Return the arguments of `gasla.io.read` for the options that were given, and for more attributes."""
-    tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell
+    tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell, so these words stand for it
     keywords = _parse_columns(options.columns)
     if options.weight is not None:
         if "weight" in keywords:
@@ -176,8 +176,8 @@ def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any
 
 def _attributes(options: Namespace, more: Sequence[str]) -> list[str]:
     """Return the names of the edge attributes to read, each once, from `--attributes` and from `more`."""
-    given = [] if options.attributes is None else options.attributes.split(",")
-    return [*dict.fromkeys([*given, *more])]
+    names = [] if options.attributes is None else options.attributes.split(",")
+    return [*dict.fromkeys([*names, *more])]
 
 
 def window(given: str, option: str) -> tuple[Any, Any]:

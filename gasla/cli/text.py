@@ -74,11 +74,11 @@ def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterato
      1  4 vertices ████████████████████████████████████████
     10  2 vertices ████████████████████
     """
-    most = max(counts, default=0)
+    largest = max(counts, default=0)
     width = max(map(len, names), default=0)
-    digits = len(f"{most:,}")
+    digits = len(f"{largest:,}")
     for name, count in zip(names, counts):
-        yield f"{name:>{width}}  {count:>{digits},} {unit} {'█' * round(40 * count / max(most, 1))}".rstrip()
+        yield f"{name:>{width}}  {count:>{digits},} {unit} {'█' * round(40 * count / max(largest, 1))}".rstrip()
 
 
 def shortened(names: Sequence[str], counts: Sequence[int], rows: int) -> tuple[list[str], list[int]]:

@@ -80,23 +80,23 @@ class Verb(Command):
 
     def arguments(self, graph: Named, options: Namespace) -> dict[str, Any]:
         """Return the arguments of the function, by name, that the options of the command give."""
-        given = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
-        if "sources" in given:
+        values = {name: getattr(options, name) for name in self.parameters if hasattr(options, name)}
+        if "sources" in values:
             if options.sources is not None:
-                given["sources"] = [graph.vertex(name) for name in options.sources]
+                values["sources"] = [graph.vertex(name) for name in options.sources]
             elif options.k is not None:  # Output and verifier need the sources, so the same random ones are drawn here.
-                given["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
+                values["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
-                given["sources"] = [default_source(graph)]
+                values["sources"] = [default_source(graph)]
         converted = {
-            name: convert(graph, given[name]) for name, (_, convert) in SPECIAL_OPTIONS.items() if name in given
+            name: convert(graph, values[name]) for name, (_, convert) in SPECIAL_OPTIONS.items() if name in values
         }
-        return {**given, **converted, **self.fixed}
+        return {**values, **converted, **self.fixed}
 
     def edge_attributes(self, options: Namespace) -> list[str]:
         """Return the names of the edge attributes that the options `--time` and `--duration` say."""
-        given = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
-        return [name for name in given if isinstance(name, str) and length(name) is None]
+        values = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
+        return [name for name in values if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
         """Return the titles of the columns to save. A part of the answer that has an option of its own is saved only
@@ -140,8 +140,8 @@ def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
     if shape == "ids":
         return np.bincount(array.ravel(), minlength=graph.n)
     if shape == "edge":
-        kind = np.float64 if array.dtype.kind == "f" else np.int64
-        return np.bincount(graph.edges()[0], array, graph.n).astype(kind)
+        dtype = np.float64 if array.dtype.kind == "f" else np.int64
+        return np.bincount(graph.edges()[0], array, graph.n).astype(dtype)
     return array.T if shape == "rows" else array
 
 
@@ -200,9 +200,9 @@ def _add_option(parser: ArgumentParser, name: str, option: str, hint: Any, defau
 
 def _add_sources(parser: ArgumentParser, is_required: bool) -> None:
     default = "the vertex of largest out-degree" if is_required else "all"
-    some = parser.add_mutually_exclusive_group()
-    some.add_argument("--sources", nargs="+", metavar="VERTEX", help=f"source vertices (default: {default})")
-    some.add_argument("-k", "--k", type=int, metavar="N", help="use N random source vertices")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--sources", nargs="+", metavar="VERTEX", help=f"source vertices (default: {default})")
+    group.add_argument("-k", "--k", type=int, metavar="N", help="use N random source vertices")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed for -k (default: 0)")
 
 

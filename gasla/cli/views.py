@@ -28,8 +28,8 @@ class Answered:
     """
 
     names: Named
-    arguments: Mapping[str, Any]  # the arguments of the function, by name
-    answer: Mapping[str, Any]  # the parts of the result, by name
+    arguments: Mapping[str, Any]  # the arguments of gasla's function, by name
+    answer: Mapping[str, Any]  # the parts of the function's result, by name
     top: int  # maximum number of items that are printed
 
     def __getitem__(self, name: str) -> Any:
@@ -89,12 +89,14 @@ class Answered:
         `which` is a mask of the vertices that count. By default these are the reached vertices.
         """
         values, dates = self[name], None
-        some = is_reached(values) if which is None else which
+        is_shown = is_reached(values) if which is None else which
         if values.dtype.kind in "mM":
             values, dates = values.view(np.int64), values
-        if some.any() and np.ptp(values[some]) > 0:
+        if is_shown.any() and np.ptp(values[is_shown]) > 0:
             is_float = values.dtype.kind == "f"
-            counts, bounds = np.histogram(values[some], bins=10 if is_float else min(10, int(np.ptp(values[some]))))
+            counts, bounds = np.histogram(
+                values[is_shown], bins=10 if is_float else min(10, int(np.ptp(values[is_shown])))
+            )
             shown = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
             if dates is not None:
                 shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
@@ -102,7 +104,9 @@ class Answered:
         yield title
         # ranking negates this value, so its negation must fit the dtype
         lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1
-        yield from text.ranking(self.names, np.where(some, values, lowest), min(self.top, int(some.sum())), dates)
+        yield from text.ranking(
+            self.names, np.where(is_shown, values, lowest), min(self.top, int(is_shown.sum())), dates
+        )
 
     def coordinates(self, name: str, which: Any = None) -> Iterator[str]:
         """Yield a line with the coordinates of each of the first vertices, or of the first vertices in `which`."""
@@ -114,9 +118,9 @@ class Answered:
         known.
         """
         for source, row in list(zip(self.arguments["sources"], self[name]))[: self.top]:
-            some = row[is_reached(row)]
-            farthest = "" if row.dtype == bool else f", largest distance {some.max(initial=0).item():,.6g}"
-            yield f"      {some.size:>14,} reached from {self.label(source)}{farthest}"
+            reached = row[is_reached(row)]
+            farthest = "" if row.dtype == bool else f", largest distance {reached.max(initial=0).item():,.6g}"
+            yield f"      {reached.size:>14,} reached from {self.label(source)}{farthest}"
 
     def cells(self) -> Iterator[str]:
         """Yield a line for each source, with the number of vertices that are nearest to it and their largest distance.
@@ -214,8 +218,8 @@ class Answered:
 
     def from_sources(self, title: str) -> str:
         """Return a heading that is a title with the number of sources."""
-        some = self.arguments["sources"]
-        return f"{title} from {self.graph.n if some is None else len(some):,} sources:"
+        sources = self.arguments["sources"]
+        return f"{title} from {self.graph.n if sources is None else len(sources):,} sources:"
 
     def inside(self, name: str, what: str) -> str:
         """Return a heading with the number of vertices or edges for which a mask is True."""

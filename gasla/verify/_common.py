@@ -31,7 +31,7 @@ class VerificationError(AssertionError):
     The message names the property and the vertex or edge that breaks it.
     """
 
-    __module__ = "gasla.verify"  # the public name
+    __module__ = "gasla.verify"  # the public name, which error messages show
 
 
 def _translate_values(graph: Graph, given: Any, name: str) -> Any:
@@ -192,7 +192,7 @@ def vector_of(argument: Any, n: int) -> Array:
 
 
 def edges_by_id(graph: Any) -> tuple[Array, Array, Array]:
-    """Return both ends and the weight of every edge, in the order of edge ids."""
+    """Return three arrays with the source, the target and the weight of every edge, in the order of edge ids."""
     edges, order = edges_of(graph), np.argsort(as_graph(graph).out.numbers(), kind="stable")
     return edges.src[order].astype(np.int64), edges.dst[order].astype(np.int64), edges.weight[order]
 
@@ -231,7 +231,9 @@ def vertex_answer(name: str, values: ArrayLike, n: int, kinds: str) -> Array:
 
 
 def edge_answer(name: str, graph: Any, values: ArrayLike, kinds: str) -> Array:
-    """Check that an answer has one value per stored edge, and return it in the order of `Edges`, grouped by source."""
+    """Check that an answer has one value per stored edge. Return the values in the order of `Edges`, grouped by
+    source.
+    """
     graph = as_graph(graph)
     array = np.asarray(values)
     if array.shape != (graph.m,) or array.dtype.kind not in kinds:
@@ -311,7 +313,7 @@ def components_of(matrix: "csr_array", connection: Literal["weak", "strong"] = "
 
 
 def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Array:
-    """Return whether each vertex is in `starts` or reachable from a vertex in `starts`, by SciPy."""
+    """Return for each vertex whether it is in `starts` or reachable from a vertex in `starts`, by SciPy."""
     from scipy.sparse.csgraph import breadth_first_order
 
     starts = np.unique(np.asarray(starts, np.int64))

@@ -1,4 +1,4 @@
-"""Verifiers of graphs derived from graphs: condensations, ego graphs, complements and line graphs."""
+"""Verifiers of graphs that are derived from graphs, such as condensations, ego graphs, complements and line graphs."""
 
 from typing import Any
 
@@ -38,29 +38,30 @@ def condensation(
     Traceback (most recent call last):
     gasla.verify.VerificationError: edge 0 → 0 of the condensation is superfluous, or a duplicate
     """
-    edges, made = edges_of(graph), edges_of(condensed)
+    edges, answer = edges_of(graph), edges_of(condensed)
     new = _new_vertices(condensed, edges.n)
     strong_components(graph, new, condensed.n)
     if labels is not None:
         require(np.asarray(labels) == new, lambda v: f"vertex {v} became vertex {new[v]}; expected its label")
     across = new[edges.src] != new[edges.dst]
-    pairs, place = np.unique(new[edges.src[across]] * made.n + new[edges.dst[across]], return_inverse=True)
-    pair_of_edge = made.src.astype(np.int64) * made.n + made.dst
+    pairs, place = np.unique(new[edges.src[across]] * answer.n + new[edges.dst[across]], return_inverse=True)
+    pair_of_edge = answer.src.astype(np.int64) * answer.n + answer.dst
     order = np.argsort(pair_of_edge, kind="stable")
     is_expected = np.isin(pair_of_edge, pairs)
     is_expected[order[1:]] &= pair_of_edge[order[1:]] != pair_of_edge[order[:-1]]
     require(
-        is_expected, lambda e: f"edge {made.src[e]} → {made.dst[e]} of the condensation is superfluous, or a duplicate"
+        is_expected,
+        lambda e: f"edge {answer.src[e]} → {answer.dst[e]} of the condensation is superfluous, or a duplicate",
     )
     missing = ~np.isin(pairs, pair_of_edge)
-    require(~missing, lambda p: f"edge {pairs[p] // made.n} → {pairs[p] % made.n} is missing from the condensation")
+    require(~missing, lambda p: f"edge {pairs[p] // answer.n} → {pairs[p] % answer.n} is missing from the condensation")
     if condensed.values is None and combine is semirings.plus:
         raise VerificationError("the condensation has no values; expected sums, or counts of edges")
     if condensed.values is not None:
-        kind = condensed.values.dtype
-        values = made.weight[order].astype(kind if kind.kind == "f" else np.float64)
-        is_or = kind.kind == "b" and combine is semirings.plus  # summing bools means "or", which is their maximum
-        _check_values(edges.weight[across], place, values, pairs, made.n, semirings.max if is_or else combine)
+        dtype = condensed.values.dtype
+        values = answer.weight[order].astype(dtype if dtype.kind == "f" else np.float64)
+        is_or = dtype.kind == "b" and combine is semirings.plus  # summing bools means "or", which is their maximum
+        _check_values(edges.weight[across], place, values, pairs, answer.n, semirings.max if is_or else combine)
 
 
 @verifier()
@@ -78,14 +79,14 @@ def complement(graph: Any, made: Graph) -> None:
     """
     edges, answer = edges_of(graph), edges_of(made)
     _require_plain("complement", made, edges.n)
-    pairs, own = (each.src.astype(np.int64) * each.n + each.dst for each in (answer, edges))
+    pairs, pairs_of_graph = (each.src.astype(np.int64) * each.n + each.dst for each in (answer, edges))
     require(
-        ~np.isin(pairs, own),
+        ~np.isin(pairs, pairs_of_graph),
         lambda e: f"edge {answer.src[e]} → {answer.dst[e]} of the complement is an edge of the graph",
     )
     _require_distinct("complement", answer)
     require(answer.src != answer.dst, lambda e: f"vertex {answer.src[e]} of the complement has a self loop")
-    right = edges.n * (edges.n - 1) - len(np.unique(own[edges.src != edges.dst]))
+    right = edges.n * (edges.n - 1) - len(np.unique(pairs_of_graph[edges.src != edges.dst]))
     if answer.dst.size != right:
         raise VerificationError(f"the complement has {answer.dst.size} edges; expected {right}")
 
@@ -109,8 +110,8 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
     if undirected:
         edges = np.sort(np.unique(low.astype(np.int64) * n + high, return_index=True)[1])
     _require_plain("line graph", made, len(edges))
-    own = np.asarray(moved(as_graph(made).vertex_attributes["edge"], "cpu"))
-    require(own == edges, lambda v: f"vertex {v} is edge {own[v]}; expected {edges[v]}")
+    edge_of_vertex = np.asarray(moved(as_graph(made).vertex_attributes["edge"], "cpu"))
+    require(edge_of_vertex == edges, lambda v: f"vertex {v} is edge {edge_of_vertex[v]}; expected {edges[v]}")
     low, high = low[edges], high[edges]
     a, b = answer.src, answer.dst
     meet = high[a] == low[b]

@@ -126,16 +126,16 @@ def label_propagation(
     weight = near_one(edges.weight)[counted] if weighted else np.ones(src.size)
     both = np.r_[src, dst], label[np.r_[dst, src]]
     towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, count)).tocsr()
-    most = towards.max(axis=1).toarray().ravel() if edges.n else np.zeros(0)
+    largest = towards.max(axis=1).toarray().ravel() if edges.n else np.zeros(0)
     inside = np.zeros(edges.n)
     np.add.at(inside, both[0], np.where(both[1] == label[both[0]], np.r_[weight, weight], 0))
-    elsewhere = inside < most * (1 - 1e-6)
+    elsewhere = inside < largest * (1 - 1e-6)
     if elsewhere.sum() > share * edges.n:
         v = int(elsewhere.argmax())
         row = slice(*towards.indptr[v : v + 2])
         other = int(towards.indices[row][towards.data[row].argmax()])
         raise VerificationError(
-            f"vertex {v} is in community {label[v]}, where {inside[v]:g} of its edges lead, and {most[v]:g} to "
+            f"vertex {v} is in community {label[v]}, where {inside[v]:g} of its edges lead, and {largest[v]:g} to "
             f"community {other}; {elsewhere.sum():,} of {edges.n:,} vertices are; expected at most {share:.0%}"
         )
     touched = np.zeros(edges.n, bool)
@@ -278,8 +278,8 @@ def _check_communities(
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_numbering(label, label, None, what="community")
     weight, power = _near_one(edges, weighted)
-    own = np.arange(edges.n)
-    start_labels = own if start is None else np.where(np.asarray(start) < 0, -1 - own, start)
+    singletons = np.arange(edges.n)
+    start_labels = singletons if start is None else np.where(np.asarray(start) < 0, -1 - singletons, start)
     is_fixed = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
     (kept,) = np.nonzero(is_fixed)
     for one, other, what in (
@@ -466,10 +466,12 @@ def spectral_clustering(
     """
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
-    most = np.maximum.accumulate(np.r_[-1, label])[:-1] + 1
+    next_label = np.maximum.accumulate(np.r_[-1, label])[:-1] + 1
     require(
-        label <= most,
-        lambda v: f"vertex {v} has the label {label[v]}; expected at most {most[v]}, as no vertex before it is higher",
+        label <= next_label,
+        lambda v: (
+            f"vertex {v} has the label {label[v]}; expected at most {next_label[v]}, as no vertex before it is higher"
+        ),
     )
     _check_table(edges, label, weighted, {"cut": cut, "conductance": conductance})
 
@@ -510,15 +512,18 @@ def partition(
     if node_weights is not None:
         each = vertex_numbers(as_graph(graph), "node_weights", node_weights, least=0)
     loads, mean = np.bincount(label, each, k), each.sum() / k
-    most = max((1 + tolerance) * mean, mean + (1 - 1 / k) * each.max(initial=0))
-    require(loads <= most * (1 + 1e-12), lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {most:.9g}")
+    max_load = max((1 + tolerance) * mean, mean + (1 - 1 / k) * each.max(initial=0))
+    require(
+        loads <= max_load * (1 + 1e-12),
+        lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {max_load:.9g}",
+    )
     between = label[edges.src] != label[edges.dst]
     src, dst = edges.src[between].astype(np.int64), edges.dst[between].astype(np.int64)
     sent = np.unique(np.r_[src, dst] * k + label[np.r_[dst, src]]).size
     if volume != sent:
         raise VerificationError(f"the volume is {sent}, not {volume}")
-    given = as_graph(graph)
-    if given.has_symmetric_values if weighted else given.is_symmetric:
+    whole = as_graph(graph)
+    if whole.has_symmetric_values if weighted else whole.is_symmetric:
         # symmetric graphs store each edge in both directions, of which the cut counts one
         between &= edges.src < edges.dst
     right = float(edges.weight[between].sum()) if weighted else float(between.sum())
@@ -546,13 +551,13 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
     sizes = np.bincount(label).astype(np.float64)
     together, pairs = (sizes * (sizes - 1)).sum() / 2, edges.n * (edges.n - 1) / 2
     right = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
-    for name, given, part, whole in (
+    for name, answer, part, whole in (
         ("coverage", coverage, inside, right[0]),
         ("performance", performance, right[1], pairs),
     ):
         fraction = part / whole if whole else np.nan
-        if not np.isclose(given, fraction, rtol=1e-12, atol=0, equal_nan=True):
-            raise VerificationError(f"the {name} is {fraction:.6g}, not {given:.6g}")
+        if not np.isclose(answer, fraction, rtol=1e-12, atol=0, equal_nan=True):
+            raise VerificationError(f"the {name} is {fraction:.6g}, not {answer:.6g}")
 
 
 def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str = "", what: str = "component") -> None:

@@ -1,4 +1,4 @@
-"""Verifiers of positions: lengths of edges of layouts, and sums of distances to neighbors of estimated locations."""
+"""Verifiers of positions. Layouts are checked by the lengths of edges, locations by the distances to neighbors."""
 
 from typing import Any
 
@@ -36,8 +36,8 @@ def layout(graph: Any, positions: ArrayLike) -> None:
     places = places.astype(np.float64)
     require(np.isfinite(places).all(axis=1), lambda v: f"vertex {v} has the position {places[v].tolist()}")
     order = np.lexsort(places.T)
-    here, following = places[order[:-1]], places[order[1:]]
-    is_apart = (here != following).any(axis=1)
+    place, next_place = places[order[:-1]], places[order[1:]]
+    is_apart = (place != next_place).any(axis=1)
     require(is_apart, lambda i: f"vertices {order[i]} and {order[i + 1]} have one position")
     extent = np.abs(places).max(initial=0)
     middle = np.abs(places.mean(axis=0)).max() if n else 0.0
@@ -81,13 +81,13 @@ def geolocate(
     Traceback (most recent call last):
     gasla.verify.VerificationError: the location of vertex 1 is no median of those of its neighbors: [0.5, 0.9]
     """
-    simple, given, answer = edges_of(graph).simple(), np.asarray(locations, np.float64), np.asarray(found)
+    simple, known_locations, answer = edges_of(graph).simple(), np.asarray(locations, np.float64), np.asarray(found)
     n = simple.shape[0]
     if answer.shape != (n, 2) or answer.dtype.kind != "f":
         raise VerificationError(f"({n}, 2) floating-point numbers were expected, not {answer.dtype}{answer.shape}")
-    known = ~np.isnan(given[:, 0])
-    kept = (answer == given).all(axis=1) | ~known
-    require(kept, lambda v: f"vertex {v} was at {given[v].tolist()}, not at {answer[v].tolist()}")
+    known = ~np.isnan(known_locations[:, 0])
+    kept = (answer == known_locations).all(axis=1) | ~known
+    require(kept, lambda v: f"vertex {v} was at {known_locations[v].tolist()}, not at {answer[v].tolist()}")
     steps = _hops_to_known(simple, known)
     located = np.isfinite(answer).all(axis=1) if len(steps) else known
     require(
@@ -96,7 +96,7 @@ def geolocate(
     )
     require(located | np.isnan(answer).all(axis=1), lambda v: f"vertex {v} is at {answer[v].tolist()}")
     estimated = np.flatnonzero(located & ~known)
-    slack = tolerance * (1.0 if sphere else float(np.abs(given[known]).max(initial=0)))
+    slack = tolerance * (1.0 if sphere else float(np.abs(known_locations[known]).max(initial=0)))
     for v in estimated[sample(len(estimated), samples)].tolist():
         around = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
         closer = answer[around[steps[around] + 1 == steps[v]]]

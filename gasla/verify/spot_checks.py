@@ -114,19 +114,19 @@ def _check_distance_scores(
     and the number of sources other than the vertex.
     """
     edges = edges_of(graph)
-    given = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
-    require(~np.isnan(given), lambda v: f"vertex {v} has the score NaN")
-    require(given >= 0, lambda v: f"vertex {v} has the negative score {given[v]:g}")
+    answer = vertex_answer("scores", scores, edges.n, "f").astype(np.float64)
+    require(~np.isnan(answer), lambda v: f"vertex {v} has the score NaN")
+    require(answer >= 0, lambda v: f"vertex {v} has the negative score {answer[v]:g}")
     chosen = check_sources(sources, edges.n)
     length = np.ones(edges.dst.size) if distance is None else edges.weight
-    backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), given.copy()
-    some = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
-    for v in some.tolist():
+    backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), answer.copy()
+    sampled = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
+    for v in sampled.tolist():
         distances = distances_from(backwards, v)[chosen[chosen != v]]
         right[v] = score(distances[np.isfinite(distances)], distances.size)
     require(
-        np.isclose(given, right, rtol=1e-6, atol=0),
-        lambda v: f"vertex {v} has the score {given[v]:.9g}, but its distances give {right[v]:.9g}",
+        np.isclose(answer, right, rtol=1e-6, atol=0),
+        lambda v: f"vertex {v} has the score {answer[v]:.9g}, but its distances give {right[v]:.9g}",
     )
 
 
@@ -164,24 +164,24 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     Traceback (most recent call last):
     gasla.verify.VerificationError: 1 and 2 have 0 common neighbors, not 1
     """
-    u, v, given = _sampled_pairs(graph, "counts", counts, "iu", pairs, samples)
+    u, v, answer = _sampled_pairs(graph, "counts", counts, "iu", pairs, samples)
     pattern = edges_of(graph).matrix()
     pattern.sum_duplicates()
     right = common_weights(pattern, u, v).astype(np.int64)
-    require(given == right, lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {given[i]}")
+    require(answer == right, lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {answer[i]}")
 
 
 def _sampled_pairs(
     graph: Any, name: str, values: ArrayLike, kinds: str, pairs: Any, samples: int
 ) -> tuple[Array, Array, Array]:
     """Return both vertices of each sampled pair, and the answer for it. Without `pairs`, the edges are sampled."""
-    given = np.asarray(values)
+    answer = np.asarray(values)
     u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
-    if given.shape != u.shape or given.dtype.kind not in kinds:
+    if answer.shape != u.shape or answer.dtype.kind not in kinds:
         wanted = f"{len(u)} {'floating-point numbers' if kinds == 'f' else 'integers'}"
-        raise VerificationError(f"{name}: {wanted} were expected, one per pair, not {given.dtype}{given.shape}")
-    some = sample(len(u), samples)
-    return u[some], v[some], given[some]
+        raise VerificationError(f"{name}: {wanted} were expected, one per pair, not {answer.dtype}{answer.shape}")
+    sampled = sample(len(u), samples)
+    return u[sampled], v[sampled], answer[sampled]
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
@@ -228,9 +228,11 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
         raise VerificationError(
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
         )
-    some, degree = sample(len(count), samples), np.diff(simple.indptr).astype(np.int64)
-    right = edges_among_neighbors(simple, some)
-    require(count[some] == right, lambda i: f"vertex {some[i]} is in {right[i]} triangles, not {count[some[i]]}")
+    sampled, degree = sample(len(count), samples), np.diff(simple.indptr).astype(np.int64)
+    right = edges_among_neighbors(simple, sampled)
+    require(
+        count[sampled] == right, lambda i: f"vertex {sampled[i]} is in {right[i]} triangles, not {count[sampled[i]]}"
+    )
     require(
         (count >= 0) & (count <= degree * (degree - 1) // 2),
         lambda v: f"vertex {v} has {degree[v]} neighbors, too few for {count[v]} triangles",
@@ -252,11 +254,11 @@ def clustering(
     """
     edges = edges_of(graph)
     score = vertex_answer("scores", scores, edges.n, "f")
-    some = sample(edges.n, samples)
-    right = _weighted_coefficients(edges, some) if weighted else _coefficients(edges, some, mode)
+    sampled = sample(edges.n, samples)
+    right = _weighted_coefficients(edges, sampled) if weighted else _coefficients(edges, sampled, mode)
     require(
-        np.abs(score[some] - right) <= 1e-12,
-        lambda i: f"the clustering of vertex {some[i]} is {right[i]:.6g}, not {score[some[i]]:.6g}",
+        np.abs(score[sampled] - right) <= 1e-12,
+        lambda i: f"the clustering of vertex {sampled[i]} is {right[i]:.6g}, not {score[sampled[i]]:.6g}",
     )
 
 
@@ -272,12 +274,12 @@ def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) ->
     gasla.verify.VerificationError: 3 edges are among vertex 1 and its neighbors, not 2
     """
     simple = edges_of(graph).simple()
-    given = vertex_answer("counts", counts, simple.shape[0], "iu")
-    some = sample(len(given), samples)
-    right = edges_among_neighbors(simple, some) + np.diff(simple.indptr)[some]
+    answer = vertex_answer("counts", counts, simple.shape[0], "iu")
+    sampled = sample(len(answer), samples)
+    right = edges_among_neighbors(simple, sampled) + np.diff(simple.indptr)[sampled]
     require(
-        given[some] == right,
-        lambda i: f"{right[i]} edges are among vertex {some[i]} and its neighbors, not {given[some[i]]}",
+        answer[sampled] == right,
+        lambda i: f"{right[i]} edges are among vertex {sampled[i]} and its neighbors, not {answer[sampled[i]]}",
     )
 
 
@@ -356,11 +358,12 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
     gasla.verify.VerificationError: edge 1 → 2 is in 1 triangles, not 2
     """
     edges, count = edges_of(graph), edge_answer("support", graph, support, "iu")
-    some = sample(len(count), samples)
-    src, dst = edges.src[some], edges.dst[some]
+    sampled = sample(len(count), samples)
+    src, dst = edges.src[sampled], edges.dst[sampled]
     right = np.where(src == dst, 0, common_weights(edges.simple(), src, dst)).astype(np.int64)
     require(
-        count[some] == right, lambda i: f"{edge_name(edges, some[i])} is in {right[i]} triangles, not {count[some[i]]}"
+        count[sampled] == right,
+        lambda i: f"{edge_name(edges, sampled[i])} is in {right[i]} triangles, not {count[sampled[i]]}",
     )
 
 
@@ -386,17 +389,17 @@ def aggregate_features(
     """
     if weighted and reduce == "mean":
         require_weights(graph, "shares")
-    edges, rows, given = edges_of(graph), np.asarray(features), np.asarray(aggregated)
-    if given.shape != rows.shape:
-        raise VerificationError(f"the answer has shape {given.shape}; expected that of the features, {rows.shape}")
+    edges, rows, answer = edges_of(graph), np.asarray(features), np.asarray(aggregated)
+    if answer.shape != rows.shape:
+        raise VerificationError(f"the answer has shape {answer.shape}; expected that of the features, {rows.shape}")
     weights = near_one(edges.weight) if reduce == "mean" else edges.weight
-    eps = np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps
+    eps = np.finfo(answer.dtype if answer.dtype.kind == "f" else np.float64).eps
     reduction, is_sum = {"max": np.max, "min": np.min}.get(reduce, np.sum), reduce in ("sum", "mean")
-    some = sample(edges.n, samples)
-    order = np.flatnonzero(np.isin(edges.dst, some))
+    sampled = sample(edges.n, samples)
+    order = np.flatnonzero(np.isin(edges.dst, sampled))
     order = order[np.argsort(edges.dst[order], kind="stable")]
-    starts, ends = (np.searchsorted(edges.dst[order], some, side) for side in ("left", "right"))
-    for v, start, end in zip(some.tolist(), starts, ends):
+    starts, ends = (np.searchsorted(edges.dst[order], sampled, side) for side in ("left", "right"))
+    for v, start, end in zip(sampled.tolist(), starts, ends):
         entering = order[start:end]
         weight = weights[entering] if weighted else np.ones(len(entering))
         messages = (rows[edges.src[entering]].astype(np.float64).T * weight).T
@@ -404,6 +407,6 @@ def aggregate_features(
         right = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
         sizes = np.where(np.isfinite(messages), np.abs(messages / total), 0)
         slack = ((2 + len(messages)) * eps * sizes).sum(axis=0) if is_sum else 2 * eps * np.abs(right)
-        near = np.isclose(given[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
-        if not near.all():
-            raise VerificationError(f"the features of vertex {v} come to {given[v]}; expected {right}")
+        is_close = np.isclose(answer[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
+        if not is_close.all():
+            raise VerificationError(f"the features of vertex {v} come to {answer[v]}; expected {right}")

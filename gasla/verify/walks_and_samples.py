@@ -99,18 +99,18 @@ def sample_neighbors(
             may[name] = _DrawableEdges(one, direction, weighted, time, span)
         _require_typed(graph, may, several, k, sampled, replace, is_last, disjoint or at is not None)
         return
-    given, asked = as_graph(graph), np.asarray(ids)
-    span = None if at is None else span_of(given, time, at, window, len(asked))
-    usable = _DrawableEdges(given, direction, weighted, time, span)
+    whole, vertices = as_graph(graph), np.asarray(ids)
+    span = None if at is None else span_of(whole, time, at, window, len(vertices))
+    usable = _DrawableEdges(whole, direction, weighted, time, span)
     if isinstance(k, Sequence):
-        _require_layers(usable, asked, k, sampled, replace, is_last, disjoint or at is not None)
+        _require_layers(usable, vertices, k, sampled, replace, is_last, disjoint or at is not None)
         return
     rows = np.asarray(sampled)
-    if rows.shape != (len(asked), k) or rows.dtype.kind != "i":
-        raise VerificationError(f"samples are {rows.dtype}{rows.shape}; expected integers of shape {len(asked), k}")
-    _require_vertices(given.n, rows)
+    if rows.shape != (len(vertices), k) or rows.dtype.kind != "i":
+        raise VerificationError(f"samples are {rows.dtype}{rows.shape}; expected integers of shape {len(vertices), k}")
+    _require_vertices(whole.n, rows)
     counts = (rows >= 0).sum(axis=1)
-    for i, (v, row) in enumerate(zip(asked.tolist(), rows)):
+    for i, (v, row) in enumerate(zip(vertices.tolist(), rows)):
         stored = usable.others[usable.of(v, i)]
         wanted = k * bool(len(stored)) if replace else min(len(stored), k)
         if counts[i] != wanted:
@@ -188,16 +188,16 @@ def _require_layers(
     if not replace and len(np.unique(np.stack([roots[drawing], edge_ids]), axis=1).T) != len(edge_ids):
         raise VerificationError("an edge was drawn twice; expected draws without replacement")
     begins, ends = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(edge_counts)])
-    for i, most in enumerate(k):
+    for i, draws in enumerate(k):
         layer, (first, last) = slice(ends[i], ends[i + 1]), begins[i : i + 2]
         may = [usable.of(int(vertices[j]), int(roots[j])) for j in range(first, last)]
         degree = np.array([len(edges) for edges in may], int)
-        wanted = np.where(degree > 0, most, 0) if replace else np.minimum(degree, most)
+        wanted = np.where(degree > 0, draws, 0) if replace else np.minimum(degree, draws)
         if not np.array_equal(np.sort(drawing[layer]), np.repeat(np.arange(first, last), wanted)):
             raise VerificationError(f"layer {i} has other numbers of edges per vertex than {wanted}")
         for j, edges in enumerate(may, first):
-            own = edge_ids[layer][drawing[layer] == j]
-            if not np.isin(own, edges[len(edges) - len(own) :] if is_last else edges).all():
+            drawn_ids = edge_ids[layer][drawing[layer] == j]
+            if not np.isin(drawn_ids, edges[len(edges) - len(drawn_ids) :] if is_last else edges).all():
                 raise VerificationError(
                     f"vertex {j} of the sample drew edges outside its span of time, or not the last"
                 )
@@ -243,11 +243,11 @@ def _require_typed(
         if len(layers) != len(edge_counts) or cuts[-1] != len(numbers):
             raise VerificationError(f"{name} has {edge_counts} edges by layer; expected {len(layers)} layers")
         shift = graph.starts(name)[0 if may.owners is may.sources else 1]
-        for i, most in enumerate(layers):
+        for i, draws in enumerate(layers):
             layer, rows = slice(cuts[i], cuts[i + 1]), range(begin[i], begin[i + 1])
             drew[other][i].append(drawn[layer])
             open_now = [may.of(int(vertices[own][j]) + shift, int(roots[own][j])) for j in rows]
-            _require_draws(name, rows, open_now, most, drawing[layer], numbers[layer], replace, is_last)
+            _require_draws(name, rows, open_now, draws, drawing[layer], numbers[layer], replace, is_last)
     for kind, each in drew.items():
         last = counts[kind][0]
         for i, more in enumerate(counts[kind][1:]):
@@ -268,17 +268,17 @@ def _typed_tree_numbers(
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
     roots, first = dict[str, Array](), 0
-    for kind, own in ids.items():
-        here = np.asarray(vertices[kind])
-        roots[kind] = np.asarray(batch[kind]) if disjoint else np.zeros(len(here), int)
-        starts = np.arange(first, first + len(own)) if disjoint else np.zeros(len(own), int)
-        first += len(own)
-        known = np.stack([roots[kind], here])
-        begins = np.array_equal(known[:, : len(own)], np.stack([starts, own]))
-        if not begins or len(np.unique(known, axis=1).T) != len(here):
+    for kind, given_ids in ids.items():
+        sampled_ids = np.asarray(vertices[kind])
+        roots[kind] = np.asarray(batch[kind]) if disjoint else np.zeros(len(sampled_ids), int)
+        starts = np.arange(first, first + len(given_ids)) if disjoint else np.zeros(len(given_ids), int)
+        first += len(given_ids)
+        known = np.stack([roots[kind], sampled_ids])
+        begins = np.array_equal(known[:, : len(given_ids)], np.stack([starts, given_ids]))
+        if not begins or len(np.unique(known, axis=1).T) != len(sampled_ids):
             raise VerificationError(f"vertices of type {kind!r} are not distinct, or do not begin with the given ones")
-        if counts[kind][0] != len(own) or sum(counts[kind]) != len(here):
-            raise VerificationError(f"type {kind!r} has {counts[kind]} vertices by layer; expected {len(here)}")
+        if counts[kind][0] != len(given_ids) or sum(counts[kind]) != len(sampled_ids):
+            raise VerificationError(f"type {kind!r} has {counts[kind]} vertices by layer; expected {len(sampled_ids)}")
     return roots
 
 
@@ -338,9 +338,9 @@ def _require_neighbors(stored: Array, i: int, v: int, row: Iterable[int], replac
     With `replace`, it may be drawn any number of times. `stored` are the neighbors of `v`.
     """
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
-        most = int((stored == x).sum())
-        if count > most and not (replace and most):
-            raise VerificationError(f"row {i} has {x} {count} times; expected at most {most}, its edges from {v}")
+        edge_count = int((stored == x).sum())
+        if count > edge_count and not (replace and edge_count):
+            raise VerificationError(f"row {i} has {x} {count} times; expected at most {edge_count}, its edges from {v}")
 
 
 def _require_vertices(n: int, rows: Array) -> None:
@@ -390,10 +390,10 @@ def negative_edges(
         right, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
     require(np.asarray(right), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
-    given = as_graph(graph)
-    src, dst, _ = edges_by_id(given)
-    times = np.zeros(len(src)) if at is None else times_of_edges(given, time)
-    last = np.zeros(count) if at is None else span_of(given, time, at, None, count).last
+    whole = as_graph(graph)
+    src, dst, _ = edges_by_id(whole)
+    times = np.zeros(len(src)) if at is None else times_of_edges(whole, time)
+    last = np.zeros(count) if at is None else span_of(whole, time, at, None, count).last
     keys = src * edges.n + dst
     if undirected:
         keys, times = np.concatenate([keys, dst * edges.n + src]), np.concatenate([times, times])
@@ -436,14 +436,14 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 0 has 2 in-edges; expected 1
     """
-    given, answer = as_graph(graph), edges_of(made)
-    if answer.n != given.n:
-        raise VerificationError(f"the random graph has {answer.n} vertices; expected {given.n}")
-    edges, undirected = edges_of(given), given.is_symmetric
-    there, back = (
+    original, answer = as_graph(graph), edges_of(made)
+    if answer.n != original.n:
+        raise VerificationError(f"the random graph has {answer.n} vertices; expected {original.n}")
+    edges, undirected = edges_of(original), original.is_symmetric
+    keys, reverse_keys = (
         np.sort(_edge_keys(answer.n, *ends)) for ends in ((answer.src, answer.dst), (answer.dst, answer.src))
     )
-    if undirected and not np.array_equal(there, back):
+    if undirected and not np.array_equal(keys, reverse_keys):
         raise VerificationError("an edge has no reverse; expected both directions, as in the graph")
     stored = _edge_keys(edges.n, edges.src, edges.dst)
     kept = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
@@ -452,7 +452,7 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
         first[np.unique(stored, return_index=True)[1]] = True
         kept &= first
         require(answer.src != answer.dst, lambda e: f"edge {e} is a loop of vertex {answer.src[e]}; expected none")
-        if (there[1:] == there[:-1]).any():
+        if (keys[1:] == keys[:-1]).any():
             raise VerificationError("two edges have the same ends; expected no parallel edges")
     if model == "erdos_renyi":
         if len(answer.src) != kept.sum():

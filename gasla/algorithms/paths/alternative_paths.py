@@ -159,12 +159,12 @@ class _Candidates:
     """Candidates for alternative paths, one for each vertex v: a shortest path to v, then a shortest path from v."""
 
     def __init__(self, graph: Graph, source: int, target: int) -> None:
-        there = moved(sssp(graph, source, dtype=np.float64), "cpu")
-        back = moved(sssp(graph.kept("edges reversed", Graph.reversed), target, dtype=np.float64), "cpu")
+        from_source = moved(sssp(graph, source, dtype=np.float64), "cpu")
+        to_target = moved(sssp(graph.kept("edges reversed", Graph.reversed), target, dtype=np.float64), "cpu")
         src, dst = (np.asarray(moved(ends, "cpu")) for ends in graph.edges())
         self.lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
-        self.out = Tree.of(src, dst, self.lengths, there, source)
-        self.back = Tree.of(dst, src, self.lengths, back, target)
+        self.out = Tree.of(src, dst, self.lengths, from_source, source)
+        self.back = Tree.of(dst, src, self.lengths, to_target, target)
         self.via, self.shortest = self.out.distances + self.back.distances, target
         edges = np.arange(graph.m)
         is_shared = (self.out.edges[dst] == edges) & (self.back.edges[src] == edges)
@@ -193,9 +193,9 @@ class _Candidates:
         ways: list[FoundPath] = []
         while len(ways) < k and is_open[v]:
             length, vertices, edges = way = self.by(v)
-            here = np.array(vertices)
+            on_path = np.array(vertices)
             # candidates through these vertices are the same path
-            is_open[here[self.via[here] <= length * ROUNDING]] = is_open[v] = False
+            is_open[on_path[self.via[on_path] <= length * ROUNDING]] = is_open[v] = False
             if len({*vertices}) == len(vertices):
                 ways.append(way)
                 common = self._sums_on_candidates(np.isin(np.arange(len(self.lengths)), edges))

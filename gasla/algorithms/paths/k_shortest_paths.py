@@ -59,8 +59,8 @@ class Near(NamedTuple):
 
         A head is left out, too, if the length `begun` plus its bound is more than `total`.
         """
-        some = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
-        return [u for u in np.sort(some[some < head]).tolist() if u not in without]
+        heads = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
+        return [u for u in np.sort(heads[heads < head]).tolist() if u not in without]
 
 
 class Edges:
@@ -109,8 +109,8 @@ class Edges:
         if self.graph.has_parallel_edges:
             order = order[np.sort(np.unique(heads[order], return_index=True)[1])]
         heads = heads[order]
-        near = self.known[v] = Near(bounds[order].tolist(), heads.tolist(), lengths[order].tolist(), heads)
-        return near
+        edges = self.known[v] = Near(bounds[order].tolist(), heads.tolist(), lengths[order].tolist(), heads)
+        return edges
 
     def number(self, v: int, u: int) -> int:
         """Return the id of the shortest edge from one vertex to another. Of equally long edges it is the smallest
@@ -124,7 +124,8 @@ class Edges:
 
 
 class Deviation:
-    """The paths to the target that begin as `path` does up to index `place`, and whose next vertex is not excluded.
+    """The set of paths to the target that begin as `path` does up to index `place`, and whose next vertex is not
+    excluded.
 
     `bound` is a lower bound of their lengths. `head` is a lower bound of the next vertex of the paths whose length is
     `bound`, by which ties are broken. `length` is the length of the common beginning.
@@ -164,9 +165,8 @@ class Deviation:
         If they are longer, raise `bound`. The search may also go on, and find the path anyway.
         """
         edges, smallest = self.edges, self.search(limit)
-        while (
-            smallest is None and self.edges is not edges and self.bound < inf
-        ):  # not to keep the edges around the path
+        # Edges around the path take memory, so a search that has read them goes on until it finds a path.
+        while smallest is None and self.edges is not edges and self.bound < inf:
             smallest = self.search(self.bound)
         if smallest is not None:
             self.bound, self.found = smallest[0], self.smallest(*smallest)
@@ -184,11 +184,11 @@ class Deviation:
         while self.heap and self.heap[0][0] <= limit:
             _, _, v, i = heappop(self.heap)
             self._push_edge(v, i + 1)
-            near = self.edges.of(v)
-            u = near.heads[i]
+            outgoing = self.edges.of(v)
+            u = outgoing.heads[i]
             if u in self.lengths or (v == start and u in self.excluded):
                 continue
-            self.lengths[u], self.before[u] = self.lengths[v] + near.lengths[i], v
+            self.lengths[u], self.before[u] = self.lengths[v] + outgoing.lengths[i], v
             if u == target:
                 return self.lengths[u], self._trace_path()
             self._push_edge(u, 0)
@@ -229,19 +229,19 @@ class Deviation:
         place, begun = self.place, self.length
         while (v := path[place]) != self.edges.target:
             without = {*path[:place], *(self.excluded if place == self.place else ())}
-            edges, near = self.edges, self.edges.of(v)
-            heads = near.below(path[place + 1], total, begun, without)
+            edges, outgoing = self.edges, self.edges.of(v)
+            heads = outgoing.below(path[place + 1], total, begun, without)
             if len(heads) > MANY:
                 edges = edges.around(path[: place + 1])
                 heads = edges.of(v).below(path[place + 1], total, begun, without)
             for u in heads:
                 begin = (*path[: place + 1], u)
-                other = Deviation(edges, begin, place + 1, begun + near.lengths[near.place(u)])
+                other = Deviation(edges, begin, place + 1, begun + outgoing.lengths[outgoing.place(u)])
                 rest = (total, begin) if u == self.edges.target else other.search(total)
                 if rest is not None:
                     path = rest[1]
                     break
-            begun += near.lengths[near.place(path[place + 1])]
+            begun += outgoing.lengths[outgoing.place(path[place + 1])]
             place += 1
         return path
 
@@ -251,17 +251,17 @@ class Deviation:
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]
             excluded = frozenset((u, *self.excluded)) if place == self.place else frozenset((u,))
-            near = self.edges.of(v)
-            for bound, head in zip(near.bounds, near.heads, strict=True):
+            outgoing = self.edges.of(v)
+            for bound, head in zip(outgoing.bounds, outgoing.heads, strict=True):
                 if head not in excluded and head not in passed:
                     yield Deviation(self.edges, path, place, begun, excluded, _sum(begun, bound), head)
                     break
-            begun += near.lengths[near.place(u)]
+            begun += outgoing.lengths[outgoing.place(u)]
             passed.add(v)
 
 
 def _sum(begun: float, bound: float) -> float:
-    """Return the sum of two finite lengths. Raise ValueError if it overflows."""
+    """Return the sum of two finite lengths, or raise ValueError if the sum overflows."""
     if begun + bound == inf:
         raise ValueError(OVERFLOW)
     return begun + bound

@@ -244,9 +244,9 @@ def _search_from_source(graph: Graph, source: int, target: int, width: float, bo
 
 
 def _search_both_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
-    most = math.isqrt(graph.n)
-    first = _search("in", graph, source, target, width, {}, most=most)
-    if not int(first.nearer) > most:
+    frontier_limit = math.isqrt(graph.n)
+    first = _search("in", graph, source, target, width, {}, most=frontier_limit)
+    if not int(first.nearer) > frontier_limit:
         return _trace_path("out", graph, first.distance, source, target)
     # a lower bound of all distances that are not settled
     waits = min(float(first.least), (int(first.opened) + 1) * width)

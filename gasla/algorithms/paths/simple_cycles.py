@@ -102,7 +102,7 @@ def simple_cycles(
     if graph.engine != "gpu" or graph.is_streamed:
         graph = in_host_memory("simple_cycles", graph)
     check_flags(directed=directed, count=count)
-    least, most = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
+    min_edges, max_edges = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
     ends = None if through is None else _ends(graph, through)
     simple = graph.simple() if directed else simplify(graph)
@@ -112,23 +112,25 @@ def simple_cycles(
         and not (simple.out.indices[slice(*simple.out.indptr[ends[0] : ends[0] + 2].tolist())] == ends[1]).any()
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
-    loops = _loops(graph, ends) if least <= 1 <= most else _no_loops(graph)
+    loops = _loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
     # an undirected cycle is found in both directions
-    least, twice = max(least, 2 if directed else 3), 1 if directed else 2
+    min_edges, twice = max(min_edges, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
-        return _on_gpu(graph, simple, loops, (least, most), directed, ends, count, rows)
+        return _on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
     if ends is None:
         simple, names = _edges_on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
     else:
         names, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
         if ends[0] != ends[1]:  # the edge closes the paths from its end to its start, which are searched instead
-            least, most, twice = least - 1, most - 1, 1
+            min_edges, max_edges, twice = min_edges - 1, max_edges - 1, 1
     if count:
-        return len(loops) + count_paths(simple, sources, targets, least, most, bounded=ends is None) // twice
+        return len(loops) + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // twice
     left = None if rows is None else max(rows - len(loops), 0)
     one_way = twice == 2
-    cycles = list_paths(simple, sources, targets, least, most, bounded=ends is None, one_way=one_way, limit=left)
+    cycles = list_paths(
+        simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=left
+    )
     vertices = _from_smallest_vertex(cycles.indptr, names[cycles.vertices], not directed)
     loops = loops[:rows]
     indptr = np.concatenate([np.arange(len(loops)), len(loops) + cycles.indptr])

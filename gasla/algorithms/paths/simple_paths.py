@@ -1,4 +1,4 @@
-"""Simple paths of bounded length: those that visit no vertex twice.
+"""Simple paths of bounded length, which visit no vertex twice.
 
 A search backward from the target tells how many edges away each vertex is, so that the search forward only takes steps
 from which the target can be reached with the edges that are left.
@@ -82,7 +82,7 @@ def simple_paths(
     """
     graph = in_host_memory("simple_paths", graph)
     check_flags(count=count)
-    least, most = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
+    min_edges, max_edges = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
     sources, targets = _ends(graph, "source", source), _ends(graph, "target", target)
     if len(sources) != len(targets) and 1 not in (len(sources), len(targets)):
         raise ValueError(f"source has {len(sources)} vertices and target {len(targets)}; expected as many, or one")
@@ -94,8 +94,8 @@ def simple_paths(
         simple = simple.select(src != dst)
     ends = sources[differ], targets[differ]
     if count:
-        return count_paths(simple, *ends, least, most)
-    return list_paths(simple, *ends, least, most, limit=limit)
+        return count_paths(simple, *ends, min_edges, max_edges)
+    return list_paths(simple, *ends, min_edges, max_edges, limit=limit)
 
 
 def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:

@@ -119,7 +119,7 @@ class TightSearch(TightParents):
 
 
 class BellmanFordParents(VertexProgram):
-    """Bellman-Ford with parents. parent(v) = the last in-neighbor to decrease the distance of v."""
+    """Bellman-Ford with parents, where parent(v) = the last in-neighbor to decrease the distance of v."""
 
     real = option(np.float64)
     lengths = option(np.float64)
@@ -141,14 +141,14 @@ class BellmanFordParents(VertexProgram):
 
 
 class SSSPResult(NamedTuple):
-    """Distances and parents of a shortest-path search."""
+    """The distances and the parents that a shortest-path search found."""
 
     distances: np.ndarray
     parents: np.ndarray
 
 
 class NegativeCycleError(ValueError):
-    """A source reaches a cycle of negative length, so shortest paths do not exist."""
+    """The error for a source that reaches a cycle of negative length, so that shortest paths do not exist."""
 
 
 @overload
@@ -374,7 +374,8 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
         program = TightSearch(**types)
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
-    places = {"distance": distances} | ({} if known is None else {"parent": known})  # the run may overwrite them
+    # the run may overwrite these arrays
+    places = {"distance": distances} | ({} if known is None else {"parent": known})
     parents = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(parents, 0)
     if not any_true(missing):

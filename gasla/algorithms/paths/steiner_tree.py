@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 
 class SteinerTreeResult(NamedTuple):
-    """The ids of the edges of the tree, ascending, and their total length."""
+    """The ids of the edges of a Steiner tree in ascending order, and their total length."""
 
     edges: Array
     total: float

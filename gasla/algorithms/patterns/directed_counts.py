@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 
 def matches(simple: Graph, pattern: Pattern, induced: bool) -> int | None:
-    """Count the matches of a directed pattern in a simple directed graph. Return None if they have to be enumerated."""
+    """Return the number of matches of a directed pattern in a simple directed graph, or None if there is no formula."""
     if pattern.size == 1:
         return simple.n
     if pattern.size == 2:

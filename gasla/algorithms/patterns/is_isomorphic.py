@@ -243,10 +243,10 @@ class _Candidates:
 def _edges_agree(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
     """Return whether v and w have the same edges to vertices that are matched, and the same number of self loops."""
     matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
-    some = far[w]
-    if near[v][v] != some[w] or any(some[x] != count for x, count in matched):
+    neighbors_of_w = far[w]
+    if near[v][v] != neighbors_of_w[w] or any(neighbors_of_w[x] != count for x, count in matched):
         return False
-    return sum(taken[x] >= 0 for x in some) == len(matched)
+    return sum(taken[x] >= 0 for x in neighbors_of_w) == len(matched)
 
 
 ROW = [

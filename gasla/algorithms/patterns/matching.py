@@ -363,10 +363,12 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
         parts = []
         for few, owners, fitting in _extend_by_one(sides, kinds, columns, each):
             counts = xp.bincount(owners, minlength=few.shape[1])
-            ends, some = xp.cumsum(counts), xp.flatnonzero(counts)
-            pick = (ends - counts)[some] + (xp.asarray(random.random(len(some))) * counts[some]).astype(np.int64)
-            weights[few[-1, some]] *= counts[some]
-            parts.append(xp.concatenate([few[:-1, some], fitting[pick][None], few[-1:, some]]))
+            ends, can_extend = xp.cumsum(counts), xp.flatnonzero(counts)
+            pick = (ends - counts)[can_extend] + (
+                xp.asarray(random.random(len(can_extend))) * counts[can_extend]
+            ).astype(np.int64)
+            weights[few[-1, can_extend]] *= counts[can_extend]
+            parts.append(xp.concatenate([few[:-1, can_extend], fitting[pick][None], few[-1:, can_extend]]))
         nothing = xp.empty((len(columns) + 1, 0), columns.dtype)
         columns = xp.concatenate([nothing, *parts], axis=1)
         totals.append(float(weights[columns[-1]].sum()))

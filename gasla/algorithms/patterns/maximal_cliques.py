@@ -1,7 +1,8 @@
-"""Maximal cliques: sets of pairwise adjacent vertices to which no vertex can be added.
+"""Maximal cliques are sets of pairwise adjacent vertices to which no vertex can be added.
 
 A clique is searched at its first vertex in degeneracy order, among the few neighbors that follow. A search tries only
-candidates that are not adjacent to a pivot: each maximal clique has the pivot, or a vertex that is not adjacent to it.
+candidates that are not adjacent to a pivot, because each maximal clique has the pivot or a vertex that is not adjacent
+to the pivot.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
-"""Motif counts: how often each connected graph of three or four vertices is an induced subgraph.
+"""Motif counts tell how often each connected graph of three or four vertices is an induced subgraph.
 
-Counts of all subgraphs follow from degrees, triangles, cycles of four and cliques of four. Those within larger motifs
-of as many vertices are subtracted, from the clique down. No subgraph is listed.
+Counts of all subgraphs follow from degrees, triangles, cycles of four and cliques of four. Subgraphs within larger
+motifs of as many vertices are subtracted, beginning with the clique. No subgraph is listed.
 """
 
 from typing import Any, overload

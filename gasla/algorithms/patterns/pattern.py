@@ -82,7 +82,9 @@ class Pattern:
         one.
         """
         after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
-        return tuple(len(near.difference(merged)) + (not near.isdisjoint(merged)) for near in (after, before))  # type: ignore[return-value]
+        return tuple(
+            len(neighbors.difference(merged)) + (not neighbors.isdisjoint(merged)) for neighbors in (after, before)
+        )  # type: ignore[return-value]
 
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
@@ -154,8 +156,8 @@ class Pattern:
         isomorphism class.
         """
         rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
-        added = (some for count in range(1, len(rest) + 1) for some in combinations(rest, count))
-        more = (Pattern(self.size, self.edges.union(some, ((v, u) for u, v in some))) for some in added)
+        added = (new_edges for count in range(1, len(rest) + 1) for new_edges in combinations(rest, count))
+        more = (Pattern(self.size, self.edges.union(new_edges, ((v, u) for u, v in new_edges))) for new_edges in added)
         return list({pattern.degrees: pattern for pattern in more}.values())
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Subgraph matching: where a graph contains a pattern of up to eight vertices, or how often.
+"""Subgraph matching finds where a graph contains a pattern of up to eight vertices, or how often.
 
-The number of matches is computed first, by formulas or by a join that matches as few vertices as possible. Then matches
-are found once each and written, in the order of the edges that they begin with (`matching`).
+The number of matches is computed first, by formulas or by a join that matches as few vertices as possible. Then each
+match is found once and written, in the order of the edges that matches begin with (`matching`).
 """
 
 import reprlib
@@ -302,27 +302,27 @@ def _number_labels(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> 
 def _labels_by_vertex(size: int, wanted: Any) -> dict[int, Any]:
     """Return the labels of a pattern's vertices as a dictionary, after checking the argument `pattern_labels`."""
     if isinstance(wanted, Mapping):
-        given = dict(wanted)
+        by_vertex = dict(wanted)
     elif isinstance(wanted, Sequence) and not isinstance(wanted, str) and len(wanted) == size:
-        given = {v: label for v, label in enumerate(wanted) if label is not None}
+        by_vertex = {v: label for v, label in enumerate(wanted) if label is not None}
     else:
         raise TypeError(
             f"pattern_labels is {reprlib.repr(wanted)}; expected a mapping of vertices 0 to {size - 1} of the pattern "
             "to labels, or a label or None for each"
         )
-    for v, label in given.items():
+    for v, label in by_vertex.items():
         if not isinstance(v, int | np.integer) or not 0 <= v < size:
             raise ValueError(f"pattern_labels has vertex {v!r}; expected vertices 0 to {size - 1} of the pattern")
         check_label("pattern_labels", label)
-    return {int(v): label for v, label in given.items()}
+    return {int(v): label for v, label in by_vertex.items()}
 
 
 def _heading(f: Any) -> str:
     """Return the heading that both commands, `subgraph-matches` and `count-matches`, print."""
     count = f["matches"] if isinstance(f["matches"], int) else len(f["matches"])
-    kind = "induced matches" if f.arguments["induced"] else "matches"
+    noun = "induced matches" if f.arguments["induced"] else "matches"
     pattern = Pattern.of(f.arguments["pattern"], f.arguments["directed"])
-    return f"{count:,} {kind} of a {'directed ' * pattern.directed}pattern of {pattern.size} vertices"
+    return f"{count:,} {noun} of a {'directed ' * pattern.directed}pattern of {pattern.size} vertices"
 
 
 FIXED = dict.fromkeys(

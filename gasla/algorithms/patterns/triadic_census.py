@@ -177,7 +177,10 @@ def _count_closed(dyads: Dyads) -> dict[str, int]:
 
 
 def _both_sides(graph: Graph) -> Graph:
-    """Return a graph of 2 n vertices: the neighbors of v are its out-neighbors, those of n + v its in-neighbors."""
+    """Return a graph of 2 n vertices, whose adjacency lists are the out-neighbors and the in-neighbors of each vertex.
+
+    The neighbors of v are its out-neighbors. The neighbors of n + v are the in-neighbors of v.
+    """
     out, in_ = graph.sorted_out, graph.reversed().sorted_out
     xp = array_module(out.indices)
     ends = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]

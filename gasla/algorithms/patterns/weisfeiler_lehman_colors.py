@@ -20,7 +20,10 @@ Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 
 class ColorsResult(NamedTuple):
-    """Colors of vertices: `count` colors, numbered from 0 in an order that depends on the form of the graph alone."""
+    """The colors of vertices, and the number of colors.
+
+    Colors are numbered from 0 in an order that depends on the form of the graph alone.
+    """
 
     colors: Array
     count: int  # type: ignore[assignment]
@@ -73,10 +76,10 @@ def weisfeiler_lehman_colors(graph: Any, *, labels: Any = None, max_iter: int | 
     (2, True, True)
     """
     graph = whole_graph(graph)
-    most = graph.n if max_iter is None else most_iterations("max_iter", max_iter)
+    max_rounds = graph.n if max_iter is None else most_iterations("max_iter", max_iter)
     hashes, count, rounds = first_hashes(graph, labels), 0, 0
     colors, more = _rank(hashes)
-    while more > count and rounds < most:
+    while more > count and rounds < max_rounds:
         count = more
         hashes = next_hashes(graph, hashes)
         new, more = _rank(hashes)
@@ -121,7 +124,7 @@ def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 
     """
     graph = whole_graph(graph)
     rounds, hashes, text = whole_number("iterations", iterations), first_hashes(graph, labels), blake2b(digest_size=16)
-    for i in range(min(rounds, graph.n) + 1):  # more rounds would divide no color
+    for i in range(min(rounds, graph.n) + 1):  # after n rounds no color can split, so further rounds are left out
         hashes = next_hashes(graph, hashes) if i else hashes
         text.update(np.sort(moved(hashes, "cpu")).astype("<u8").tobytes())
     return text.hexdigest()
@@ -132,10 +135,10 @@ def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
     xp: Any = module_of(graph.device)
     if labels is None:
         return xp.zeros(graph.n, np.uint64)
-    given = as_ids(name, labels)
-    if len(given) != graph.n:
-        raise ValueError(f"{name} has {len(given)} integers; expected {graph.n}, one per vertex")
-    return _mix(moved(given, graph.device).astype(np.uint64))
+    label_ids = as_ids(name, labels)
+    if len(label_ids) != graph.n:
+        raise ValueError(f"{name} has {len(label_ids)} integers; expected {graph.n}, one per vertex")
+    return _mix(moved(label_ids, graph.device).astype(np.uint64))
 
 
 def next_hashes(graph: Graph, hashes: Array) -> Array:
@@ -144,7 +147,7 @@ def next_hashes(graph: Graph, hashes: Array) -> Array:
     return _mix(hashes * _SALTS[2] + _mix(around[0] * _SALTS[0]) + _mix(around[1] * _SALTS[1] + _SALTS[2]))
 
 
-_SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]  # odd
+_SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]  # odd numbers
 
 
 def _neighbor_sums(lists: Any, values: Array) -> Array:

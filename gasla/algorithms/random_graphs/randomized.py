@@ -1,12 +1,13 @@
-"""Random graphs with as many edges, or with the degrees, of a given graph: the models that a result is compared with.
+"""Random graphs with as many edges, or with the degrees, of a given graph, as models that a result is compared with.
 
-Rewiring swaps ends: of edges a - b and c - d it makes a - d and c - b. In each round every edge has a partner, and all
-pairs try their swap at once. A swap is made if each of the four edges occurs once among the edges of the graph and
-those that all pairs would make, by hashes of this round. Swaps do not change which edges these are, so the way back
-from the new graph is as likely as the way there: in the end every graph of these degrees is as likely as any other.
+Rewiring swaps ends. Of edges a - b and c - d it makes a - d and c - b. In each round every edge is paired with another,
+and all pairs try their swap at once. A swap is made if each of the four edges occurs once among the edges of the graph
+and the edges that all pairs would make, as hashes of this round tell. Swaps do not change which edges occur once, so
+the way back from the new graph is as likely as the way there. In the end every graph of these degrees is as likely as
+any other.
 
-Edges are in random order. In a round those at places i and j are partners if i + j is a number drawn for the round,
-modulo the number of edges.
+Edges are in random order. In a round, the edges at positions i and j are a pair if i + j is a number drawn for the
+round, modulo the number of edges.
 """
 
 from typing import Any, Literal, get_args

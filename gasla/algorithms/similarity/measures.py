@@ -269,7 +269,7 @@ def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
-    """Return the ends of the given pairs, or of all stored edges, on the graph's device."""
+    """Return both vertices of the given pairs, or of all stored edges if `pairs` is None, on the graph's device."""
     if pairs is None:
         graph.require_whole("pairs=None")
         return graph.edges()

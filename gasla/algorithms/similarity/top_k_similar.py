@@ -108,17 +108,19 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     chosen = xp.flatnonzero(first == xp.arange(graph.n))
     _warn_of_hubs(simple, chosen)
     best_ids, best = xp.empty((len(chosen), k + 1), simple.out.indices.dtype), xp.empty((len(chosen), k + 1))
-    for some in two_hops(simple, weights_in(graph, formula), chosen):
-        score = formula.score(xp, degrees[some.owners], degrees[some.vertices], some.weights)
-        rows = Sparse((len(some.indptr) - 1, graph.n), some.indptr, some.vertices, score)
+    for block in two_hops(simple, weights_in(graph, formula), chosen):
+        score = formula.score(xp, degrees[block.owners], degrees[block.vertices], block.weights)
+        rows = Sparse((len(block.indptr) - 1, graph.n), block.indptr, block.vertices, score)
         # k + 1, since a vertex may be among the most similar to itself
-        best_ids[some.rows], best[some.rows] = top_k(rows, k + 1)
+        best_ids[block.rows], best[block.rows] = top_k(rows, k + 1)
     place = xp.searchsorted(chosen, first)
     for part in shares(xp.full(graph.n, k + 1), MOST):
-        ids, here = best_ids[place[part]], xp.arange(graph.n)[part]
-        keep = ids != here[:, None]
+        ids, ids_of_rows = best_ids[place[part]], xp.arange(graph.n)[part]
+        keep = ids != ids_of_rows[:, None]
         keep[:, k] &= ~keep.all(axis=1)  # drop the last of k + 1 if the vertex itself is not among them
-        vertices[part], scores[part] = (all_of[keep].reshape(len(here), k) for all_of in (ids, best[place[part]]))
+        vertices[part], scores[part] = (
+            all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best[place[part]])
+        )
     return SimilarResult(vertices, scores)
 
 

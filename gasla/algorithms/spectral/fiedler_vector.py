@@ -1,4 +1,6 @@
-"""Fiedler vector: the eigenvector of the second smallest eigenvalue of the Laplacian; its signs cut a graph in two."""
+"""The Fiedler vector is the eigenvector of the second smallest eigenvalue of the Laplacian. Its signs cut a graph in
+two.
+"""
 
 from typing import Any
 
@@ -19,7 +21,7 @@ from gasla.rows import UNWEIGHTED, Row, scores
 class Reached(VertexProgram):
     """Program that finds the vertices that a path of edges of positive weight joins to the first vertex."""
 
-    weights = option(np.float64)  # dtype
+    weights = option(np.float64)  # dtype of the weights
     direction = "all"
     reached = vertex(bool)
     weight = edge(weights)

@@ -223,7 +223,7 @@ class Basis:
         return vectors[:, :-1], self.errors[:-1]
 
     def next_filter(self) -> tuple[float, float, int]:
-        """Return the interval of eigenvalues that the next filter damps, and its degree.
+        """Return the interval (low, high) of eigenvalues that the next filter damps, and its degree.
 
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
         below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
@@ -241,9 +241,9 @@ class Basis:
 
 
 def _orthonormal(xp: Any, block: Any) -> Any:
-    """Return orthonormal columns, up to rounding, that span the same space as the columns of a block.
+    """Return orthonormal columns that span the same space as the columns of a block, up to rounding.
 
-    If the columns of the block are linearly dependent, fewer are returned.
+    If the columns of the block are linearly dependent, fewer columns are returned.
     """
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)

@@ -1,4 +1,4 @@
-"""Spectral embedding: coordinates of vertices from eigenvectors of the Laplacian, in which neighbors are close."""
+"""Spectral embedding gives vertices coordinates from eigenvectors of the Laplacian, in which neighbors are close."""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ MOST_PRODUCTS = 20_000  # largest number of products of the Laplacian with a blo
 
 
 class SpectralResult(NamedTuple):
-    """Coordinates of the vertices, one eigenvector a column, and the eigenvalues, which ascend."""
+    """Coordinates of the vertices, with an eigenvector in each column, and the eigenvalues in ascending order."""
 
     vectors: Any
     values: Any
@@ -112,13 +112,13 @@ def spectral_embedding(
     check_flags(normalized=normalized, weighted=weighted)
     count, begin = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
     accuracy = real_number("tol", tol, above=True)
-    most = whole_number("max_iter", max_iter)
+    max_products = whole_number("max_iter", max_iter)
     if not 0 < count < graph.n:
         if graph.n < 2:
             raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)
-    values, vectors = smallest(laplacian, count, begin, accuracy, most)
+    values, vectors = smallest(laplacian, count, begin, accuracy, max_products)
     with np.errstate(over="ignore"):  # eigenvalues beyond float64 become inf
         return SpectralResult(moved(vectors, graph.device), np.ldexp(values, laplacian.exponent))
 

@@ -151,18 +151,18 @@ def _shown_durations(timed: Timed, least: Any, is_reached: Any, source: int) -> 
 
     Raise ValueError for a duration that the dtype doesn't hold.
     """
-    kind, xp = timed.times.dtype, array_module(least)
-    never = extreme(kind, least=False)
+    dtype, xp = timed.times.dtype, array_module(least)
+    never = extreme(dtype, least=False)
     is_reached[source], least[source] = True, 0
     if any_true(wrong := is_reached & (least >= least.dtype.type(never))):
-        v, remedy = int(wrong.argmax()), "smaller numbers" if kind.kind == "f" else "floats, .astype(np.float64)"
+        v, remedy = int(wrong.argmax()), "smaller numbers" if dtype.kind == "f" else "floats, .astype(np.float64)"
         raise ValueError(
-            f"the shortest duration to vertex {v} is {least[v].item()}; expected a {kind} below {never}: give the "
+            f"the shortest duration to vertex {v} is {least[v].item()}; expected a {dtype} below {never}: give the "
             f"times as {remedy}"
         )
     if timed.clock is not None:
         return timed.clock.lengths.shown(xp.where(is_reached, least.astype(np.int64), NAT))
-    return xp.where(is_reached, least, least.dtype.type(never)).astype(kind, copy=False)
+    return xp.where(is_reached, least, least.dtype.type(never)).astype(dtype, copy=False)
 
 
 def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> Any:

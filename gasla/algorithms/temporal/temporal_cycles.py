@@ -87,16 +87,16 @@ def temporal_cycles(
     """
     graph = whole_graph(graph)
     check_flags(count=count)
-    least, most = max(whole_number("min_length", min_length), 2), whole_number("max_length", max_length)
+    min_edges, max_edges = max(whole_number("min_length", min_length), 2), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
     search = _Search(graph, time, duration)
     number, blocks = 0, list[Array]()
-    for cycles in search.cycles(search.begin(), most) if most > 1 else ():
-        if len(cycles) < least:
+    for cycles in search.cycles(search.begin(), max_edges) if max_edges > 1 else ():
+        if len(cycles) < min_edges:
             continue
         number += cycles.shape[1]
         if not count:
-            require_room("the cycles have", number * most, 16, graph.device, "pass count=True, or a limit")
+            require_room("the cycles have", number * max_edges, 16, graph.device, "pass count=True, or a limit")
             blocks.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(number - rows, 0), 0)])
             if rows is not None and number >= rows:
                 break

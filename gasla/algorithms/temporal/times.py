@@ -136,10 +136,10 @@ class Timed(NamedTuple):
         search begins gets the window's bound. If the window is open, it gets the opposite extreme number, or the first
         or last date.
         """
-        kind = self.times.dtype
+        dtype = self.times.dtype
         if self.clock is None:
-            times = times_of(self, ranks, happens, extreme(kind, least=latest))
-            times[vertex] = extreme(kind, least=not latest) if bound is None else bound
+            times = times_of(self, ranks, happens, extreme(dtype, least=latest))
+            times[vertex] = extreme(dtype, least=not latest) if bound is None else bound
             return times
         times = times_of(self, ranks, happens, NAT)
         if bound is None and len(self.times):
@@ -198,18 +198,17 @@ def _rank_times(graph: Graph, time: str, duration: str | float, clock: Clock | N
     check_times("time", graph, time, per=per_time)
     if isinstance(duration, str):
         check_times("duration", graph, duration, least=0, per=per_duration)
-    kinds = [graph.edge_attributes.types[name] for name in (time, duration) if isinstance(name, str)]
-    kind = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in kinds) else np.int64)
+    dtypes = [graph.edge_attributes.types[name] for name in (time, duration) if isinstance(name, str)]
+    dtype = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in dtypes) else np.int64)
 
     def departure(edges: Any) -> Any:
-        return edges.numbers(time).astype(kind) * per_time + kind.type(
-            0
-        )  # 0.0 in place of -0.0, so equal times have the same bits
+        # The sum with 0 replaces -0.0 by 0.0, so that equal times have the same bits.
+        return edges.numbers(time).astype(dtype) * per_time + dtype.type(0)
 
     def arrival(edges: Any) -> Any:
         with np.errstate(over="ignore"):  # an infinite sum is an error below
             if isinstance(duration, str):
-                return departure(edges) + edges.numbers(duration).astype(kind) * per_duration
+                return departure(edges) + edges.numbers(duration).astype(dtype) * per_duration
             return departure(edges) + duration
 
     def rank_of(name: str) -> Callable[[Any], Any]:
@@ -225,7 +224,7 @@ def _rank_times(graph: Graph, time: str, duration: str | float, clock: Clock | N
     times = distinct(xp.concatenate([distinct(timed.edge_attributes[name]) for name in ("departure", "arrival")]))
     if len(times) and not math.isfinite(times[-1]):
         raise ValueError(
-            f"the {time} and the duration of an edge add up to infinity in {kind}; expected finite arrivals: divide "
+            f"the {time} and the duration of an edge add up to infinity in {dtype}; expected finite arrivals: divide "
             "both by the same number"
         )
     rank = Timed(timed, times).rank

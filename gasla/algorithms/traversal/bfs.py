@@ -1,7 +1,7 @@
-"""Breadth-first search: the distance from a source to every vertex in edges, and a parent of each vertex.
+"""Breadth-first search finds the distance from a source to every vertex in edges, and a parent of each vertex.
 
 The frontier grows level by level. An unvisited vertex joins it as soon as one of its in-neighbors in the frontier is
-found, so the reduction is `any`: the engine pushes from a small frontier, and with a large one pulls, where every
+found, so the reduction is `any`. The engine pushes from a small frontier. With a large frontier it pulls, where every
 unvisited vertex stops at the first parent it finds.
 """
 
@@ -194,14 +194,14 @@ def _continue_search(graph: Graph, source: int, parents: bool, start: Any) -> np
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, since parents=True")
-    given, known = start if isinstance(start, BFSResult) else (start, None)
-    before = check_previous(graph, "start", given, np.dtype(np.int32))
+    old_levels, old_parents = start if isinstance(start, BFSResult) else (start, None)
+    before = check_previous(graph, "start", old_levels, np.dtype(np.int32))
     check_source("start", before, source)
     xp: Any = array_module(before)
     fields = {"level": xp.ascontiguousarray(before).view(np.uint32)}
     program = NEARER
     if parents:
-        fields["parent"] = check_previous(graph, "start.parents", known, graph.id_dtype)
+        fields["parent"] = check_previous(graph, "start.parents", old_parents, graph.id_dtype)
         program = NEARER_THROUGH
     result = run(program, graph, **fields, active=xp.unique(src), wait=False)
     levels: np.ndarray = result.level.view(np.int32)

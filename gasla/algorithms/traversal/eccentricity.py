@@ -71,8 +71,8 @@ def eccentricity(graph: Any) -> Any:
     xp: Any = module_of(graph.device)
     eccentricities = xp.zeros(graph.n, np.int32)
     for first in track(range(0, graph.n, BATCH), "batches of sources"):
-        some = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
-        eccentricities[first : first + BATCH] = multi_source_bfs(graph, some).max(axis=1)
+        sources = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
+        eccentricities[first : first + BATCH] = multi_source_bfs(graph, sources).max(axis=1)
     return eccentricities
 
 

@@ -47,8 +47,8 @@ class Limits(NamedTuple):
     hub: float
 
 
-# Measured on an H100: single searches are faster if the digits of all vertices far exceed the L2 cache, or if hubs let
-# each single search switch to pull early.
+# These limits were measured on an H100. Single searches are faster there if the binary digits of all vertices far
+# exceed the L2 cache, or if hubs let each single search switch to pulling early.
 LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(32, 1 << 21, 64)}
 
 
@@ -256,9 +256,9 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
     """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)
-    most, base = (1 << digits) - 1, 0
+    max_level, base = (1 << digits) - 1, 0
     while state:
-        iterations = most if limit is None else min(most, limit - base)
+        iterations = max_level if limit is None else min(max_level, limit - base)
         result = run(PROGRAMS[digits], graph, max_iterations=iterations, **state)
         _unpack(graph, result, levels, base)
         base += iterations

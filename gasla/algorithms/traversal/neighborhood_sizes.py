@@ -90,8 +90,8 @@ def exact_sizes(graph: Graph, hops: int) -> Any:
     """Return the number of vertices within `hops` hops of each vertex, by searches from all vertices."""
     xp: Any = module_of(graph.device)
     sizes = xp.zeros(graph.n)
-    for some, levels in _searches(graph, hops):
-        sizes[some] = (levels >= 0).sum(axis=1)
+    for batch, levels in _searches(graph, hops):
+        sizes[batch] = (levels >= 0).sum(axis=1)
     return sizes
 
 
@@ -110,8 +110,8 @@ def exact_pairs(graph: Graph) -> Any:
 
 def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
     for first in track(range(0, graph.n, BATCH), "batches of sources"):
-        some = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
-        yield slice(first, first + len(some)), multi_source_bfs(graph, some, depth_limit=hops)
+        sources = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
+        yield slice(first, first + len(sources)), multi_source_bfs(graph, sources, depth_limit=hops)
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
@@ -137,8 +137,8 @@ def estimates(counters: Any) -> Any:
     alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(m, 0.7213 / (1 + 1.079 / m))
     estimated, step = xp.empty(n), (AT_ONCE if xp is np else MANY_AT_ONCE) // m
     for i in range(0, n, step):
-        some = counters[i : i + step]
-        raw, empty = alpha * m * m / _negative_powers(some).sum(axis=1), (some == 0).sum(axis=1)
+        block = counters[i : i + step]
+        raw, empty = alpha * m * m / _negative_powers(block).sum(axis=1), (block == 0).sum(axis=1)
         is_small = (raw <= 2.5 * m) & (empty > 0)
         estimated[i : i + step] = xp.where(is_small, m * xp.log(m / xp.maximum(empty, 1)), raw)
     return estimated

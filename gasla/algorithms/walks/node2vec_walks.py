@@ -37,7 +37,8 @@ class Node2Vec(WalkProgram):
     def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         biased = semirings.where(self.has_edge(previous, target), 1.0, 1 / self.q)
         biased = semirings.where(target.id == previous.id, 1 / self.p, biased)
-        return semirings.where(previous.id < 0, self.bound(), biased)  # the first step is unbiased
+        # there is no previous vertex in the first step, which is unbiased
+        return semirings.where(previous.id < 0, self.bound(), biased)
 
 
 @takes_weight

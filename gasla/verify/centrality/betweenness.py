@@ -74,8 +74,8 @@ def betweenness(
         part[source] = share[edges.src == source].sum() if endpoints else 0
         return part
 
-    due, some = _sum_sampled_parts(edges, chosen, weighted, effort, seed, dependencies)
-    _require_due(score, due * scale, some, chosen.size, lambda v: f"vertex {v}", "its dependencies give")
+    due, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, dependencies)
+    _require_due(score, due * scale, sample_size, chosen.size, lambda v: f"vertex {v}", "its dependencies give")
 
 
 @verifier("positive")
@@ -112,9 +112,9 @@ def edge_betweenness(
     scale = share * (1 if normalized else max(edges.n, 1)) / max(chosen.size, 1)
     if not weighted:
         _require_sum(edges, chosen, float(score.sum()) / scale / (2 if undirected else 1), 0)
-    due, some = _sum_sampled_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
+    due, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
     due = _sum_both_directions(edges, due, weighted) if undirected else due
-    _require_due(score, due * scale, some, chosen.size, lambda e: edge_name(edges, e), "shortest paths give")
+    _require_due(score, due * scale, sample_size, chosen.size, lambda e: edge_name(edges, e), "shortest paths give")
 
 
 @verifier("positive")
@@ -190,7 +190,7 @@ def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed
 
     The factors follow NetworkX's rules for scores from a sample of the sources.
     """
-    pairs_of = n if endpoints else n - 1  # number of possible ends of a path from a vertex
+    pairs_of = n if endpoints else n - 1  # number of vertices at which a path from a vertex may end
     if pairs_of < 2:
         return np.ones(n)
     count = pairs_of if sources is None or sources.size == n else sources.size
@@ -245,7 +245,7 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
 
 
 def _tight_edges(edges: Edges, source: int, weighted: bool) -> Array:
-    """Return which edges lie on a shortest path from the source."""
+    """Return for each edge whether it lies on a shortest path from the source."""
     length = edges.weight if weighted else np.ones(edges.dst.size)
     distance = distances_from(edges.matrix(length), source)
     tight = distance[edges.src] + length == distance[edges.dst]

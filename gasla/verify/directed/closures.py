@@ -25,13 +25,13 @@ def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) ->
     Traceback (most recent call last):
     gasla.verify.VerificationError: the neighbors of vertex 0 are [1]; expected [1, 2]
     """
-    edges, made = edges_of(graph), edges_of(closure)
-    if made.n != edges.n or as_graph(closure).values is not None:
-        raise VerificationError(f"the closure has {made.n} vertices, or values; expected {edges.n}, and no values")
+    edges, answer = edges_of(graph), edges_of(closure)
+    if answer.n != edges.n or as_graph(closure).values is not None:
+        raise VerificationError(f"the closure has {answer.n} vertices, or values; expected {edges.n}, and no values")
     for v in sample(edges.n, samples).tolist():
         starts = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
         right = np.flatnonzero(reachable(edges.n, edges.src, edges.dst, starts)) if len(starts) else starts
-        neighbors = made.dst[made.indptr[v] : made.indptr[v + 1]]
+        neighbors = answer.dst[answer.indptr[v] : answer.indptr[v + 1]]
         if not np.array_equal(neighbors, right):
             raise VerificationError(f"the neighbors of vertex {v} are {neighbors.tolist()}; expected {right.tolist()}")
 
@@ -60,11 +60,11 @@ def transitive_reduction(graph: Any, kept: ArrayLike, *, samples: int = SAMPLES)
     first = np.zeros(len(src), bool)
     first[np.unique(pair, return_index=True)[1]] = True
     require(first | ~is_kept, lambda e: f"edge {e} is kept, and parallel to an earlier one")
-    for kind in (True, False):
-        some = np.flatnonzero(is_kept == kind)
-        for e in some[sample(len(some), samples)].tolist():
-            others = (pair != pair[e]) if kind else is_kept
+    for kept_value in (True, False):
+        candidates = np.flatnonzero(is_kept == kept_value)
+        for e in candidates[sample(len(candidates), samples)].tolist():
+            others = (pair != pair[e]) if kept_value else is_kept
             is_reached = bool(reachable(n, src[others], dst[others], [src[e]])[dst[e]])
-            if is_reached == kind:
-                more = "kept, though there is another way" if kind else "left out, though there is no other way"
+            if is_reached == kept_value:
+                more = "kept, though there is another way" if kept_value else "left out, though there is no other way"
                 raise VerificationError(f"edge {e} from {src[e]} to {dst[e]} is {more}")

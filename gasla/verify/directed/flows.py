@@ -140,7 +140,7 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     if sides[0] or not sides.any():
         raise VerificationError(f"{sides.sum()} vertices are on the side, vertex 0 {'too' if sides[0] else 'not'}")
     is_whole = capacity.dtype.kind == "i"
-    order = np.argsort(capacity)  # in which equal parallel edges have equal sums in both directions
+    order = np.argsort(capacity)  # in this order, equal parallel edges have equal sums in both directions
     src, dst, capacity = src[order], dst[order], capacity[order]
     back = _both_directions(n, dst, src, capacity)[2]
     src, dst, weight = _both_directions(n, src, dst, capacity)
@@ -183,8 +183,8 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     costs = _numbers("costs", values, is_whole)
     limits = graph.edge_attributes[capacities] if isinstance(capacities, str) else capacities
     limits = np.full(graph.m, np.inf) if limits is None else _whole_numbers("capacities", limits, graph.m)
-    given = vector_of(supplies, graph.n) if isinstance(supplies, Mapping) else supplies
-    supply = _whole_numbers("supplies", given, graph.n)
+    supply_values = vector_of(supplies, graph.n) if isinstance(supplies, Mapping) else supplies
+    supply = _whole_numbers("supplies", supply_values, graph.n)
     sent = np.asarray(flow)
     price = _numbers("prices", vertex_answer("prices", prices, graph.n, "iu" if is_whole else "f"), is_whole)
     if sent.shape != src.shape or sent.dtype.kind != "i":
@@ -263,10 +263,10 @@ def _require_exact_sums(n: int, src: Array, dst: Array, sent: Array) -> None:
 
     Sums of float64 decide this. They do not overflow and are almost exact.
     """
-    for at, does in (src, "leave"), (dst, "enter"):
+    for at, verb in (src, "leave"), (dst, "enter"):
         sums = np.bincount(at, sent, n)
-        if (most := sums.max(initial=0)) >= MAX_VERTEX_FLOW:
-            raise VerificationError(f"{most:.3g} units {does} vertex {sums.argmax()}; expected less than 2**62")
+        if (largest := sums.max(initial=0)) >= MAX_VERTEX_FLOW:
+            raise VerificationError(f"{largest:.3g} units {verb} vertex {sums.argmax()}; expected less than 2**62")
 
 
 def _float_sum(numbers: Array) -> float:
@@ -290,20 +290,24 @@ def _check_balance(
     right = value if is_whole else math.ldexp(value, scale)
     arrives, leaves = (_vertex_sums(n, at, sent, scale) for at in (dst, src))
     excess = arrives - leaves
-    is_known, most = np.isfinite(excess) & here, np.maximum(arrives, leaves)
-    if is_known[target] and not abs(excess[target].item() - right) <= _slack_of(is_whole, right + most[target] / 2**20):
-        came = excess[target].item() * 2**-scale
-        raise VerificationError(f"the value is {value}, but {came} arrives at target {target}")
+    is_known, throughput = np.isfinite(excess) & here, np.maximum(arrives, leaves)
+    if is_known[target] and not abs(excess[target].item() - right) <= _slack_of(
+        is_whole, right + throughput[target] / 2**20
+    ):
+        received = excess[target].item() * 2**-scale
+        raise VerificationError(f"the value is {value}, but {received} arrives at target {target}")
     excess[[source, target]] = 0
-    balanced = abs(excess) <= _slack_of(is_whole, most + right / 2**20)
+    balanced = abs(excess) <= _slack_of(is_whole, throughput + right / 2**20)
     require(balanced | ~is_known, lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}")
     return here & ~is_known
 
 
 def _numbers(name: str, numbers: Array, is_whole: bool) -> Array:
     """Return costs or prices as int64 or float64, after checking that a sum of three of them does not overflow."""
-    most = 2**61 if is_whole else np.inf
-    require((numbers < most) & (numbers > -most), lambda i: f"{name}[{i}] is {numbers[i]}; expected less than {most}")
+    bound = 2**61 if is_whole else np.inf
+    require(
+        (numbers < bound) & (numbers > -bound), lambda i: f"{name}[{i}] is {numbers[i]}; expected less than {bound}"
+    )
     return numbers.astype(np.int64 if is_whole else np.float64)
 
 

@@ -40,10 +40,12 @@ def topological_order(
     gasla.verify.VerificationError: edge 0 → 1 leads backwards, from place 1 of the order to place 0
     """
     edges = edges_of(graph)
-    given = vertex_answer("order", order, edges.n, "iu").astype(np.int64)
-    require((given >= 0) & (given < edges.n), lambda i: f"place {i} of the order holds {given[i]}, not a vertex")
+    vertices = vertex_answer("order", order, edges.n, "iu").astype(np.int64)
+    require(
+        (vertices >= 0) & (vertices < edges.n), lambda i: f"place {i} of the order holds {vertices[i]}, not a vertex"
+    )
     place = np.full(edges.n, -1)
-    place[given] = np.arange(edges.n)
+    place[vertices] = np.arange(edges.n)
     require(place >= 0, lambda v: f"vertex {v} is missing from the order")
     before, after = place[edges.src], place[edges.dst]
     require(
@@ -51,7 +53,7 @@ def topological_order(
         lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
     )
     if key is not None:
-        _require_smallest_first(edges, given, place, ranks_of_keys("key", key, edges.n))
+        _require_smallest_first(edges, vertices, place, ranks_of_keys("key", key, edges.n))
     if levels is None:
         return
     level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
@@ -59,8 +61,10 @@ def topological_order(
     if key is not None:
         return
     require(
-        np.lexsort((np.arange(edges.n), level)) == given,
-        lambda i: f"place {i} of the order holds vertex {given[i]}; expected levels to ascend, and ids within a level",
+        np.lexsort((np.arange(edges.n), level)) == vertices,
+        lambda i: (
+            f"place {i} of the order holds vertex {vertices[i]}; expected levels to ascend, and ids within a level"
+        ),
     )
 
 
@@ -118,26 +122,26 @@ def longest_path(
     if not weighted:
         edges = edges._replace(weight=np.ones(len(edges.weight)))
     _require_acyclic(edges)
-    given = vertex_answer("lengths", lengths, edges.n, "f")
-    far = given.astype(np.float64)
-    require(far >= 0, lambda v: f"vertex {v} has the length {given[v]}; expected a number, 0 or more")
+    answer = vertex_answer("lengths", lengths, edges.n, "f")
+    far = answer.astype(np.float64)
+    require(far >= 0, lambda v: f"vertex {v} has the length {answer[v]}; expected a number, 0 or more")
     parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, not a vertex")
 
     before, offered = far[edges.src], far[edges.src] + edges.weight
-    rounding = 4 * np.finfo(given.dtype).eps * (before + np.abs(edges.weight))
+    rounding = 4 * np.finfo(answer.dtype).eps * (before + np.abs(edges.weight))
     excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
     require(
         ~(excess > rounding),
         lambda e: (
-            f"vertex {edges.dst[e]} has the length {given[edges.dst[e]]}, but the {edge_name(edges, e)} "
+            f"vertex {edges.dst[e]} has the length {answer[edges.dst[e]]}, but the {edge_name(edges, e)} "
             f"offers {offered[e]}"
         ),
     )
     attains = ~(np.abs(excess) > rounding)
     right = (parent == np.arange(edges.n)) & (far == 0)  # the first vertex of a path is its own parent, with length 0
     right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
-    require(right, lambda v: f"vertex {v} has the length {given[v]}, but no path through its parent {parent[v]} has")
+    require(right, lambda v: f"vertex {v} has the length {answer[v]}, but no path through its parent {parent[v]} has")
     if path is not None:
         _require_path(np.asarray(path), far, parent)
     if length is not None and length != far.max(initial=0):

@@ -78,14 +78,16 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
 
     Verify that the order holds each visited vertex once. `name` is what error messages call the order.
     """
-    given, n = np.asarray(order), len(is_visited)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise VerificationError(f"{name}: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
-    require((given >= 0) & (given < n), lambda i: f"place {i} of {name} holds {given[i]}, not a vertex")
+    vertices, n = np.asarray(order), len(is_visited)
+    if vertices.ndim != 1 or vertices.dtype.kind not in "iu":
+        raise VerificationError(
+            f"{name}: ids of vertices were expected, not {vertices.dtype} of shape {vertices.shape}"
+        )
+    require((vertices >= 0) & (vertices < n), lambda i: f"place {i} of {name} holds {vertices[i]}, not a vertex")
     places = np.full(n, -1)
-    places[given] = np.arange(len(given))
-    if len(given) != is_visited.sum():
-        raise VerificationError(f"{name} has {len(given)} vertices; expected {is_visited.sum()}")
+    places[vertices] = np.arange(len(vertices))
+    if len(vertices) != is_visited.sum():
+        raise VerificationError(f"{name} has {len(vertices)} vertices; expected {is_visited.sum()}")
     require((places >= 0) == is_visited, lambda v: f"vertex {v} is missing from {name}, or not reachable")
     return places
 
@@ -146,8 +148,8 @@ def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int =
     is_reached = reachable(n, src, dst, [source])
     require((up >= -1) & (up < n), lambda v: f"vertex {v} has the dominator {up[v]}")
     require((up >= 0) == is_reached, lambda v: f"vertex {v} has the dominator {up[v]}, contrary to the paths")
-    own = up == np.arange(n)
-    require(own == (np.arange(n) == source), lambda v: f"vertex {v} has the dominator {up[v]}")
+    is_own_dominator = up == np.arange(n)
+    require(is_own_dominator == (np.arange(n) == source), lambda v: f"vertex {v} has the dominator {up[v]}")
     depth, ups = _ancestors(up, source)
     require((depth >= 0) | ~is_reached, lambda v: f"the dominators of vertex {v} form a cycle")
     proper = is_reached[src] & (dst != source)

@@ -43,12 +43,12 @@ def eccentricity(graph: Any, distances: ArrayLike, *, samples: int = SAMPLES) ->
     gasla.verify.VerificationError: vertex 2 has eccentricity 1, but its farthest vertex is at distance 0
     """
     edges = edges_of(graph)
-    given = vertex_answer("distances", distances, edges.n, "iu")
+    answer = vertex_answer("distances", distances, edges.n, "iu")
     for v, level in _sampled_levels(edges, samples):
         farthest = int(level[np.isfinite(level)].max())
-        if given[v] != farthest:
+        if answer[v] != farthest:
             raise VerificationError(
-                f"vertex {v} has eccentricity {given[v]}, but its farthest vertex is at distance {farthest}"
+                f"vertex {v} has eccentricity {answer[v]}, but its farthest vertex is at distance {farthest}"
             )
 
 
@@ -69,12 +69,12 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
     gasla.verify.VerificationError: vertex 1 is said to have 3.0 vertices within 1 hops; there are 2
     """
     edges = edges_of(graph)
-    given = vertex_answer("counts", counts, edges.n, "f")
+    answer = vertex_answer("counts", counts, edges.n, "f")
     for v, level in _sampled_levels(edges, samples):
         right = int((level <= k).sum())
-        if not abs(given[v] - right) <= tolerance * right:
+        if not abs(answer[v] - right) <= tolerance * right:
             raise VerificationError(
-                f"vertex {v} is said to have {given[v]} vertices within {k} hops; there are {right}"
+                f"vertex {v} is said to have {answer[v]} vertices within {k} hops; there are {right}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Verifiers of levels, distances, and trees of parents, from one source or from several."""
+"""Verifiers of levels, distances, and trees of parents that searches from one or several sources found."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -94,12 +94,12 @@ def sssp(
     """
     edges = edges_of(graph)
     source = check_source(source, edges.n)
-    given = vertex_answer("distances", distances, edges.n, "f")
-    attains = _require_shortest(edges, [source], given, cutoff)
-    reached = np.isfinite(given)
+    answer = vertex_answer("distances", distances, edges.n, "f")
+    attains = _require_shortest(edges, [source], answer, cutoff)
+    reached = np.isfinite(answer)
     require(
         reachable(edges.n, edges.src[attains], edges.dst[attains], [source]) | ~reached,
-        lambda v: f"vertex {v} is at distance {given[v]}, but no path from the source {source} is that short",
+        lambda v: f"vertex {v} is at distance {answer[v]}, but no path from the source {source} is that short",
     )
     if parents is not None:
         _require_parent_tree(edges, source, parents, reached, attains, "is not on a shortest path")
@@ -125,20 +125,23 @@ def nearest_source(
     """
     edges = edges_of(graph)
     chosen = check_sources(sources, edges.n)
-    given = vertex_answer("distances", distances, edges.n, "f")
+    answer = vertex_answer("distances", distances, edges.n, "f")
     which = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
-    attains = _require_shortest(edges, chosen, given, cutoff)
-    reached = np.isfinite(given)
+    attains = _require_shortest(edges, chosen, answer, cutoff)
+    reached = np.isfinite(answer)
     require(
         np.where(reached, (which >= 0) & (which < len(chosen)), which == -1),
-        lambda v: f"vertex {v} is at distance {given[v]}, but its nearest source is said to be {which[v]}",
+        lambda v: f"vertex {v} is at distance {answer[v]}, but its nearest source is said to be {which[v]}",
     )
     same = attains & (which[edges.src] == which[edges.dst])
-    own = which[chosen] == np.arange(len(chosen))
-    begins = given[chosen] == 0  # otherwise another source reaches this source along negative lengths
-    require(begins | ~own, lambda i: f"source {i}, vertex {chosen[i]}, is at distance {given[chosen[i]]} from itself")
+    is_own_nearest = which[chosen] == np.arange(len(chosen))
+    begins = answer[chosen] == 0  # otherwise another source reaches this source along negative lengths
     require(
-        reachable(edges.n, edges.src[same], edges.dst[same], chosen[own]) | ~reached,
+        begins | ~is_own_nearest,
+        lambda i: f"source {i}, vertex {chosen[i]}, is at distance {answer[chosen[i]]} from itself",
+    )
+    require(
+        reachable(edges.n, edges.src[same], edges.dst[same], chosen[is_own_nearest]) | ~reached,
         lambda v: (
             f"vertex {v} is said to be nearest to source {which[v]}, vertex {chosen[which[v]]}, but no shortest path "
             "leads from there"
@@ -148,7 +151,7 @@ def nearest_source(
         (which[chosen] <= np.arange(len(chosen))) | ~begins,
         lambda i: f"source {i}, vertex {chosen[i]}, is said to be nearest to source {which[chosen[i]]}",
     )
-    is_tight = (given[edges.src] + edges.weight).astype(given.dtype) == given[edges.dst]
+    is_tight = (answer[edges.src] + edges.weight).astype(answer.dtype) == answer[edges.dst]
     require(
         ~(is_tight & reached[edges.dst]) | (which[edges.dst] <= which[edges.src]),
         lambda e: (

@@ -41,15 +41,15 @@ def simple_paths(
     Traceback (most recent call last):
     gasla.verify.VerificationError: a path that begins with [0], and then goes to 2, is missing
     """
-    near = neighbors_of(graph, directed=True)
-    source, target = check_source(source, len(near)), check_source(target, len(near))
-    rows = rows_of(paths, len(near))
-    check_edges(near, rows, min_length, max_length + 1, closed=False)
+    neighbors = neighbors_of(graph, directed=True)
+    source, target = check_source(source, len(neighbors)), check_source(target, len(neighbors))
+    rows = rows_of(paths, len(neighbors))
+    check_edges(neighbors, rows, min_length, max_length + 1, closed=False)
     for row in rows:
         if (row[0], row[-1]) != (source, target):
             raise VerificationError(f"the path {list(row)} does not lead from {source} to {target}")
     if source != target and len(rows) != limit:
-        _check_branches(near, rows, source, target, (min_length, max_length), samples)
+        _check_branches(neighbors, rows, source, target, (min_length, max_length), samples)
 
 
 @verifier()
@@ -77,24 +77,24 @@ def simple_cycles(
     Traceback (most recent call last):
     gasla.verify.VerificationError: a path that begins with [0, 1], and then goes to 2, is missing
     """
-    near, rows = neighbors_of(graph, directed), rows_of(cycles, edges_of(graph).n)
-    check_edges(near, rows, min_length, max_length, closed=True)
+    neighbors, rows = neighbors_of(graph, directed), rows_of(cycles, edges_of(graph).n)
+    check_edges(neighbors, rows, min_length, max_length, closed=True)
     for row in rows:
         if row[0] != min(row) or (not directed and len(row) > 1 and not (len(row) > 2 and row[1] < row[-1])):
             raise VerificationError(f"the cycle {list(row)} is in another form; expected its smallest vertex first")
     if len(rows) == limit:
         return
     loops = {row[0] for row in rows if len(row) == 1}
-    missing = [v for v in range(len(near)) if v in near[v] and v not in loops]
+    missing = [v for v in range(len(neighbors)) if v in neighbors[v] and v not in loops]
     if min_length <= 1 <= max_length and missing:
         raise VerificationError(f"the self loop of vertex {missing[0]} is missing")
     longer = [row for row in rows if len(row) > 1]
     lengths = max(min_length, 2 if directed else 3), max_length
-    for v in sample(len(near), samples).tolist():
+    for v in sample(len(neighbors), samples).tolist():
         turned = [row[(i := row.index(v)) :] + row[:i] for row in longer if v in row]
         if not directed:
             turned += [(v, *row[:0:-1]) for row in turned]
-        _check_branches(near, [(*row, v) for row in turned], v, v, lengths, samples)
+        _check_branches(neighbors, [(*row, v) for row in turned], v, v, lengths, samples)
 
 
 @verifier()
@@ -113,29 +113,29 @@ def find_cycle(graph: Any, cycle: ArrayLike | None, *, directed: bool = True) ->
     Traceback (most recent call last):
     gasla.verify.VerificationError: there is a cycle
     """
-    near = neighbors_of(graph, directed)
+    neighbors = neighbors_of(graph, directed)
     if cycle is not None and np.size(cycle):
-        rows = rows_of([cycle], len(near))
-        check_edges(near, rows, 1, len(near), closed=True)
+        rows = rows_of([cycle], len(neighbors))
+        check_edges(neighbors, rows, 1, len(neighbors), closed=True)
         if not directed and len(rows[0]) == 2:
             raise VerificationError(f"{list(rows[0])} is one undirected edge, no cycle")
         return
     edges = edges_of(graph)
     pieces = components_of(edges.matrix(), "strong" if directed else "weak").max(initial=-1) + 1
-    count = 0 if directed else sum(map(len, near)) // 2
-    if any(v in some for v, some in enumerate(near)) or pieces + count != edges.n:
+    count = 0 if directed else sum(map(len, neighbors)) // 2
+    if any(v in adjacent for v, adjacent in enumerate(neighbors)) or pieces + count != edges.n:
         raise VerificationError("there is a cycle")
 
 
 def neighbors_of(graph: Any, directed: bool) -> Neighbors:
     """Return the set of out-neighbors of each vertex, or of neighbors in both directions unless `directed`."""
     edges = edges_of(graph)
-    near: Neighbors = [set() for _ in range(edges.n)]
+    neighbors: Neighbors = [set() for _ in range(edges.n)]
     for u, v in zip(edges.src.tolist(), edges.dst.tolist(), strict=True):
-        near[u].add(v)
+        neighbors[u].add(v)
         if not directed:
-            near[v].add(u)
-    return near
+            neighbors[v].add(u)
+    return neighbors
 
 
 def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
@@ -181,7 +181,7 @@ def _check_branches(
     For a sample of the beginnings, no vertex that no given path visits next may lead to the target by a path of an
     allowed length. `lengths` are the smallest and the largest allowed number of edges.
     """
-    least, most = lengths
+    min_edges, max_edges = lengths
     begun: dict[Path, set[int]] = {(source,): set()}
     for row in rows:
         for i in range(1, len(row)):
@@ -191,7 +191,10 @@ def _check_branches(
         passed = {*begin} - {target}
         for u in near[begin[-1]] - known - passed:
             back = u == target and u == begin[-1]  # whether the edge is a self loop
-            if not back and least <= len(begin) + _distance(near, u, target, passed, most - len(begin)) <= most:
+            if (
+                not back
+                and min_edges <= len(begin) + _distance(near, u, target, passed, max_edges - len(begin)) <= max_edges
+            ):
                 raise VerificationError(f"a path that begins with {list(begin)}, and then goes to {u}, is missing")
 
 

@@ -100,10 +100,10 @@ def _trips(graph: Any, time: str, duration: Duration, window: Window | None, beg
         return _dated_trips(graph, time, duration, window, (begin, leaves), clock)
     departure = np.asarray(graph.edge_attributes[time])
     length = np.asarray(graph.edge_attributes[duration] if isinstance(duration, str) else duration)
-    kind = np.float64 if "f" in (departure.dtype.kind, length.dtype.kind) else np.int64
-    departure = departure.astype(kind)
-    arrival = departure + length.astype(kind)
-    start, end = (_bound(bound, np.dtype(kind), i) for i, bound in enumerate(cast(Any, window) or (None, None)))
+    dtype = np.float64 if "f" in (departure.dtype.kind, length.dtype.kind) else np.int64
+    departure = departure.astype(dtype)
+    arrival = departure + length.astype(dtype)
+    start, end = (_bound(bound, np.dtype(dtype), i) for i, bound in enumerate(cast(Any, window) or (None, None)))
     used = (departure >= start) & (arrival <= end)
     return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], start, end)
 
@@ -127,9 +127,9 @@ def _dated_trips(
             start, end = (times.min(), times.min() + span) if leaves else (times.max() - span, times.max())
     elif window is not None:
         start, end = clock.bounds(window)
-    some = len(departure) > 0
-    start = start if start is not None else departure.min() if some else np.iinfo(np.int64).max
-    end = end if end is not None else arrival.max() if some else np.iinfo(np.int64).min
+    has_trips = len(departure) > 0
+    start = start if start is not None else departure.min() if has_trips else np.iinfo(np.int64).max
+    end = end if end is not None else arrival.max() if has_trips else np.iinfo(np.int64).min
     used = (departure >= start) & (arrival <= end)
     return Trips(graph.n, src[used], dst[used], departure[used], arrival[used], np.int64(start), np.int64(end), True)
 
@@ -140,18 +140,18 @@ def _bound(bound: float | None, dtype: np.dtype[Any], end: int) -> Any:
     Numbers are compared as Python's, which is exact. A bound beyond the dtype becomes the dtype's smallest or largest
     number.
     """
-    least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    smallest, largest = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if bound is None:
-        return dtype.type(most if end else least)
+        return dtype.type(largest if end else smallest)
     exact = bound.item() if isinstance(bound, np.generic) else bound
-    if exact <= least or exact >= most:
-        return dtype.type(least if exact <= least else most)
+    if exact <= smallest or exact >= largest:
+        return dtype.type(smallest if exact <= smallest else largest)
     if dtype.kind != "f":
         return dtype.type(math.floor(exact) if end else math.ceil(exact))
-    near = float(exact)
-    if near > exact if end else near < exact:
-        near = math.nextafter(near, -math.inf if end else math.inf)
-    return dtype.type(near)
+    rounded = float(exact)
+    if rounded > exact if end else rounded < exact:
+        rounded = math.nextafter(rounded, -math.inf if end else math.inf)
+    return dtype.type(rounded)
 
 
 @verifier()
@@ -179,8 +179,8 @@ def earliest_arrival(
     gasla.verify.VerificationError: vertex 2 is reached at 4.0, but the edge 1 → 2 arrives there at 3.0
     """
     trips = _trips(graph, time, duration, window, source, True)
-    given = trips.answer("arrivals", arrivals, trips.limits[1])
-    _check_arrivals(trips, check_source(source, trips.n), given, given)
+    answer = trips.answer("arrivals", arrivals, trips.limits[1])
+    _check_arrivals(trips, check_source(source, trips.n), answer, answer)
 
 
 @verifier()
@@ -205,8 +205,8 @@ def latest_departure(
     gasla.verify.VerificationError: vertex 1 is left at 2.0, but the edge 1 → 2 departs there at 3.0
     """
     trips = _trips(graph, time, duration, window, target, False)
-    given = trips.answer("departures", departures, trips.limits[0])
-    _check_arrivals(trips.backward(), check_source(target, trips.n), flipped(given), given, True)
+    answer = trips.answer("departures", departures, trips.limits[0])
+    _check_arrivals(trips.backward(), check_source(target, trips.n), flipped(answer), answer, True)
 
 
 def _check_arrivals(trips: Trips, source: int, given: Array, shown: Array, is_backward: bool = False) -> None:
@@ -264,29 +264,29 @@ def fastest_durations(
     """
     trips = _trips(graph, time, duration, window, source, True)
     source, never = check_source(source, trips.n), trips.limits[1]
-    given = trips.answer("durations", durations, never)
-    if given[source] != 0:
-        raise VerificationError(f"the duration of the source {source} is {given[source]}; expected 0")
-    require(given == given, lambda v: f"vertex {v} is said to take NaN")
+    answer = trips.answer("durations", durations, never)
+    if answer[source] != 0:
+        raise VerificationError(f"the duration of the source {source} is {answer[source]}; expected 0")
+    require(answer == answer, lambda v: f"vertex {v} is said to take NaN")
     leaving = np.unique(trips.departure[trips.src == source])
-    least = np.full(trips.n, never, given.dtype)
+    least = np.full(trips.n, never, answer.dtype)
     least[source] = 0
     chosen = leaving[sample(len(leaving), samples)]
     for start in chosen:
         arrivals = trips.arrivals(source, start)
         spans = differences(np.where(arrivals < never, arrivals, start), start)
-        takes = np.minimum(np.where(arrivals < never, spans, spans.dtype.type(never)), never).astype(given.dtype)
+        takes = np.minimum(np.where(arrivals < never, spans, spans.dtype.type(never)), never).astype(answer.dtype)
         require(
-            given <= takes,
+            answer <= takes,
             lambda v, start=start, takes=takes: (  # type: ignore[misc]
-                f"vertex {v} is said to take {given[v]} from the source {source}, but a departure at {start} takes "
+                f"vertex {v} is said to take {answer[v]} from the source {source}, but a departure at {start} takes "
                 f"{takes[v]}"
             ),
         )
         least = np.minimum(least, takes)
     if len(chosen) == len(leaving):
-        require(given == least, lambda v: f"vertex {v} is said to take {given[v]}, but the fastest takes {least[v]}")
-    require(given >= 0, lambda v: f"vertex {v} is said to take {given[v]}, less than 0")
+        require(answer == least, lambda v: f"vertex {v} is said to take {answer[v]}, but the fastest takes {least[v]}")
+    require(answer >= 0, lambda v: f"vertex {v} is said to take {answer[v]}, less than 0")
 
 
 @verifier()

@@ -31,14 +31,14 @@ def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: there are 1 chains; expected 2, the number of independent cycles
     """
-    near, rows = neighbors_of(graph, directed=False), rows_of(chains, edges_of(graph).n)
-    for v, some in enumerate(near):
-        some.discard(v)
+    neighbors, rows = neighbors_of(graph, directed=False), rows_of(chains, edges_of(graph).n)
+    for v, adjacent in enumerate(neighbors):
+        adjacent.discard(v)
     seen: set[int] = set()
     covered: set[Pair] = set()
     for row in rows:
         is_cycle = row[0] == row[-1]
-        check_edges(near, [row[:-1] if is_cycle else row], 3 if is_cycle else 1, len(near), closed=is_cycle)
+        check_edges(neighbors, [row[:-1] if is_cycle else row], 3 if is_cycle else 1, len(neighbors), closed=is_cycle)
         if again := seen.intersection(row[1:-1]):
             raise VerificationError(f"the chain {list(row)} passes vertex {min(again)}, which an earlier one visited")
         if not is_cycle and not seen.issuperset((row[0], row[-1])):
@@ -48,10 +48,12 @@ def chain_decomposition(graph: Any, chains: Iterable[ArrayLike]) -> None:
             raise VerificationError(f"the edge {min(again_covered)} is in two chains")
         covered.update(steps)
         seen.update(row)
-    expected = _count_independent_cycles({(u, v) for u, some in enumerate(near) for v in some if u < v}, len(near))
+    expected = _count_independent_cycles(
+        {(u, v) for u, adjacent in enumerate(neighbors) for v in adjacent if u < v}, len(neighbors)
+    )
     if len(rows) != expected:
         raise VerificationError(f"there are {len(rows)} chains; expected {expected}, the number of independent cycles")
-    if (independent := _count_independent_cycles(covered, len(near))) != expected:
+    if (independent := _count_independent_cycles(covered, len(neighbors))) != expected:
         raise VerificationError(
             f"the chains have {independent} independent cycles; expected {expected}, as the graph has"
         )
@@ -73,8 +75,8 @@ def cycle_basis(graph: Any, cycles: Iterable[ArrayLike]) -> None:
     Traceback (most recent call last):
     gasla.verify.VerificationError: there are 1 cycles; expected 2
     """
-    near, rows = neighbors_of(graph, directed=False), rows_of(cycles, edges_of(graph).n)
-    check_edges(near, rows, 1, len(near), closed=True)
+    neighbors, rows = neighbors_of(graph, directed=False), rows_of(cycles, edges_of(graph).n)
+    check_edges(neighbors, rows, 1, len(neighbors), closed=True)
     counts: Counter[Pair] = Counter()
     for row in rows:
         if len(row) == 2:
@@ -84,7 +86,9 @@ def cycle_basis(graph: Any, cycles: Iterable[ArrayLike]) -> None:
         (last,) = _edges_along((row[-1], row[0]))
         if counts[last] > 1:
             raise VerificationError(f"the last edge of the cycle {list(row)} is also in another cycle")
-    expected = _count_independent_cycles({(u, v) for u, some in enumerate(near) for v in some if u <= v}, len(near))
+    expected = _count_independent_cycles(
+        {(u, v) for u, adjacent in enumerate(neighbors) for v in adjacent if u <= v}, len(neighbors)
+    )
     if len(rows) != expected:
         raise VerificationError(f"there are {len(rows)} cycles; expected {expected}")
 

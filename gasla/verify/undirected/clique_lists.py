@@ -29,28 +29,28 @@ def maximal_cliques(
     Traceback (most recent call last):
     gasla.verify.VerificationError: a clique that has the vertices [3] is missing
     """
-    near, rows = neighbors_of(graph, directed=False), rows_of(cliques, edges_of(graph).n)
-    near = [some - {v} for v, some in enumerate(near)]
+    neighbors, rows = neighbors_of(graph, directed=False), rows_of(cliques, edges_of(graph).n)
+    neighbors = [adjacent - {v} for v, adjacent in enumerate(neighbors)]
     if len({*rows}) < len(rows):
         raise VerificationError("a clique is there twice")
-    where: list[set[int]] = [set() for _ in near]
+    where: list[set[int]] = [set() for _ in neighbors]
     for number, row in enumerate(rows):
         if len(row) < min_size or list(row) != sorted({*row}):
             raise VerificationError(f"the clique {list(row)} is too small, or does not ascend")
-        if any(len(near[v] & {*row}) < len(row) - 1 for v in row):
+        if any(len(neighbors[v] & {*row}) < len(row) - 1 for v in row):
             raise VerificationError(f"{list(row)} is no clique")
-        if more := set.intersection(*(near[v] for v in row)):
+        if more := set.intersection(*(neighbors[v] for v in row)):
             raise VerificationError(f"the clique {list(row)} is not maximal: it can be extended by {min(more)}")
         for v in row:
             where[v].add(number)
     if len(rows) == limit:
         return
-    for v in range(len(near)) if min_size <= 1 else ():
+    for v in range(len(neighbors)) if min_size <= 1 else ():
         if not where[v]:
             raise VerificationError(f"a clique that has the vertices [{v}] is missing")
     for number in sample(len(rows), samples).tolist():
-        given = {*rows[number]}
-        for v in set().union(*(near[u] for u in given)) - given:
-            part = [v, *(near[v] & given)]
+        clique = {*rows[number]}
+        for v in set().union(*(neighbors[u] for u in clique)) - clique:
+            part = [v, *(neighbors[v] & clique)]
             if len(part) >= min_size and not set.intersection(*(where[u] for u in part)):
                 raise VerificationError(f"a clique that has the vertices {sorted(part)} is missing")

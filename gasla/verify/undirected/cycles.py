@@ -77,23 +77,23 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    edges, given = edges_of(graph), np.asarray(bridges)
-    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise VerificationError(f"bridges: pairs of vertices were expected, not {given.dtype} of shape {given.shape}")
+    edges, answer = edges_of(graph), np.asarray(bridges)
+    if answer.ndim != 2 or answer.shape[1] != 2 or answer.dtype.kind not in "iu":
+        raise VerificationError(f"bridges: pairs of vertices were expected, not {answer.dtype} of shape {answer.shape}")
     src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
-    pair, named = np.minimum(src, dst) * edges.n + np.maximum(src, dst), given.astype(np.int64) @ [edges.n, 1]
+    pair, named = np.minimum(src, dst) * edges.n + np.maximum(src, dst), answer.astype(np.int64) @ [edges.n, 1]
     directed, count = np.unique(src * edges.n + dst, return_counts=True)
     # the edges i -> j and j -> i are one undirected edge, and two such edges are no bridge
     doubled = directed[count > 1]
     doubled = np.append(doubled, doubled % max(edges.n, 1) * edges.n + doubled // max(edges.n, 1))
-    right = ((given >= 0) & (given < edges.n)).all(axis=1) & (given[:, 0] < given[:, 1]) & ~np.isin(named, doubled)
+    right = ((answer >= 0) & (answer < edges.n)).all(axis=1) & (answer[:, 0] < answer[:, 1]) & ~np.isin(named, doubled)
     added = _count_components(edges, ~np.isin(pair, named)) - _count_components(edges)
     if right.all() and added < len(np.unique(named)):
         right = np.array([_count_components(edges, pair != p) > _count_components(edges) for p in named.tolist()])
     require(
         right,
         lambda i: (
-            f"an edge between {given[i, 0]} and {given[i, 1]} is no bridge, or there is none, or it is in "
+            f"an edge between {answer[i, 0]} and {answer[i, 1]} is no bridge, or there is none, or it is in "
             "the wrong order"
         ),
     )
@@ -123,25 +123,25 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
     Traceback (most recent call last):
     gasla.verify.VerificationError: vertex 0 is no articulation point
     """
-    edges, given = edges_of(graph), np.asarray(points)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise VerificationError(f"points: ids of vertices were expected, not {given.dtype} of shape {given.shape}")
-    require((given >= 0) & (given < edges.n), lambda i: f"vertex {given[i]} is no articulation point")
+    edges, answer = edges_of(graph), np.asarray(points)
+    if answer.ndim != 1 or answer.dtype.kind not in "iu":
+        raise VerificationError(f"points: ids of vertices were expected, not {answer.dtype} of shape {answer.shape}")
+    require((answer >= 0) & (answer < edges.n), lambda i: f"vertex {answer[i]} is no articulation point")
     count = _count_components(edges)
 
     def is_point(v: int) -> bool:
         # without edges, v itself is a component, which does not count
         return _count_components(edges, (edges.src != v) & (edges.dst != v)) - 1 > count
 
-    for v in given[sample(len(given), samples)].tolist():
+    for v in answer[sample(len(answer), samples)].tolist():
         if not is_point(v):
             raise VerificationError(f"vertex {v} is no articulation point")
     degree = np.bincount(edges.src, minlength=edges.n) + np.bincount(edges.dst, minlength=edges.n)
-    others = np.setdiff1d(np.flatnonzero(degree > 1), given)
+    others = np.setdiff1d(np.flatnonzero(degree > 1), answer)
     for v in others[sample(len(others), samples)].tolist():
         if is_point(v):
             raise VerificationError(f"vertex {v} is an articulation point, and is missing")
-    require(given[1:] > given[:-1], lambda i: "the articulation points don't ascend, or one occurs twice")
+    require(answer[1:] > answer[:-1], lambda i: "the articulation points don't ascend, or one occurs twice")
 
 
 @verifier()

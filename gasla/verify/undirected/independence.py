@@ -105,23 +105,26 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     edges = _without_self_loops(edges)
     mate = vertex_answer("mates", mates, edges.n, "iu").astype(np.int64)
     require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is not a vertex")
-    has, ids = mate >= 0, np.arange(edges.n)
-    back = np.where(has, mate[mate], ids) if edges.n else ids
-    require(back == ids, lambda v: f"vertex {v} has the mate {mate[v]}, whose mate is {back[v]}")
+    has_mate, ids = mate >= 0, np.arange(edges.n)
+    mate_of_mate = np.where(has_mate, mate[mate], ids) if edges.n else ids
+    require(mate_of_mate == ids, lambda v: f"vertex {v} has the mate {mate[v]}, whose mate is {mate_of_mate[v]}")
     is_matched = mate[edges.src] == edges.dst
-    kind = edges.weight.dtype
-    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
-    heaviest = np.full(edges.n, lowest, kind)  # for each vertex, the weight of the heaviest edge to its mate
-    there = np.zeros(edges.n, bool)
+    dtype = edges.weight.dtype
+    lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    heaviest = np.full(edges.n, lowest, dtype)  # for each vertex, the weight of the heaviest edge to its mate
+    has_edge = np.zeros(edges.n, bool)
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
-        there[ends[is_matched]] = True
-    require(there | ~has, lambda v: f"vertex {v} has the mate {mate[v]}, which is not its neighbor")
-    require(has[edges.src] | has[edges.dst], lambda e: f"{edge_name(edges, e)} could be added: neither end has a mate")
+        has_edge[ends[is_matched]] = True
+    require(has_edge | ~has_mate, lambda v: f"vertex {v} has the mate {mate[v]}, which is not its neighbor")
+    require(
+        has_mate[edges.src] | has_mate[edges.dst],
+        lambda e: f"{edge_name(edges, e)} could be added: neither end has a mate",
+    )
     if weighted:
-        most = np.maximum(heaviest[edges.src], heaviest[edges.dst])
+        heaviest_at_ends = np.maximum(heaviest[edges.src], heaviest[edges.dst])
         require(
-            edges.weight <= most,
+            edges.weight <= heaviest_at_ends,
             lambda e: f"{edge_name(edges, e)} weighs {edges.weight[e]}, more than the matched edges at its ends",
         )
 
@@ -177,7 +180,7 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     """
     mate = np.asarray(mates)
     maximal_matching(graph, mate)
-    edges, own, values = edges_of(graph), as_graph(graph).sides, as_graph(graph).values
+    edges, given_sides, values = edges_of(graph), as_graph(graph).sides, as_graph(graph).values
     if values is not None and edges.dst.size:
         largest = max(-values.min().item(), values.max().item())
         if largest == np.inf or (values.dtype.kind in "iu" and edges.n * largest > 2**53):
@@ -186,9 +189,9 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
     has = mate >= 0
-    is_small = np.asarray(is_left if own is None else own == 0)
+    is_small = np.asarray(is_left if given_sides is None else given_sides == 0)
     is_small = is_small if 2 * is_small.sum() <= edges.n else ~is_small
-    must = np.ones(edges.n, bool) if own is None else is_small
+    must = np.ones(edges.n, bool) if given_sides is None else is_small
     require(has | ~must, lambda v: f"vertex {v} has no mate; expected one, as it is on the smaller side")
     turned = ~is_small[edges.src]
     tail, head = np.where(turned, edges.dst, edges.src), np.where(turned, edges.src, edges.dst)
