@@ -1,7 +1,7 @@
-"""Error texts with replacements for operations that symbolic values don't support.
+"""Error messages that say what to write instead of an operation that symbolic values don't support.
 
-A symbolic value stands for a number that is known only when the compiled code runs. So it has no truth value, no hash
-and can't be an index; each text names what to write instead.
+A symbolic value stands for a number that is known only when the compiled code runs. So it has no truth value and no
+hash, and can't be an index. Each message says what to write instead.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _INSTEAD = {
 
 
 def instead(name: str) -> str | None:
-    """Return the replacement for a NumPy function or an array method of this name, or None if there is no advice.
+    """Return what to write instead of a NumPy function or an array method of this name, or None if there is no advice.
 
     Examples
     --------
@@ -87,15 +87,9 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """Return the expectation to name in an error on something that is not a monoid.
+    """Return a phrase for an error about something that is not a monoid: what was expected instead.
 
-    If it is clear, name the likely monoid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> monoid_for(np.minimum)
-    'a semirings.Monoid, here semirings.min'
+    If the monoid that the caller means is clear from the name, the phrase says it.
     """
     name = _MONOIDS.get(given if isinstance(given, str) else getattr(given, "__name__", ""))
     if name:

@@ -1,4 +1,4 @@
-"""Bounds of a value, derived from the structure of its expression."""
+"""Bounds of the values of an expression, derived from its structure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from semirings.expr import Expr, in_order
 from semirings.types import Type
 
-Bounds = tuple[float, float]  # inclusive; ints for expressions of integers
+Bounds = tuple[float, float]  # the smallest and the largest value, both possible; ints for expressions of integers
 
 
 def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
@@ -37,7 +37,7 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
 
 
 def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
-    """Return the bounds of one node, from the bounds of its arguments."""
+    """Return the bounds of one node. `given` has the bounds of its arguments, and `known` those of symbols by name."""
     whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
     limits = whole
     if e.op == "constant" and e.payload == e.payload:
@@ -50,7 +50,8 @@ def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds
         limits = min(low for low, _ in given[1:]), max(high for _, high in given[1:])
     elif e.op == "cast" and is_whole_number and e.args[0].dtype.kind in "biu":
         limits = given[0]
-    return limits if whole[0] <= limits[0] and limits[1] <= whole[1] else whole  # otherwise integers may wrap
+    # With larger bounds the integers may wrap around.
+    return limits if whole[0] <= limits[0] and limits[1] <= whole[1] else whole
 
 
 def _of_type(kind: Type) -> Bounds:

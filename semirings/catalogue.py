@@ -1,4 +1,4 @@
-"""The predefined operators, monoids and semirings; semirings are named ``{monoid}_{multiply}``."""
+"""The predefined operators, monoids and semirings. Semirings are named ``{monoid}_{multiply}``."""
 
 from __future__ import annotations
 
@@ -23,62 +23,65 @@ __all__ = [
     "times", "xor_and",
 ]  # fmt: skip
 
-# --- the limits of types -------------------------------------------------------------------------------------
+# --- identities and terminal values by type ---------------------------------------------------------------------
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the smallest value of a type. For floats, it is minus infinity."""
+    """Return the smallest value of a type, which is minus infinity for floats."""
     return {"b": False, "f": -np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """Return the largest value of a type, or infinity for floats."""
+    """Return the largest value of a type, which is infinity for floats."""
     return {"b": True, "f": np.inf}[dtype.kind] if dtype.kind in "bf" else np.iinfo(dtype).max
 
 
 def exact_lowest(dtype: np.dtype[Any]) -> Any:
-    """Return the terminal value of the minimum.
+    """Return the terminal value of the minimum, at which a reduction can stop: the smallest value of an integer type.
 
-    None for floats, since NaN takes precedence even over minus infinity.
+    For floats it is None, because the minimum with NaN is NaN, even for minus infinity.
     """
     return None if dtype.kind == "f" else lowest(dtype)
 
 
 def exact_highest(dtype: np.dtype[Any]) -> Any:
-    """Return the terminal value of the maximum. See `exact_lowest`."""
+    """Return the terminal value of the maximum, at which a reduction can stop: the largest value of an integer type.
+
+    For floats it is None, because the maximum with NaN is NaN, even for infinity.
+    """
     return None if dtype.kind == "f" else highest(dtype)
 
 
 def exact_zero(dtype: np.dtype[Any]) -> Any:
-    """Return the terminal value of the product, zero, or None for floats, since 0 times infinity is NaN."""
+    """Return the terminal value of the product, which is 0. For floats it is None, because 0 times infinity is NaN."""
     return None if dtype.kind == "f" else 0
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """Return the value with all bits set, or None for floats."""
+    """Return the value of an integer type with all bits set. For floats, return None."""
     return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """Return the result of `first` and `second` for no values: NaN, the most extreme integer, or False."""
+    """Return what the monoids `first` and `second` give for no values: NaN, the most extreme integer, or False."""
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
-# --- functions behind the operators -----------------------------------------------------------------------------
+# --- the functions of the operators -------------------------------------------------------------------------------
 
 
 def _first(x: Any, y: Any) -> Any:
-    """Return the left value."""
+    """Return the left operand."""
     return x
 
 
 def _second(x: Any, y: Any) -> Any:
-    """Return the right value."""
+    """Return the right operand."""
     return y
 
 
 def _pair(x: Any, y: Any) -> Any:
-    """Return the int64 1 for any values: sums of it count matches without overflow."""
+    """Return 1 as int64 for any operands. A sum of such ones counts matches without overflow."""
     if is_symbolic((x, y)):
         return as_expr(1)
     parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
@@ -86,57 +89,62 @@ def _pair(x: Any, y: Any) -> Any:
 
 
 def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the operator's value, and its index k."""
+    """Return the pair of the operator's value and the index k, which is the right operand's row."""
     return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the row of the right value: for a vector times a matrix, the vertex that the value comes from."""
+    """Return the row k of the right operand. In a product of a vector and a matrix it is the vertex that sends the
+    value.
+    """
     return k
 
 
 def _firsti(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the row of the left value."""
+    """Return the row i of the left operand."""
     return i
 
 
 def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the column of the right value."""
+    """Return the column j of the right operand."""
     return j
 
 
 def _scalar_type(x: Any) -> np.dtype[Any]:
-    """Return the type of a value's scalars."""
+    """Return the dtype of a number, or of the items of a vector."""
     kind = as_expr(x).type if is_symbolic(x) else x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     assert not isinstance(kind, TupleType)
     return kind.scalar if isinstance(kind, VectorType) else kind
 
 
 def either(x: Any, y: Any) -> Any:
-    """Return one of the two values: x, unless it is zero, the identity. Tuples are chosen as a whole."""
+    """Return x, or y if x is zero, which is the identity of the monoid `any`. Tuples are chosen as a whole."""
     parts = tuple(x) if is_tuple(x) else (x,)
     return where(reduce(operator.or_, (differs(part, 0) for part in parts)), x, y)
 
 
 def lexicographic_min(x: Any, y: Any) -> Any:
-    """Return the lexicographically smaller tuple. NaN is smallest."""
+    """Return the lexicographically smaller of two tuples. NaN counts as smaller than any number."""
     return _lexicographic("argmin", x, y, np.less)
 
 
 def lexicographic_max(x: Any, y: Any) -> Any:
-    """Return the lexicographically larger tuple. NaN is largest."""
+    """Return the lexicographically larger of two tuples. NaN counts as larger than any number."""
     return _lexicographic("argmax", x, y, np.greater)
 
 
 def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
-    """Return the preferred of two tuples."""
+    """Return the tuple that comes first in the lexicographic order given by `less`. `name` is for errors."""
     if not (is_tuple(x) and is_tuple(y)):
         raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
     return where(_comes_first(tuple(x), tuple(y), less), x, y)
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
-    """Return whether tuple x is preferred, by its first item, and on a tie by the others."""
+    """Return whether tuple x comes before tuple y.
+
+    The first items decide, and if they are equal, the following items.
+    """
     before, not_after = _preferred(x[0], y[0], less)
     if len(x) == 1:
         return before
@@ -144,7 +152,7 @@ def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
 
 
 def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
-    """Return whether x is preferred to y, and whether y is not preferred to x. NaN is preferred to any number."""
+    """Return whether x comes before y, and whether y does not come before x. NaN comes before any number."""
     if _scalar_type(x).kind != "f":
         return less(x, y), ~less(y, x)
     at_most = np.less_equal if less is np.less else np.greater_equal  # False for NaN, which saves a comparison
@@ -152,30 +160,35 @@ def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
 
 
 def _as_exponent(x: Any) -> Any:
-    """Lift a number to a pair (m, t) with the value m + log(1 + t)."""
+    """Return a number x as a pair (m, t) with the value m + log(1 + t): (x, 0)."""
     return x, constant(0, _scalar_type(x)) if is_symbolic(x) else np.zeros_like(x)
 
 
 def _add_exponents(x: Any, y: Any) -> Any:
-    """Return the larger m, and the sum of exponentials relative to exp(m): one exponential, and no logarithm."""
+    """Return the pair for the log of the sum of exponentials of two pairs (m, t), which stand for m + log(1 + t).
+
+    The new m is the larger one, and t the sum of the other exponentials relative to exp(m). This takes one exponential,
+    and no logarithm.
+    """
     (m, t), (n, u) = x, y
-    apart = abs(m - n)  # NaN for equal infinities or NaN operands: then the maximum alone is the result
-    # An exponential that underflows is replaced by 0: libraries take ten times as long for it.
+    apart = abs(m - n)  # NaN for equal infinities or NaN operands, for which the result is the maximum alone
+    # An exponential that would underflow is replaced by 0, because math libraries take ten times as long for it.
     scale = where(apart < -np.log(np.finfo(_scalar_type(m)).tiny), np.exp(-apart), 0)
     return np.maximum(m, n), where(m >= n, t + (1 + u) * scale, u + (1 + t) * scale)
 
 
 def _from_exponent(x: Any) -> Any:
-    """Return the number that a pair (m, t) stands for, m + log(1 + t).
+    """Return the number that a pair (m, t) stands for, which is m + log(1 + t).
 
-    A logarithm, and a correction for the rounding of 1 + t, are faster than log1p.
+    A logarithm, with a correction for the rounding of 1 + t, is faster than log1p.
     """
     m, t = x
     total = 1 + t
-    return m + (np.log(total) + where(t < 1, t - (total - 1), 0))  # the rounding of 1 + t matters if the log is small
+    # the rounding of 1 + t matters only if the logarithm is small
+    return m + (np.log(total) + where(t < 1, t - (total - 1), 0))
 
 
-# --- operators: semirings.binary ----------------------------------------------------------------------------------
+# --- the predefined operators -------------------------------------------------------------------------------------
 
 
 class binary:
@@ -201,7 +214,7 @@ class binary:
     secondj = BinaryOp("secondj", _secondj)
 
 
-# --- monoids ------------------------------------------------------------------------------------------------------
+# --- the predefined monoids -----------------------------------------------------------------------------------------
 
 plus = Monoid(binary.plus, 0)
 times = Monoid(binary.times, 1, terminal=exact_zero)
@@ -221,7 +234,7 @@ argmax = Monoid(lexicographic_max, lowest, name="argmax", idempotent=True, termi
 first = Monoid(binary.first, nothing, commutative=False, idempotent=True, is_neutral=False)
 second = Monoid(binary.second, nothing, commutative=False, idempotent=True, is_neutral=False)
 
-# --- semirings ----------------------------------------------------------------------------------------------------
+# --- the predefined semirings ---------------------------------------------------------------------------------------
 
 plus_times = Semiring(plus, binary.times)
 plus_first = Semiring(plus, binary.first)

@@ -1,7 +1,7 @@
-"""Find calls in a function that give one number for a whole run, because it is called only once, with symbols.
+"""Find calls in a user's function that would give one number for a whole run, because the function is traced only once.
 
 Random numbers of NumPy or Python and the time of day look as if they were new for each edge. Such calls are found in
-the function's bytecode before it is called, by what their names refer to.
+the function's bytecode before it is called, by the objects that its names refer to.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-# Names by which such a call has to go, one of them: other functions are not looked at any further.
+# A function is searched only if it contains one of these names, because any such call needs one of them.
 MODULES = ("numpy.random", "random", "time", "secrets", "uuid")
 GENERATORS = (("numpy.random", "Generator"), ("numpy.random", "RandomState"), ("random", "Random"))
 NOW = ("now", "utcnow", "today")
@@ -38,7 +38,10 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """Yield the texts of such calls, also in functions of the same module. `this` is what `self` is."""
+    """Yield the texts of calls that give one number for a whole run, also in functions of the same module.
+
+    `this` is the object that `self` refers to, or None.
+    """
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return
     this = this if function.__code__.co_varnames[:1] == ("self",) else None
@@ -53,7 +56,7 @@ def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
 
 
 def _may_call(function: FunctionType, this: Any) -> bool:
-    """Return whether any name of a function makes its bytecode worth reading, which takes 0.1 ms."""
+    """Return whether a function's names make it worth reading its bytecode, which takes 0.1 ms."""
     names = {*function.__code__.co_names}
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
     values += [_content(cell) for cell in function.__closure__ or ()]
@@ -69,7 +72,10 @@ def _may_call(function: FunctionType, this: Any) -> bool:
 
 
 def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what names in a function refer to, with attributes of modules, of generators and of `self`."""
+    """Yield the text of each name in a function, and the object that it refers to.
+
+    Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to.
+    """
     closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
     text, value, known = "", None, False
     for step in dis.get_instructions(function.__code__):
@@ -94,7 +100,7 @@ def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # not assigned yet
+    except ValueError:  # the variable is not assigned yet
         return None
 
 
@@ -104,12 +110,12 @@ def _generators() -> tuple[type, ...]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Return whether attributes may be looked up without running somebody's code."""
+    """Return whether reading attributes of a value runs no code of a user, so that they may be read."""
     return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
 
 
 def _is_constant(value: Any) -> bool:
-    """Return whether a function gives another number each time."""
+    """Return whether a function gives another number at each call (a random number or the time)."""
     if not callable(value) or isinstance(value, type):
         return False
     owner, module = getattr(value, "__self__", None), getattr(value, "__module__", None) or ""

@@ -1,4 +1,4 @@
-"""Expressions as readable text."""
+"""Readable text of expressions, for error messages and the user."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _PREFIX = {"negative": "-", "invert": "~"}
 @means(str)
 def describe(expr: Expr, limit: int = 200) -> str:
     """Return the expression in Python's notation, truncated to `limit` characters."""
-    texts: dict[int, str] = {}  # by id: while a function is traced, nodes are not hashable
+    texts: dict[int, str] = {}  # The key is the node's id, because nodes are not hashable while a function is traced.
     for part in in_order(expr):
         texts[id(part)] = _describe(part, [texts[id(arg)] for arg in part.args], limit)
     return texts[id(expr)]
 
 
 def _describe(expr: Expr, args: list[str], limit: int) -> str:
-    """Return one node as text, given the text of its arguments."""
+    """Return the text of one node, given the texts of its arguments."""
 
     def operand(index: int) -> str:
         return f"({args[index]})" if expr.args[index].op in (*INFIX, *_PREFIX) else args[index]

@@ -30,9 +30,10 @@ from semirings import advice
 from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
-_making = RLock()  # held while a node is looked up or made, so that two threads never make it twice
+# A thread holds this lock while it looks up or makes a node, so that two threads never make the same node twice.
+_making = RLock()
 
-_READING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a function is being traced
+_READING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a user's function is being traced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
@@ -40,7 +41,10 @@ LOOPS = ("each", "fold")
 
 
 def means(function: Any) -> Callable[[F], F]:
-    """Register what a function or a method of NumPy, or str, does with symbols. `np.ufunc` is for all ufuncs."""
+    """Register the decorated function as the implementation of a NumPy function (or str) for symbolic values.
+
+    `np.ufunc` stands for all ufuncs.
+    """
 
     def register(meaning: F) -> F:
         _MEANINGS[function] = meaning
@@ -51,7 +55,9 @@ def means(function: Any) -> Callable[[F], F]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Make symbolic values unhashable while a function is traced: a lookup in a dict would silently miss them."""
+    """Make symbolic values unhashable while a function is traced, because a lookup in a dict would silently not find
+    them.
+    """
     token = _READING.set(True)
     try:
         yield
@@ -60,7 +66,7 @@ def reading() -> Iterator[None]:
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
-    """Return the methods of a binary operator: plain and reflected."""
+    """Return two methods for a binary operator of `Expr`, by a ufunc: the plain one and the reflected one."""
 
     def method(self: Expr, other: Any) -> Expr:
         result: Expr = ufunc(self, other)
@@ -74,7 +80,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Exp
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
-    """Return the method of a unary operator."""
+    """Return the method for a unary operator of `Expr`, by a ufunc."""
 
     def method(self: Expr) -> Expr:
         result: Expr = ufunc(self)
@@ -147,7 +153,7 @@ class Expr:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of a scalar, or of a vector's items."""
+        """The dtype of a scalar, or of a vector's items."""
         if isinstance(self.type, TupleType):
             raise TypeError(f"{self} is a tuple of type {self.type}: its items have their own types")
         return self.type.scalar if isinstance(self.type, VectorType) else self.type
@@ -235,10 +241,10 @@ class Expr:
         raise TypeError(advice.ARRAY)
 
     def __format__(self, spec: str) -> str:
-        return str(self)  # a format such as `.2f` is for numbers
+        return str(self)  # The specification is ignored, because a format such as `.2f` is for numbers.
 
     def __reduce__(self) -> tuple[Any, ...]:
-        nodes = in_order(self)  # a flat list, as nesting may exceed Python's recursion limit
+        nodes = in_order(self)  # a flat list, because nested tuples may exceed Python's recursion limit
         places = {id(e): place for place, e in enumerate(nodes)}
         return _copied, ([(e.op, e.type, [places[id(arg)] for arg in e.args], e.payload) for e in nodes],)
 
@@ -277,7 +283,7 @@ class Symbol(Expr):
 
     @property
     def name(self) -> str:
-        """The name it was given."""
+        """The name that the symbol was given."""
         return str(self.payload)
 
 
@@ -295,7 +301,7 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
 
 def _after_fork() -> None:
     global _making
-    _making = RLock()  # a thread of the parent process may hold the old one
+    _making = RLock()  # A thread of the parent process may hold the old lock, which no one would release here.
 
 
 if hasattr(os, "register_at_fork"):
@@ -303,7 +309,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """Rebuild a copied or pickled expression: the node that the last of these descriptions represents."""
+    """Return a copied or pickled expression. `nodes` describes its nodes in topological order, the expression itself
+    last.
+    """
     done: list[Expr] = []
     for op, type, places, payload in nodes:
         done.append(node(op, type, *(done[place] for place in places), payload=payload))
@@ -365,7 +373,7 @@ def item(container: Expr, index: int) -> Expr:
 
 
 def make_vector(items: Iterable[Expr]) -> Expr:
-    """Return the vector of some scalars of one type."""
+    """Return the vector of scalars, which must have one type."""
     entries = tuple(items)
     types = {entry.type for entry in entries}
     first = entries[0].type
@@ -376,7 +384,7 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _table(entries: tuple[Expr, ...]) -> Expr:
-    """Return a wide vector of constants: as a loop if all are equal or count from 0, otherwise as a table."""
+    """Return a wide vector of constants: as a loop if all are equal or count from 0, and otherwise as a table."""
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
             f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "
@@ -391,12 +399,12 @@ def _table(entries: tuple[Expr, ...]) -> Expr:
 
 
 def table_values(table: Expr) -> np.ndarray[Any, Any]:
-    """Return the constants of a wide vector."""
+    """Return the constants of a node ``"table"`` as an array."""
     return np.frombuffer(table.payload, table.dtype)
 
 
 def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> Expr:
-    """Return the tuple of these values."""
+    """Return the tuple of these values as one expression, optionally with names for its items."""
     entries = tuple(items)
     return node("tuple", TupleType(tuple(entry.type for entry in entries), names), *entries)
 
@@ -444,14 +452,17 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """Return the body of a wide vector, as part of another loop's body. For a scalar, return itself."""
+    """Return the scalar expression for one lane of a wide vector, for use in the body of another loop.
+
+    A scalar is returned unchanged.
+    """
     if not _is_vector(value):
         return value
     return value.args[0] if value.op == "each" else node("lane", value.dtype, value)
 
 
 def each(body: Expr, length: int) -> Expr:
-    """Return the wide vector with a given body."""
+    """Return the wide vector whose lanes are computed by a scalar expression, the body of its loop."""
     if body.op == "lane":
         return body.args[0]
     assert isinstance(body.type, np.dtype)
@@ -459,14 +470,14 @@ def each(body: Expr, length: int) -> Expr:
 
 
 def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
-    """Reduce the items of a wide vector from the first to the last."""
+    """Return the reduction of a wide vector's items, from the first to the last, as a scalar expression."""
     body, kind = at_lane(vector), vector.dtype
     return node("fold", kind, _at(body, 0), body, combine(node("left", kind), node("right", kind)), payload=len(vector))
 
 
 def _at(body: Expr, lane: int) -> Expr:
-    """Return the body of a loop for one lane."""
-    done: dict[int, Expr] = {}  # by id: while a function is traced, nodes are not hashable
+    """Return the value of a loop's body at one lane, as an expression outside of the loop."""
+    done: dict[int, Expr] = {}  # The key is the node's id, because nodes are not hashable while a function is traced.
     for e in in_order(body, within=False):
         if e.op == "lane":
             done[id(e)] = item(e.args[0], lane)
@@ -479,15 +490,15 @@ def _at(body: Expr, lane: int) -> Expr:
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
-    """Return item `index` of an array of `count` items, or `outside`.
+    """Return item `index` of an array of `count` items. If the index is out of range, the item is `outside`.
 
-    The array is a symbol with the type of its items.
+    The array is a symbol whose type is that of its items.
     """
     return node("load", array.type, array, index, count, outside)
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """Return the nodes under some expressions that depend on the lane of the loop around them."""
+    """Return the nodes of some expressions whose value depends on the lane of the innermost loop around them."""
     vary: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not vary.isdisjoint(e.args)):
@@ -528,7 +539,11 @@ def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:
-    """Rebuild an expression: `change`, of a node and its rebuilt arguments, returns a replacement or None."""
+    """Return an expression in which nodes are replaced.
+
+    `change` is called with each node and its already replaced arguments. It returns the replacement, or None to keep
+    the node with these arguments.
+    """
     done: dict[Expr, Expr] = {}
     for e in in_order(expr):
         args = [done[arg] for arg in e.args]

@@ -1,8 +1,8 @@
 """Functions that work on symbolic values and on NumPy arrays alike.
 
-Most are NumPy's own ufuncs under their own names: NumPy dispatches symbolic operands to `semirings.ufuncs`.
-On arrays a vector field has its items first, shape ``(k, n)``, so that ``v[i]`` and ``v + scalar`` mean the same for
-arrays and symbols; a tuple is a Python tuple of arrays.
+Most are NumPy's own ufuncs under their own names, because NumPy passes symbolic operands to `semirings.ufuncs`.
+On arrays a vector field has its items along the first axis, shape ``(k, n)``, so that ``v[i]`` and ``v + scalar`` mean
+the same for arrays and symbols. A tuple is a Python tuple of arrays.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ logical_and, logical_or, logical_xor, logical_not = np.logical_and, np.logical_o
 
 
 def is_symbolic(value: Any) -> bool:
-    """Return whether a value is an Expr, or a tuple that holds one."""
+    """Return whether a value is an Expr, or a tuple with an Expr in it."""
     return isinstance(value, Expr) or (isinstance(value, tuple) and any(map(is_symbolic, value)))
 
 
 def is_tuple(value: Any) -> bool:
-    """Return whether a value is a tuple, symbolic or not."""
+    """Return whether a value is a tuple: a Python tuple, or a symbolic value of a tuple type."""
     return isinstance(value, tuple) or (isinstance(value, Expr) and isinstance(value.type, TupleType))
 
 
@@ -78,24 +78,24 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
-    """Return `where` for arrays and numbers."""
+    """Return `semirings.where` for arrays and numbers. A choice between two Python numbers is weak."""
     if isinstance(a, WeakArray) or isinstance(b, WeakArray):
         dtype = common_type([a, b])
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
     else:
         chosen = np.where(condition, a, b)
-    is_numpys = isinstance(chosen, np.ndarray)  # CuPy arrays can't be viewed as a subclass
+    is_numpys = isinstance(chosen, np.ndarray)  # CuPy arrays can't be viewed as a subclass of NumPy's arrays
     return chosen.view(WeakArray) if is_numpys and joined_kind(a, b, chosen.dtype) else chosen
 
 
 @means(np.where)
 def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
-    """Return `numpy.where`, whose results are never weak."""
+    """Return what `numpy.where` gives for symbolic values. Unlike `semirings.where`, its results are never weak."""
     return settled(_where(condition, settled(a), settled(b)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `where` for symbols, item by item for tuples and vectors."""
+    """Return `semirings.where` for symbolic values, item by item for tuples and vectors."""
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
@@ -108,7 +108,7 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `where` of two tuples of equal length, with the names of the first that has names."""
+    """Return `semirings.where` of two tuples of equal length. Items are named as in the first tuple that has names."""
     if not (is_tuple(a) and is_tuple(b) and len(a) == len(b)):
         given = " and ".join(str(value.type) if isinstance(value, Expr) else repr(value) for value in (a, b))
         raise TypeError(f"where(…, a, b) of {given}: both must be tuples of one length")
@@ -117,7 +117,7 @@ def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _names(value: Any) -> tuple[str, ...] | None:
-    """Return the names of a tuple's items."""
+    """Return the names of a tuple's items, or None if they have no names."""
     if isinstance(value, Expr) and isinstance(value.type, TupleType):
         return value.type.names
     return getattr(value, "_fields", None)
@@ -158,7 +158,8 @@ def _cast_arrays(value: Any, target: Type) -> Any:
     items = cast_array(value, target.scalar)
     if np.ndim(items) == 0:
         return np.full(target.length, items)
-    is_vector = np.ndim(items) == 2 or type(items) is np.ndarray  # a plain array of one dimension: of constants
+    # a plain NumPy array of one dimension has the constants of a vector
+    is_vector = np.ndim(items) == 2 or type(items) is np.ndarray
     return items if is_vector else np.broadcast_to(items, (target.length, *items.shape), subok=True)
 
 
@@ -250,7 +251,7 @@ def random(seed: Any, *counters: Any) -> Any:
 
 
 def _unsigned(x: Any, name: str) -> Any:
-    """Return the bits of an integer as an unsigned integer."""
+    """Return the bits of an integer as an unsigned integer of the same size. Raise TypeError for other types."""
     x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
@@ -258,7 +259,7 @@ def _unsigned(x: Any, name: str) -> Any:
 
 
 def _word(x: Any) -> Any:
-    """Return an integer converted to uint64."""
+    """Return an integer converted to 64 bits, as uint64. Raise TypeError for other types."""
     x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy arrays stay CuPy arrays
     if x.dtype.kind not in "biu":
         given = "an integer of more than 64 bits" if x.dtype == object else str(x.dtype)

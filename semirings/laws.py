@@ -1,7 +1,8 @@
 """Check the laws of a monoid or semiring on test values of a type, and report counterexamples.
 
-A law must hold on ordinary values (small, exact numbers). On extreme values (infinities, NaN, the ends of the integer
-range) rounding and overflow break even ordinary addition, so a law that fails only there is a caveat, not a failure.
+A law must hold on ordinary values (small numbers that floats represent exactly). On extreme values (infinities, NaN,
+the ends of the integer range) rounding and overflow break even ordinary addition, so a law that fails only on these is
+reported as a caveat, not as a failure.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from semirings.operators import ANY, Monoid, Product, Semiring
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
-Values = tuple[np.ndarray[Any, Any], ...]  # one array for each item; a scalar type has one item
+# one array for each item of a tuple type, or a single array for a scalar type
+Values = tuple[np.ndarray[Any, Any], ...]
 Function = Callable[..., Values]
-MOST = 100  # given values
+MOST = 100  # largest number of values that a caller may give
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A law, and values that violate it."""
+    """A law that does not hold, and values for which its two sides differ."""
 
     law: str
     values: dict[str, Any]
@@ -78,7 +80,7 @@ class LawReport:
 
 
 class _Law(NamedTuple):
-    """``left(*values) == right(*values)`` for all values of the named variables."""
+    """A law: ``left(*values) == right(*values)`` for all values of the variables, the letters of `variables`."""
 
     text: str
     variables: str
@@ -130,7 +132,7 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
     kind = as_type(type)
     if isinstance(kind, VectorType):
         kind = kind.scalar
-    x, y = Symbol("x", kind), Symbol("y", kind)  # an operator that can't be traced fails here, with advice
+    x, y = Symbol("x", kind), Symbol("y", kind)  # an operator that can't be traced raises an error here, with advice
     if isinstance(algebra, Monoid):
         trace(algebra.op.function, x, y)
     else:
@@ -150,7 +152,10 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
 
 
 def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check a monoid's laws, if its operator is closed in the type. Of a product, check the laws of each item."""
+    """Check a monoid's laws, if its results have the type of its arguments, and add them to the report.
+
+    For a product of monoids, check the laws of each item's monoid instead.
+    """
     if isinstance(monoid, Product):
         return _try_items(monoid, kind, given, report)
     sample = _unpack(_values(kind, False))
@@ -164,7 +169,7 @@ def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawRep
 
 
 def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check the laws of each item's monoid."""
+    """Check the laws of each item's monoid in a product, and add them to the report."""
     for i, (part, item) in enumerate(monoid.each(kind)):
         part_report, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
         report.holds.extend(prefix + law for law in part_report.holds)
@@ -173,7 +178,7 @@ def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawRep
 
 
 def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check each law on given values, or on ordinary values of a type, then on all. Add it to the report."""
+    """Check each law on ordinary and then on extreme values, or on the values given, and add it to the report."""
     ordinary = _values(kind, False) if given is None else given
     every = _join(ordinary, _values(kind, True)) if given is None else given
     for law in laws:
@@ -188,7 +193,7 @@ def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawRepo
 
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
-    """Return the type of the product of two values of a type."""
+    """Return the type of the semiring's product of two values of type `kind`."""
     values = _values(kind, False)
     sample, place = _unpack(values), np.zeros(len(values[0]), np.int64)
     places = [place] * 3 if semiring.positional else []
@@ -196,13 +201,13 @@ def _product_type(semiring: Semiring, kind: Type) -> Type:
 
 
 def _type_of(value: Any) -> Type:
-    """Return the type of an array, or of a tuple of arrays."""
+    """Return the semirings type of an array, or of a tuple of arrays."""
     if isinstance(value, tuple):
         return TupleType(tuple(np.asarray(part).dtype for part in value))
     return scalar_type(np.asarray(value).dtype)
 
 
-# --- the laws -----------------------------------------------------------------------------------------------------
+# --- the laws of monoids and semirings ------------------------------------------------------------------------------
 
 
 def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
@@ -244,7 +249,7 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
 
 
 def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterator[_Law]:
-    """Yield the laws that tie the addition to the multiplication."""
+    """Yield the laws that relate a semiring's addition and multiplication."""
     add = semiring.monoid
 
     def plus(x: Values, y: Values) -> Values:
@@ -271,16 +276,16 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
 
 
 def _nearer(result: Values, x: Values, y: Values) -> Values:
-    """Return y where the result equals it, else x."""
+    """Return y where the result equals y, and elsewhere x: the operand that an operator should have returned."""
     is_y = _equal(result, y)
     return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
 
 
-# --- values -------------------------------------------------------------------------------------------------------
+# --- test values and counterexamples ----------------------------------------------------------------------------------
 
 
 def _given(values: Any, kind: Type) -> Values:
-    """Return the values to try, checked, one array for each item."""
+    """Return the caller's values as one array per item. Raise ValueError if they are too many or not of the type."""
     kinds: tuple[Any, ...] = kind.items if isinstance(kind, TupleType) else (kind,)
     each = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
     columns = [*zip(*each, strict=True)] if isinstance(kind, TupleType) else [each]
@@ -297,7 +302,7 @@ def _given(values: Any, kind: Type) -> Values:
 
 
 def _products(semiring: Semiring, given: Values) -> Values:
-    """Return the different products of two of the given values, `MOST` at most."""
+    """Return the distinct products of pairs of the given values, at most `MOST` of them."""
     one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
     products = tuple(np.broadcast_to(part, one.shape) for part in _pack(semiring.multiply(*pairs)))
@@ -306,7 +311,7 @@ def _products(semiring: Semiring, given: Values) -> Values:
 
 
 def _values(kind: Type, extreme: bool) -> Values:
-    """Test values of a type: small exact numbers, or extreme values."""
+    """Return test values of a type: small exact numbers, or extreme values such as infinities."""
     if isinstance(kind, TupleType):
         count = 3 if len(kind.items) > 2 else 4
         columns = [_values(item, extreme)[0][:count] for item in kind.items]
@@ -318,7 +323,7 @@ def _values(kind: Type, extreme: bool) -> Values:
 def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
     """Return test values of a scalar type.
 
-    Ordinary values start with 0, 1, -1, extreme values with the most critical.
+    The first ordinary values are 0, 1 and -1. The first extreme values are those that break laws most often.
     """
     if dtype.kind == "b":
         return [False, True]
@@ -345,7 +350,7 @@ def _unpack(values: Values) -> Any:
 
 
 def _counterexample(law: _Law, values: Values) -> Violation | None:
-    """Return the first combination of values for which the two sides of a law differ."""
+    """Return a violation with the first values for which the two sides of a law differ, or None if there are none."""
     count = len(values[0])
     grid = np.indices((count,) * len(law.variables)).reshape(len(law.variables), -1)
     arguments = [tuple(part[index] for part in values) for index in grid]
@@ -359,7 +364,7 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
 
 
 def _equal(left: Values, right: Values) -> Any:
-    """Return a mask of where two sides agree: exactly, both NaN, or floats within rounding."""
+    """Return where two sides of a law agree: they are equal, both NaN, or floats that differ only by rounding."""
     result: Any = True
     for a, b in zip(left, right, strict=True):
         same = a == b
@@ -371,6 +376,6 @@ def _equal(left: Values, right: Values) -> Any:
 
 
 def _show(values: Values, position: int) -> Any:
-    """Return one value, as readable text."""
+    """Return the value at a position of the arrays, in a form that is shown to the user."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

@@ -18,17 +18,19 @@ from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scal
 
 
 class _Any:
-    """The type of `ANY`."""
+    """The type of the constant `ANY`."""
 
     def __repr__(self) -> str:
         return "semirings.ANY"
 
     def __reduce__(self) -> str:
-        return "ANY"  # copies and pickles give the same object, as it is compared by identity
+        return "ANY"  # Copies and pickles give the same object, because it is compared by identity.
 
 
 ANY = _Any()
-"""The terminal of a monoid for which every value except the identity is terminal: any one found is a valid result."""
+"""The terminal of a monoid for which any value except the identity is a valid result, so that a reduction can stop
+there.
+"""
 
 
 class BinaryOp:
@@ -157,8 +159,7 @@ class Monoid:
         return self._value(self._terminal, as_type(type), "terminal value")
 
     def held_of(self, type: Any) -> Held | None:
-        """
-        Return the form that a reduction from an identity needs for values of a type.
+        """Return the other representation of values of a type in which a reduction must start from an identity.
 
         If the values themselves do, return None.
 
@@ -187,7 +188,7 @@ class Monoid:
         (<x != 0: bool>, <x == 127: bool>, None)
         """
         terminal = self.terminal(value.type)
-        if terminal is None or has_wide(value.type):  # checking all lanes takes as long as going on
+        if terminal is None or has_wide(value.type):  # A check of all lanes takes as long as continuing the reduction.
             return None
         if terminal is not ANY:
             return as_expr(functools.reduce(operator.and_, (part == end for part, end in _paired(value, terminal))))
@@ -215,7 +216,11 @@ class Monoid:
         return bool(functools.reduce(_join(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
-        """Return `given` for a type, item by item for tuples and vectors. If it is None for any item, return None."""
+        """Return the identity or terminal value for a type, item by item for tuples and vectors.
+
+        `given` is what the user has passed: a number, a tuple, or a function of the dtype. If an item has no value,
+        return None.
+        """
         if isinstance(type, TupleType):
             each = given if isinstance(given, tuple) else (given,) * len(type.items)
             if len(each) != len(type.items):
@@ -234,7 +239,7 @@ class Monoid:
             converted = type.type(value)
         except (OverflowError, TypeError, ValueError):
             converted = None
-        if converted is None or (type.kind != "f" and converted != value):  # the fraction was lost
+        if converted is None or (type.kind != "f" and converted != value):  # the conversion has lost the fraction
             raise ValueError(
                 f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
             )
@@ -335,11 +340,12 @@ class Monoid:
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
-        """Combine adjacent values, which keeps the order. An odd last value is carried over."""
+        """Combine adjacent values, so that half as many remain in the same order. An odd last value is not combined."""
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
         results = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
-        combined = tuple(np.broadcast_to(c, p.shape) for c, p in zip(results, even, strict=True))  # perhaps constants
+        # an operator may return constants
+        combined = tuple(np.broadcast_to(c, p.shape) for c, p in zip(results, even, strict=True))
         if count % 2:
             combined = tuple(np.concatenate([c, p[..., -1:]], axis=-1) for c, p in zip(combined, parts, strict=True))
         return combined
@@ -349,7 +355,7 @@ class Monoid:
 
 
 class Product(Monoid):
-    """A monoid of tuples with one monoid per item. `product` makes it."""
+    """A monoid of tuples with one monoid per item, which combine independently. The function `product` makes it."""
 
     def __init__(self, monoids: tuple[Monoid, ...], name: str | None) -> None:
         self.monoids = monoids
@@ -363,14 +369,14 @@ class Product(Monoid):
         )
 
     def each(self, type: Any) -> list[tuple[Monoid, Type]]:
-        """Return the monoid of each item of a tuple, and its type."""
+        """Return the monoid and the type of each item of tuples of this type."""
         kind = as_type(type)
         if not isinstance(kind, TupleType) or len(kind.items) != len(self.monoids):
             raise TypeError(f"monoid {self.name} combines tuples of {len(self.monoids)} items, not values of {kind}")
         return list(zip(self.monoids, kind.items, strict=True))
 
     def identity(self, type: Any) -> Any:
-        """Return the identities of the items, as a tuple."""
+        """Return the tuple of the identities of all items."""
         return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
 
     def terminal(self, type: Any) -> Any:
@@ -384,12 +390,12 @@ class Product(Monoid):
         return None if any(end is None or end is ANY for end in ends) else tuple(ends)
 
     def is_final(self, value: Expr) -> Expr | None:
-        """Return whether every item is terminal."""
+        """Return whether every item is terminal, as an expression. Return None if an item has no terminal value."""
         ends = [monoid.is_final(item) for monoid, item in zip(self.monoids, value, strict=True)]
         return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
-        """Return whether the first value is a valid result for every item."""
+        """Return whether the first gathered value is a valid result for every item."""
         return all(monoid.takes_first(item, known) for monoid, item in zip(self.monoids, value, strict=True))
 
 
@@ -429,7 +435,7 @@ def product(*monoids: Monoid, name: str | None = None) -> Monoid:
 
 
 def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
-    """Combine two tuples item by item, keeping names."""
+    """Return the tuple whose items are combined by one monoid each. Names of the items are kept."""
     if not (is_tuple(x) and is_tuple(y) and len(x) == len(y) == len(monoids)):
         raise TypeError(f"a product of {len(monoids)} monoids combines tuples of as many items, not {x!r} and {y!r}")
     combined = tuple(monoid.combine(a, b) for monoid, a, b in zip(monoids, x, y, strict=True))
@@ -440,7 +446,7 @@ def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
 
 
 class _Flagged(Monoid):
-    """A monoid with an identity from one without: each value has a flag, whether it is present."""
+    """A monoid with an identity, made from one without: each value has a flag that says whether it is present."""
 
     def __init__(self, monoid: Monoid, type: Type) -> None:
         self.of, self.type = monoid, type
@@ -449,11 +455,11 @@ class _Flagged(Monoid):
         )
 
     def identity(self, type: Any) -> Any:
-        """Return an absent value: the flag is False, and the value is the monoid's result for no values."""
+        """Return the identity, which is an absent value: its flag is False."""
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
-        """Return a value with a flag that says that it is present."""
+        """Return a value together with a flag that says that it is present."""
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:
@@ -471,33 +477,36 @@ class _Flagged(Monoid):
 
 
 def _flagged(monoid: Monoid, type: Type) -> Held:
-    """Return the held form of a monoid without an identity."""
+    """Return the representation in which a monoid without an identity is reduced: each value has a flag."""
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """Return the items of a tuple. For another value, return itself."""
+    """Return the items of a tuple. Any other value is the only item."""
     return tuple(value) if is_tuple(value) else (value,)
 
 
 def differs(x: Any, number: Any) -> Any:
-    """Return whether a value differs from a number. NaN equals NaN."""
+    """Return whether a value differs from a number, where NaN counts as equal to NaN."""
     return ~np.isnan(x) if number != number else x != number
 
 
 def _join(value: Expr) -> Callable[[Any, Any], Any]:
-    """Return how to join tests that items differ from the identity: one suffices for a tuple, a vector needs all."""
+    """Return the operator that joins tests of whether each item differs from the identity.
+
+    A tuple differs if one of its items differs, a vector only if all do.
+    """
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
 
 def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
-    """Return the scalars of a value, paired with the scalars of a constant of its type."""
+    """Return pairs of the scalars of a symbolic value and the scalars of a constant of the same type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """Return the scalars of a value of any type, in order. For a wide vector, return the body of its loop."""
+    """Return the scalars of a value of any type, in order. A wide vector counts as one scalar, the body of its loop."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
@@ -505,9 +514,9 @@ def scalars(value: Expr) -> list[Expr]:
 
 @functools.cache
 def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """Return the type for `ufunc.reduce`: the given one if the operation is closed in it.
+    """Return the dtype to pass to `ufunc.reduce`, so that NumPy does not widen small integers.
 
-    NumPy widens small integers.
+    It is the given dtype if the operation on it returns the same dtype. Otherwise it is None.
     """
     return dtype if ufunc.resolve_dtypes((dtype, dtype, None)) == (dtype,) * 3 else None
 
@@ -549,7 +558,7 @@ class Semiring:
         self.name = name or f"{monoid.name}_{self.operator.name}"
 
     def multiply(self, x: Any, y: Any, i: Any = None, k: Any = None, j: Any = None) -> Any:
-        """Multiply entry x at [i, k] by entry y at [k, j]. Only positional operators use the indices."""
+        """Multiply entry x at [i, k] by entry y at [k, j]. The indices are used only by operators of five values."""
         if self.positional:
             return self.operator.function(x, y, i, k, j)
         return self.operator.function(x, y)
@@ -559,7 +568,7 @@ class Semiring:
 
 
 def _arity(function: Callable[..., Any]) -> int:
-    """Return the number of values that an operator takes: 2 or 5."""
+    """Return the number of values that a multiplication takes, 2 or 5. Raise TypeError for any other number."""
     if isinstance(function, np.ufunc):
         count = function.nin
     else:

@@ -1,4 +1,4 @@
-"""Properties of expressions under which reduced values may arrive in any order, late or twice.
+"""Properties of expressions that let values be reduced in any order, or more than once.
 
 A monoid may combine the parts of a value independently (`independent`), a function may do nothing but reduce by the
 monoid (`are_combined`), and an expression may be monotone in some of its symbols (`grows_with`). All are derived from
@@ -17,7 +17,7 @@ from semirings.functions import maximum, minimum, where
 from semirings.operators import Monoid, scalars
 from semirings.types import as_type
 
-# How an expression depends on the symbols: not at all, increasing, decreasing, or unknown.
+# How an expression depends on the symbols: not at all, increasing, decreasing, or in an unknown way.
 FREE, UP, DOWN, UNKNOWN = "free", "up", "down", "unknown"
 _FLIPPED = {UP: DOWN, DOWN: UP}
 _GROWING = {
@@ -33,8 +33,7 @@ Order = Literal["numbers", "bits", "any"]
 
 
 def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
-    """
-    Return the combination of each part of a value, if a monoid combines parts independently. If not, return None.
+    """Return how a monoid combines each part of a value, if it combines the parts independently. Otherwise return None.
 
     Parameters
     ----------
@@ -69,16 +68,17 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
 
 
 def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return whether `result` combines each part of `old` and `gathered` as `parts`, from `independent`, gives it.
+    """Return whether `result` does nothing but combine each part of `old` and `gathered` by the expressions `parts`.
 
-    Either order of the operands counts, and for min and max the spelling with `where`.
+    `parts` is the result of `independent`. The operands may be in either order, and min and max may be written with
+    `where`.
     """
     values = [scalars(value) for value in (result, old, gathered)]
     return {len(value) for value in values} == {len(parts)} and all(map(_is_combined, parts, *values))
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return whether scalar `result` combines `old` and `gathered` as `combined` does (`are_combined`)."""
+    """Return whether the scalar `result` combines `old` and `gathered` as expression `combined` combines x and y."""
     if result.op == "cast":
         result = result.args[0]
     x, y = (Symbol(name, combined.type) for name in "xy")
@@ -91,15 +91,16 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
 
 
 def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """Return the spellings of "a if it is smaller (larger), else b" with `where`."""
+    """Return all ways to write "the smaller (or larger) of a and b" with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
 
 
 def order_in(combined: Expr) -> Order:
-    """Return the order in which a combination of x and y is their smallest or largest value.
+    """Return the order of values in which the expression `combined` is the smallest or largest of x and y.
 
-    If unknown, return "any".
+    It is "numbers" for minimum and maximum, "bits" (inclusion of set bits) for bitwise and logical operations, else
+    "any".
     """
     op = combined.op
     return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BITS else "any"
@@ -144,7 +145,7 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _one_way(ways: list[str]) -> str:
-    """Return the common direction of the arguments that depend on the symbols, if they agree."""
+    """Return the direction (UP or DOWN) of all arguments that depend on the symbols, or UNKNOWN if they differ."""
     known = set(ways) - {FREE}
     return known.pop() if len(known) == 1 else UNKNOWN
 

@@ -33,7 +33,7 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     >>> trace(lambda x, y: {"larger": np.maximum(x, y), "count": 1}, Symbol("x", "f4"), Symbol("y", "f4"))
     {'larger': <maximum(x, y): float32>, 'count': <1: int64>}
     """
-    named = getattr(function, "func", function)  # a functools.partial hides the function it calls
+    named = getattr(function, "func", function)  # a functools.partial hides the function that it calls
     name = getattr(named, "__qualname__", repr(named))
     if (call := constant_call(function)) is not None:
         raise TypeError(
@@ -46,7 +46,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
             result = function(*args)
     except Exception as error:
         if isinstance(error, ValueError) and isinstance(error.__cause__, TypeError):
-            raise error.__cause__ from None  # NumPy's message is misleading; the cause has the advice
+            # NumPy's message is misleading, and the TypeError that caused it has the advice
+            raise error.__cause__ from None
         error.add_note(
             f"{name} is called with symbols in place of numbers; the user guide lists what it may contain, under "
             '"What may stand in a function"'
@@ -64,7 +65,7 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
 
 
 def _value(value: Any, where: str) -> Expr:
-    """Return one returned value as an expression."""
+    """Return a value that the user's function has returned as an expression. `where` names the function in errors."""
     try:
         result: Expr = settled(as_expr(value))
     except TypeError:

@@ -1,7 +1,7 @@
-"""The types of symbolic values: NumPy scalar types, vectors of them, and tuples.
+"""The types of symbolic values: NumPy scalar types, vectors of scalars, and tuples.
 
-A scalar type is a plain ``numpy.dtype``; `VectorType` is a fixed number of equal scalars (a field of
-shape ``(k,)``); `TupleType` is several values of any types, optionally named. A cast of scalars is the same everywhere:
+A scalar type is a plain ``numpy.dtype``. `VectorType` is a fixed number of equal scalars (a field of
+shape ``(k,)``). `TupleType` is several values of any types, optionally named. A cast of scalars is the same everywhere:
 like ``astype``, except that float to integer saturates.
 """
 
@@ -15,11 +15,13 @@ import numpy as np
 
 SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
-SHORT = 8  # the longest vector that is unrolled into its items; a longer vector is wide
+# The length of the longest vector that is unrolled into its items. A longer vector is *wide*, and computed by loops.
+SHORT = 8
 
 HALF: np.dtype[Any] = np.dtype(np.float16)
 
-_OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")  # attributes of Expr
+# attributes of Expr, which can't be names of items
+_OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class VectorType:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the vector is longer than `SHORT`, and so computed by a loop: see `semirings.expr`."""
+        """Whether the vector is longer than `SHORT` items, so that operations on it are loops (`semirings.expr`)."""
         return self.length > SHORT
 
     def __str__(self) -> str:
@@ -118,7 +120,7 @@ def as_type(spec: Any, stored: bool = False) -> Type:
 
 
 def _vector_or_tuple(spec: tuple[Any, ...], stored: bool) -> Type:
-    """Distinguish ``(dtype, (k,))`` from a tuple of types."""
+    """Return the type for a tuple: a vector type for ``(dtype, (k,))``, and otherwise a tuple type of its items."""
     is_shape = len(spec) == 2 and isinstance(spec[1], tuple) and all(isinstance(k, int | np.integer) for k in spec[1])
     if is_shape:
         dtype, shape = spec
@@ -139,14 +141,14 @@ def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
 
 
 def computed(type: Type) -> Type:
-    """Return the type in which values of a stored type are computed: float32 for float16."""
+    """Return the type in which values of a stored type are computed: float32 for float16, else the type itself."""
     if isinstance(type, VectorType):
         return VectorType(np.dtype(np.float32), type.length) if type.scalar == HALF else type
     return np.dtype(np.float32) if type == HALF else type
 
 
 def has_wide(type: Type) -> bool:
-    """Return whether a type is a wide vector, or a tuple that holds one."""
+    """Return whether a type is a wide vector, or a tuple with a wide vector."""
     return any(isinstance(part, VectorType) and part.is_wide for part in parts_of(type))
 
 
@@ -176,7 +178,10 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _saturate(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Round towards zero, then clamp: 2**bits and -2**bits are exact floats, the largest integer may not be."""
+    """Convert floats to integers: round towards zero, then replace values out of range by the nearest integer.
+
+    They are compared with -2**bits and 2**bits, which floats represent exactly. The largest integer may not be exact.
+    """
     limits = np.iinfo(dtype)
     below = array < float(limits.min)
     above = array >= float(limits.max + 1)

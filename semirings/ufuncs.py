@@ -1,8 +1,8 @@
-"""The semantics of NumPy's ufuncs on symbolic values.
+"""The meaning of NumPy's ufuncs for symbolic values.
 
-Types are resolved by NumPy itself (`numpy.ufunc.resolve_dtypes`), so promotion is NumPy's by construction. Python
-numbers are weak: they take the type of the other operand, and so does a `semirings.where` of two of them. The rules
-here rewrite operations by simpler ones, so that printers need to know only the primitives.
+NumPy itself determines types (`numpy.ufunc.resolve_dtypes`), so promotion is the same as NumPy's. Python
+numbers are *weak*: they take the type of the other operand, and so does a `semirings.where` of two of them. The rules
+here rewrite operations by simpler ones, so that printers need to know only a few operations.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
 
 
 class Weak(NamedTuple):
-    """The payload that marks a `where` of Python numbers as weak: their kind, and the range of ints."""
+    """Marks a `where` of Python numbers as weak, so that it takes the type of the other operand, as these numbers do.
+
+    It has the type of the numbers (int or float), and for ints the smallest and the largest. It is the node's payload.
+    """
 
     kind: type[int] | type[float]
     lowest: int = 0
@@ -59,7 +62,7 @@ class Weak(NamedTuple):
 
 
 class Computed(np.ndarray[Any, Any]):
-    """An array of which ``x += y`` makes a new one, as of a symbol: nothing else that holds `x` changes."""
+    """An array for which ``x += y`` makes a new array, as for a symbol. So other references to `x` don't change."""
 
     def _not_in_place(self, _: Any) -> Any:
         return NotImplemented  # so Python computes x + y
@@ -69,7 +72,10 @@ class Computed(np.ndarray[Any, Any]):
 
 
 class WeakArray(Computed):
-    """The result of `where` of Python numbers on arrays, which is weak. Operations on it return ordinary arrays."""
+    """The result of `where` of Python numbers on arrays. It is weak, so that it takes the type of the other operand.
+
+    Operations on it return ordinary arrays.
+    """
 
     of: type[np.ndarray[Any, Any]] = np.ndarray
 
@@ -79,7 +85,7 @@ class WeakArray(Computed):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if any(isinstance(value, Expr) for value in operands):
-            return NotImplemented  # left to Expr
+            return NotImplemented  # Expr implements the operation.
         types = resolve(ufunc, list(operands)) if method == "__call__" else [value.dtype for value in operands]
         given = zip(operands, types, strict=False)
         values = [strong(x, dtype, ufunc.__name__) if isinstance(x, WeakArray) else x for x, dtype in given]
@@ -97,7 +103,10 @@ class WeakArray(Computed):
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """Return an array or a number as an ordinary array of the type in which operation `name` computes."""
+    """Return an array or a number as an ordinary array of the type in which operation `name` computes.
+
+    Raise OverflowError if a weak int does not fit the type.
+    """
     plain = value.view(value.of) if isinstance(value, WeakArray) else np.asanyarray(value)
     if kind_of(value) is int:
         for end in (plain.min(), plain.max()) if plain.size else ():
@@ -106,7 +115,7 @@ def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """Return the argument of NumPy's promotion for a value: its dtype, or int or float if it is weak."""
+    """Return what NumPy's type promotion needs of a value: its dtype, or for a weak value int or float."""
     if type(value) in (int, float):
         return type(value)
     if isinstance(value, Expr):
@@ -116,14 +125,17 @@ def kind_of(value: Any) -> Any:
 
 
 def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float] | None:
-    """Return the kind of a choice between two weak numbers, or None if one is not weak, or an int exceeds int64."""
+    """Return int or float, if a choice between `a` and `b` (of the common type `dtype`) is weak. Otherwise return None.
+
+    It is weak if both are weak numbers, and ints fit int64.
+    """
     kinds = [kind_of(value) for value in (a, b)]
     kind = float if float in kinds else int
     return kind if all(isinstance(each, type) for each in kinds) and dtype == np.dtype(kind) else None
 
 
 def settled(value: Any) -> Any:
-    """Return a weak expression, whose type NumPy may still choose as for a Python number, with a fixed type."""
+    """Return a value whose type is fixed: a weak expression takes its own type, int64 or float64."""
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -134,7 +146,7 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """Return a value as an Expr. A Python int or float stays unchanged, as these are weak."""
+    """Return an operand as an Expr. A Python int or float stays as it is, because it is weak."""
     if isinstance(value, WeakArray):
         return _weak_constant(value)
     if type(value) in (int, float):
@@ -158,7 +170,7 @@ def _weak_constant(value: WeakArray) -> Any:
 
 
 def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
-    """Apply a ufunc to scalars: resolve NumPy's types, convert the operands, and apply the rewriting rule."""
+    """Return the expression for a ufunc on scalars: determine types as NumPy does, convert operands, apply a rule."""
     name = ufunc.__name__
     if name == "power":
         values = _power_operands(values)
@@ -176,12 +188,13 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
-    """Return the types in which NumPy computes: one per operand, then the result's."""
+    """Return the types in which NumPy would compute: one per operand, then that of the result."""
     given = [kind_of(value) for value in values]
     name = ufunc.__name__
     if all(isinstance(kind, type) for kind in given):
         given = [np.dtype(kind) for kind in given]
-    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):  # exact for any int
+    # comparisons are exact for any int
+    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):
         given = [k if type(v) is int else np.dtype(k) for k, v in zip(given, values, strict=True)]
     try:
         types = ufunc.resolve_dtypes((*given, None))
@@ -199,7 +212,7 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
-    """Raise the OverflowError that NumPy raises for some Python ints of more than 64 bits, and some operations."""
+    """Raise OverflowError for Python ints of more than 64 bits, if NumPy raises it for the same operation."""
     if any(type(value) is int and not fits(value, np.dtype(np.int64)) for value in values):
         try:
             with np.errstate(all="ignore"):
@@ -211,7 +224,9 @@ def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """Return an operand converted to the type in which an operation computes. A Python int must fit it."""
+    """Return an operand converted to `dtype`, in which operation `name` computes. Raise OverflowError if an int does
+    not fit.
+    """
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
             _check_fits(end, dtype, name)
@@ -227,12 +242,12 @@ def _check_fits(value: Any, dtype: np.dtype[Any], name: str) -> None:
 
 
 def fits(value: int, dtype: np.dtype[Any]) -> bool:
-    """Return whether integer type `dtype` holds `value`."""
+    """Return whether the integer type `dtype` can represent `value`."""
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
 
 
 def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
-    """Return the node for an operation. If every argument is a constant, NumPy folds it to a constant."""
+    """Return the node for an operation on arguments. If all of them are constants, return the result as a constant."""
     if all(arg.op == "constant" for arg in args):
         with np.errstate(all="ignore"):
             return constant(dtype.type(getattr(np, name)(*(arg.payload for arg in args))))
@@ -240,7 +255,7 @@ def operation(name: str, dtype: np.dtype[Any], *args: Expr) -> Expr:
 
 
 def select(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """Return `a` where the condition is true, else `b`, for scalars `a` and `b` of one type."""
+    """Return the expression for `a` if the condition is true and else `b`, which are scalars of one type."""
     condition = cast_expr(condition, BOOL)
     if condition.op == "constant":
         return a if condition.payload else b
@@ -248,7 +263,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def choose(condition: Expr, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` of scalars. The result of two weak numbers is weak."""
+    """Return `semirings.where` of scalars. If both choices are weak numbers, the result is weak."""
     dtype = common_type([a, b])
     sides = [operand_as(value, dtype, "where") for value in (a, b)]
     kind = joined_kind(a, b, dtype)
@@ -260,17 +275,17 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
 
 
 def common_type(values: Sequence[Any]) -> np.dtype[Any]:
-    """Return the common type to which values and numbers are promoted."""
+    """Return the common dtype of values, by NumPy's promotion. Python numbers adapt to the other values."""
     kinds = [kind_of(value) for value in values]
-    if all(isinstance(kind, type) for kind in kinds):  # int64, unless a number is too large for that
+    if all(isinstance(kind, type) for kind in kinds):  # int64 or float64, unless a number is too large for int64
         kinds = [value.dtype if isinstance(value, Expr) else np.asarray(value).dtype for value in values]
     return scalar_type(np.result_type(*(kind() if isinstance(kind, type) else kind for kind in kinds)))
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
-    """Return the constant result of comparing with a Python int outside the other side's type.
+    """Return the result, a constant, of comparing with a Python int that the other side's type can't represent.
 
-    If it is inside, return None.
+    If the type can represent the int, return None.
     """
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
@@ -280,7 +295,10 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 
 
 def _power_operands(values: list[Any]) -> list[Any]:
-    """Return ``[base ** exponent]`` as products for a small constant exponent. Otherwise return the two operands."""
+    """Return a list with the product that replaces a power, if the exponent is a small constant.
+
+    Otherwise return the two operands, base and exponent.
+    """
     base, exponent = values
     if any(isinstance(value, Expr) and value.type == BOOL for value in values):
         raise TypeError("a power of bool: cast it to a number first, with semirings.cast(x, np.int64) for example")
@@ -316,12 +334,12 @@ def _product(base: Expr, count: int) -> Expr:
 
 
 def _kind(*args: Expr) -> str:
-    """Return NumPy's kind letter of the first argument's type."""
+    """Return the letter of NumPy for the kind of the first argument's dtype, such as "f" for floats."""
     return args[0].dtype.kind
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """Return a rule: bit operation `name` on bool. Numbers stay unchanged."""
+    """Return a rule that replaces an operation on bools by the bit operation `name`. It does not apply to numbers."""
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _kind(*args) == "b" else None
@@ -330,7 +348,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
 
 
 def _logical(name: str) -> Callable[..., Expr]:
-    """Return a rule: bit operation `name` on truth values."""
+    """Return a rule that replaces a logical operation by the bit operation `name` on truth values."""
 
     def rule(*args: Expr) -> Expr:
         return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
@@ -339,17 +357,17 @@ def _logical(name: str) -> Callable[..., Expr]:
 
 
 def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
-    """Return a rule: the identity for values of these kinds."""
+    """Return a rule that replaces an operation by its operand, if the kind of the operand's dtype is in `kinds`."""
     return lambda x: x if _kind(x) in kinds else None
 
 
 def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
-    """Return a rule: a constant answer for integers, which are always finite and never NaN."""
+    """Return a rule that replaces a test by a constant for integers, which are always finite and never NaN."""
     return lambda x: constant(answer) if _kind(x) in "biu" else None
 
 
 def _sign(x: Expr) -> Expr:
-    """Return the sign: 1, -1 or 0. NaN and signed zeros stay unchanged."""
+    """Return the expression for the sign of x: 1, -1 or 0. NaN and zeros with a sign stay unchanged."""
     rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
     negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
@@ -362,7 +380,10 @@ def _reciprocal(x: Expr) -> Expr:
 
 
 def _bitwise_count(x: Expr) -> Expr | None:
-    """Count the bits of the absolute value, as NumPy does. Printers only count bits of unsigned numbers."""
+    """Return the number of set bits in the absolute value, as NumPy does, or None for unsigned x.
+
+    Printers only know how to count the bits of unsigned numbers, so signed ones are converted.
+    """
     if _kind(x) == "u":
         return None
     size = abs(x)
@@ -370,7 +391,9 @@ def _bitwise_count(x: Expr) -> Expr | None:
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
-    """Return log(exp(x) + exp(y)) without overflow. Equal infinities come first, since their difference is NaN."""
+    """Return log(exp(x) + exp(y)) without overflow. Equal values are treated first: the difference of infinities is
+    NaN.
+    """
     larger: Any = np.maximum(x, y)
     unequal = larger + np.log1p(np.exp(-abs(x - y)))
     return select(x == y, x + float(np.log(2)), unequal)
@@ -385,7 +408,7 @@ def _fmax(x: Expr, y: Expr) -> Expr:
 
 
 def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
-    """Return a rule for integer division by a constant 0 or -1, the two divisors with special results."""
+    """Return a rule for integer division by the constants 0 and -1, whose results are special cases."""
 
     def rule(x: Expr, y: Expr) -> Expr | None:
         if y.op != "constant" or _kind(y) not in "iu" or y.payload not in (0, -1):
@@ -396,7 +419,9 @@ def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr],
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """Return the remainder with the sign of x. For integers it is computed from the one with the sign of y."""
+    """Return the remainder with the sign of x, or None for floats. It is computed from the remainder with the sign of
+    y.
+    """
     if _kind(x) == "f":
         return None
     rest = x % y
@@ -422,12 +447,12 @@ def _bits(x: Expr) -> int:
 
 
 def _shifts_all(y: Expr) -> bool:
-    """Return whether `y` is a constant that shifts out every bit. As in NumPy, a negative count does so too."""
+    """Return whether the constant `y` shifts out every bit. As in NumPy, a negative count does so, too."""
     return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
-    """Return a rule: compare int64 with uint64 exactly, as NumPy does, by sign first."""
+    """Return a rule that compares int64 with uint64 exactly, as NumPy does. It looks at the sign first."""
     swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
 
     def rule(x: Expr, y: Expr) -> Expr | None:

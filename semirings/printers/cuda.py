@@ -1,8 +1,8 @@
 """Print expressions as CUDA C++ device functions.
 
-The text needs no header and compiles with NVRTC. Vectors and tuples are plain structs, templates in namespace
-``semirings`` that several programs share. A thread loops over all lanes of a wide vector. Values of type float16 are
-passed as their bits, which the printed functions convert.
+The text needs no header and compiles with NVRTC. Vectors and tuples are plain structs: templates in the namespace
+``semirings``, which several programs share. For a wide vector, a thread loops over all lanes. Values of type float16
+are passed as their bits, which the printed functions convert.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from semirings.printers.statement_order import (
 )
 from semirings.types import HALF, TupleType, Type, VectorType
 
-MAX_TUPLE = 30  # items of the longest tuple in the prelude
+MAX_TUPLE = 30  # number of items of the longest tuple for which the prelude has a struct
 
 _STRUCTS = "".join(
     f"template <{', '.join(f'class T{i}' for i in range(n))}> struct tuple<{', '.join(f'T{i}' for i in range(n))}> "
@@ -206,7 +206,7 @@ def ctype(type: Type) -> str:
 
 
 def struct(items: Sequence[str]) -> str:
-    """Return the tuple struct for items of some C++ types."""
+    """Return the C++ type of a tuple whose items have the given C++ types."""
     if len(items) > MAX_TUPLE:
         raise TypeError(f"a tuple of {len(items)} items: CUDA structs hold at most {MAX_TUPLE}, use a vector")
     return f"semirings::tuple<{', '.join(items)}>"
@@ -242,7 +242,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
 
 
 class Style(NamedTuple):
-    """The differences between functions for a thread and for a warp."""
+    """How functions for a single thread and functions for a warp differ in the printed text."""
 
     reserved: Collection[str]
     ctype: Callable[[Type], str]
@@ -255,7 +255,23 @@ class Style(NamedTuple):
 def write_function(
     style: Style, name: str, parameters: Sequence[Symbol], results: list[Expr], wide: list[Expr], is_tuple: bool
 ) -> str:
-    """Return the text of a ``__device__`` function of `parameters`. `wide` are the loops among the results."""
+    """Return the text of a ``__device__`` function that returns the given results.
+
+    Parameters
+    ----------
+    style : Style
+        How the text is printed: for a thread, or for a warp.
+    name : str
+        The function's name.
+    parameters : sequence of Symbol
+        Its parameters in call order.
+    results : list of Expr
+        What it returns.
+    wide : list of Expr
+        The wide vectors among the results, each of which is computed by a loop.
+    is_tuple : bool
+        Whether results are returned as a tuple, also if there is only one.
+    """
     constants = tables(results)
     taken = {*style.reserved, *MATH_NAMES, *constants.values(), name}
     *names, wide_name = identifiers([*(parameter.name for parameter in parameters), "wide"], taken)
@@ -279,7 +295,7 @@ def write_function(
 def _parameter_list(
     parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
 ) -> str:
-    """Return the parameters of a function in C++: values, and pointers to arrays."""
+    """Return the parameter list of a function in C++. Parameters that are read at an index are pointers to arrays."""
     arrays = arrays_in(results)
     texts = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
@@ -289,10 +305,10 @@ def _parameter_list(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """Return a statement in C++."""
+    """Return the lines of C++ for a statement."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
-    assert not isinstance(statement, Branch)  # branches occur on the CPU only
+    assert not isinstance(statement, Branch)  # only functions for the CPU have branches
     lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
     begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
     before: list[str] = []
@@ -303,7 +319,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """Return one node in C++, given the text of its arguments."""
+    """Return the C++ text of one node, given the texts of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -330,7 +346,7 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
-    """Return an operation on scalars."""
+    """Return the C++ text of an operation on scalars of type `dtype`, given the texts of its arguments."""
     op, arguments = expr.op, ", ".join(args)
     if op in _INFIX:
         return _narrow(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
@@ -353,7 +369,7 @@ def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Return the text of a minimum or maximum. It is NaN if either side is NaN."""
+    """Return the C++ text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     is_float = expr.type.kind == "f" and expr.args[0].op != "constant"
@@ -364,17 +380,19 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
 
 
 def _narrow(text: str, dtype: np.dtype[Any]) -> str:
-    """Cast integers of less than 32 bits, which C++ computes as int, back to their type."""
+    """Return the C++ text of a value of type `dtype`. C++ computes integers of less than 32 bits as int, so they are
+    cast back.
+    """
     return f"{_parenthesised(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
 
 
 def _parenthesised(dtype: np.dtype[Any]) -> str:
-    """Return a C-style cast to the type."""
+    """Return the C++ text of a cast to the type: its name in parentheses."""
     return f"({ctype(dtype)})"
 
 
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """Return a scalar converted to another type."""
+    """Return the C++ text that converts a scalar, given as text, from one type to another."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"semirings::widened_half({text})"
@@ -418,7 +436,7 @@ def literal(value: Any, type: Type) -> str:
 
 
 def _float_literal(number: Any, single: bool) -> str:
-    """Return a float literal. Infinities and NaN are written by their bits, since NVRTC has no <math.h>."""
+    """Return the C++ text of a float. Infinities and NaN are written by their bits, because NVRTC has no <math.h>."""
     if np.isfinite(number):
         return f"{number!s}f" if single else str(number)
     bits = {True: (0x7F800000, 0x7FC00000), False: (0x7FF0000000000000, 0x7FF8000000000000)}[single]

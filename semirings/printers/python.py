@@ -88,7 +88,7 @@ _MATH = {
 }  # fmt: skip
 _NUMPY = ("fmod", "cbrt", "rint", "floor", "ceil", "trunc")
 CALLS = frozenset((*_MATH, *_NUMPY, "floor_divide", "remainder"))
-"""Operations that cost a function call, or about as much."""
+"""operations that cost a function call, or about as much"""
 
 
 def function(
@@ -162,7 +162,7 @@ def function(
 
 
 def _lines(statement: Statement) -> list[str]:
-    """Return a statement in Python."""
+    """Return the lines of Python for a statement."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
     if isinstance(statement, Branch):
@@ -187,7 +187,7 @@ def _lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """Return one node in Python, given the text of its arguments."""
+    """Return the Python text of one node, given the texts of its arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -211,7 +211,7 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
-    """Return the text of `item_at`, for each item of a vector."""
+    """Return the Python text that reads an item of an array, or a vector of its items' lanes."""
     if not isinstance(kind, VectorType):
         return f"item_at({array}, {index}, {count}, {outside})"
     lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
@@ -219,7 +219,7 @@ def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
 
 
 def _extremum(expr: Expr, a: str, b: str) -> str:
-    """Return the text of a minimum or maximum. It is NaN if either side is NaN."""
+    """Return the Python text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     test = f"{a} {sign} {b}"
@@ -231,7 +231,7 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
 
 
 def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """Return a scalar converted to another type."""
+    """Return the Python text that converts a scalar, given as text, from one type to another."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"widened_half({text})"
@@ -244,7 +244,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
 
 
 def _tuple(texts: Sequence[str]) -> str:
-    """Return the text of a tuple."""
+    """Return the Python text of a tuple with the given items."""
     return f"({', '.join(texts)},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 

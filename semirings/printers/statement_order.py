@@ -1,4 +1,4 @@
-"""The language-independent part of printing: identifiers, the order of statements, and loops over lanes."""
+"""The part of printing that is the same for all languages: identifiers, order of statements, and loops over lanes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import numpy as np
 from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
 from semirings.types import TupleType, Type, VectorType, has_wide
 
-EXPENSIVE = 8  # operations for which a branch pays
-INLINE = ("symbol", "constant", "item", "vector", "tuple")  # nodes that are printed where they are used
+EXPENSIVE = 8  # number of operations from which a branch that skips them is faster than computing them always
+# nodes that are printed where they are used, without a temporary
+INLINE = ("symbol", "constant", "item", "vector", "tuple")
 
 
 def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
-    """Return distinct identifiers close to `names`, avoiding reserved words."""
+    """Return distinct identifiers that resemble `names` and are not among the reserved words."""
     taken = set(reserved)
     result = []
     for name in names:
@@ -32,7 +33,7 @@ def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
 
 
 def temporary_prefix(names: Collection[str]) -> str:
-    """Return the prefix of temporaries: ``t``, or longer if a parameter has a name such as ``t0``."""
+    """Return the prefix for names of temporaries. It is ``t``, or longer if a parameter has a name such as ``t0``."""
     prefix = "t"
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
         prefix += "_"
@@ -40,7 +41,7 @@ def temporary_prefix(names: Collection[str]) -> str:
 
 
 def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[Expr]) -> None:
-    """Refuse parameters that are not symbols, and results that read other symbols."""
+    """Raise an error if a parameter is not a symbol, or if results read a symbol that is not a parameter."""
     for parameter in parameters:
         if not isinstance(parameter, Symbol):
             raise TypeError(f"{name}: parameter {parameter!r} is not a Symbol")
@@ -50,12 +51,12 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
 
 
 def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
-    """Return the symbols that stand for arrays in some expressions."""
+    """Return the symbols that stand for arrays, because expressions read them at an index."""
     return {e.args[0] for e in in_order(exprs) if e.op == "load"}
 
 
 class Line(NamedTuple):
-    """The definition of a temporary: its name, type and text."""
+    """A statement that defines a temporary variable: its name, its type, and the text of its value."""
 
     name: str
     type: Type
@@ -63,7 +64,9 @@ class Line(NamedTuple):
 
 
 class Each(NamedTuple):
-    """A loop over lanes: its lines, then the assignment of a value to each target at the lane, all at once."""
+    """A loop over the lanes of wide vectors. In each iteration its lines run, then one lane of every target is
+    assigned.
+    """
 
     length: int
     lines: list[Line]
@@ -71,7 +74,7 @@ class Each(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A loop that reduces lanes into a variable, which starts with the value of the first lane."""
+    """A loop that reduces the lanes of a wide vector into a variable, which starts with the value of the first lane."""
 
     value: Line
     first: str
@@ -80,7 +83,7 @@ class Fold(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A variable, whose value is computed by some statements where a condition holds."""
+    """A variable that some statements compute if a condition holds, and that otherwise has the value `otherwise`."""
 
     value: Line
     otherwise: str
@@ -100,20 +103,20 @@ def statements(
     branches: bool = False,
 ) -> tuple[list[Statement], list[str]]:
     """
-    Print the body of a function in single-assignment form.
+    Return the statements of a function's body, in which each variable is assigned once, and the texts of the results.
 
-    Returns the statements in order, and the texts of the results. `known` gives the names of parameters and tables,
-    `targets` the names of the wide vectors among the results. A single result that nothing else reads is printed in
-    place. With `branches`, what costs much and counts under a condition only is computed only where it holds.
+    `known` gives the names of parameters and tables, and `targets` the names of the wide vectors among the results. A
+    single result that nothing else reads is printed in place. With `branches`, an expensive value that is needed only
+    if a condition holds is computed only then.
 
     Values that are equal for all lanes are computed before any loop that fills a target, and each iteration of such a
-    loop reads a lane before it writes it: so a target may be a vector from which a result is computed.
+    loop reads a lane before it writes it. So a target may be a vector from which a result is computed.
     """
     return Body(known, expression, targets, branches).write(results)
 
 
 class Body:
-    """The conversion of expressions to statements."""
+    """Converts the expressions that a function returns to the statements of its body."""
 
     def __init__(
         self,
@@ -138,7 +141,9 @@ class Body:
         return [*lines, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
-        """Return the statements of some nodes, in topological order."""
+        """Return the statements for some nodes, which are in topological order. Node `alone` is printed without a
+        temporary.
+        """
         lines: list[Statement] = []
         inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
         for e in order:
@@ -153,7 +158,7 @@ class Body:
         return lines
 
     def _branch(self, e: Expr) -> Branch:
-        """Return the variable of a node, of which one argument is computed under a condition."""
+        """Return the statement for a node of which one argument is computed only if a condition holds."""
         lazy = self.conditional[e]
         otherwise, condition = self.texts[lazy.otherwise], self.texts[lazy.condition]
         inner = self._in_order(lazy.nodes)
@@ -163,7 +168,7 @@ class Body:
         return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """Return the definition of one node's temporary. If the node is printed in place, there is none."""
+        """Return the line that defines one node's temporary, or no line if the node is printed where it is used."""
         text = self.expression(e, [texts[arg] for arg in e.args])
         if inline or self.is_simple(e):
             texts[e] = text
@@ -172,16 +177,18 @@ class Body:
         return [Line(texts[e], e.type, text)]
 
     def is_simple(self, e: Expr) -> bool:
-        """Return whether a node is printed in place."""
+        """Return whether a node is printed where it is used, without a temporary."""
         return e.op in INLINE
 
     def temporary(self) -> str:
-        """Return a new name of a temporary."""
+        """Return a name for a new temporary."""
         self.count += 1
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """Return the lines that an iteration of a loop computes."""
+        """Return the lines of a loop's body that compute some expressions. `texts` has the nodes known so far, and is
+        extended.
+        """
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
 
@@ -192,7 +199,7 @@ class Body:
         return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
 
     def fold(self, e: Expr) -> Fold:
-        """Return the loop that reduces lanes."""
+        """Return the loop that reduces the lanes of a wide vector, for a node ``"fold"``."""
         first, body, combination = e.args
         self.texts[e] = name = self.temporary()
         texts = dict(self.texts)
@@ -204,16 +211,20 @@ class Body:
 
 
 class Conditional(NamedTuple):
-    """What a node needs of its arguments: the last of `nodes` where the condition holds, and `otherwise` elsewhere."""
+    """How a node uses an argument under a condition: it is the last of `nodes` if the condition holds, else
+    `otherwise`.
+
+    If `negated`, the argument is used if the condition does not hold.
+    """
 
     condition: Expr
     negated: bool
     otherwise: Expr
-    nodes: list[Expr]  # in topological order; nothing else needs them
+    nodes: list[Expr]  # in topological order, and needed by nothing else
 
 
 def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Conditional]:
-    """Return the nodes of which one argument costs much and need not always be computed.
+    """Return the nodes with an argument that is expensive and is not always needed, and how they use it.
 
     These are `where`, and `&` and `|` of bools.
     """
@@ -242,7 +253,10 @@ def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Co
 def _needed_by(
     e: Expr, arg: Expr, order: Sequence[Expr], users: Mapping[Expr, list[Expr]], results: Sequence[Expr]
 ) -> list[Expr]:
-    """Return the nodes of an argument, in topological order, that only one use of it by a node needs."""
+    """Return the nodes, in topological order, that are computed only for argument `arg` of node `e`.
+
+    The result is empty if anything else uses the argument.
+    """
     kept = set(results)
     if len(users[arg]) > 1 or arg in kept:
         return []
@@ -254,9 +268,9 @@ def _needed_by(
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """Return the results with their wide parts as loops, and these loops in order.
+    """Return the results with their wide vectors written as loops, and a list of these loops in order.
 
-    A source becomes a loop that copies it.
+    A wide vector that is a parameter becomes a loop that copies it.
     """
     loops: list[Expr] = []
 
@@ -272,5 +286,5 @@ def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
 
 
 def tables(results: Sequence[Expr]) -> dict[Expr, str]:
-    """Return the tables of constants that are read, with names derived from their content."""
+    """Return the tables of constants that results read, each with a name derived from its content."""
     return {e: f"table_{sha256(e.payload).hexdigest()[:12]}_{e.dtype}" for e in in_order(results) if e.op == "table"}

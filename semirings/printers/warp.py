@@ -1,8 +1,8 @@
 """Print expressions as CUDA C++ functions that the 32 threads of a warp call together.
 
-A wide vector is spread over the threads: thread i holds the items i, i + 32, i + 64, and so on. Scalars are computed
-by all threads alike. So an operation on lanes is a loop over a thread's own items, and a fold is a warp reduction in
-the order of the lanes, whose result all threads receive. All else is as for a single thread (`cuda`).
+A wide vector is spread over the threads: thread i has the items i, i + 32, i + 64, and so on. All threads compute
+scalars alike. So an operation on lanes is a loop over a thread's own items, and a fold is a warp reduction in
+the order of the lanes, whose result all threads receive. Everything else is as for a single thread (`cuda`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from semirings.printers.statement_order import Body, Each, Fold, Line, check_par
 from semirings.types import TupleType, Type, VectorType, has_wide
 
 WARP = 32
-IN_REGISTERS = 16  # a loop over more items per thread isn't unrolled, as they don't fit in registers
+IN_REGISTERS = 16  # A loop over more items per thread isn't unrolled, because they would not fit in registers.
 
 PRELUDE = """\
 namespace semirings {
@@ -60,7 +60,7 @@ _RESERVED = ("thread", "part", "left", "right")
 
 
 class _WarpFold(NamedTuple):
-    """A reduction of lanes: the lines and text of a lane's value, and of the combination of two values."""
+    """A reduction of lanes over a warp: the lines and text of a lane's value, and of the combination of two values."""
 
     result: Line
     length: int
@@ -70,10 +70,12 @@ class _WarpFold(NamedTuple):
 
 
 class _Body(Body):
-    """The conversion of expressions to statements for a warp."""
+    """Converts the expressions that a function for a warp returns to the statements of its body."""
 
     def is_simple(self, e: Expr) -> bool:
-        """Return whether a node is printed in place: not an item of a spread vector, which takes a shuffle."""
+        """Return whether a node is printed where it is used. An item of a spread vector isn't, because it takes a
+        shuffle.
+        """
         return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
 
     def fold(self, e: Expr) -> _WarpFold:  # type: ignore[override]
@@ -143,7 +145,11 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
 
 
 def _without_first(e: Expr, args: list[Expr]) -> Expr | None:
-    """Return a fold without a separate first value: the thread of the first lane starts with its own."""
+    """Return a fold node without its first value, because the thread of the first lane starts with the lane's own
+    value.
+
+    Other nodes give None, which leaves them as they are.
+    """
     if e.op != "fold":
         return None
     return node("fold", e.type, constant(0, e.type), *args[1:], payload=e.payload)
@@ -154,7 +160,7 @@ def _is_wide(type: Type) -> bool:
 
 
 def _expression(e: Expr, args: list[str]) -> str:
-    """Return one node in C++, given the text of its arguments."""
+    """Return the C++ text of one node, given the texts of its arguments."""
     if e.op == "lane":
         return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
     if e.op == "item" and _is_wide(e.args[0].type):
@@ -165,7 +171,7 @@ def _expression(e: Expr, args: list[str]) -> str:
 
 
 def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
-    """Return a statement in C++."""
+    """Return the lines of C++ for a statement."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     if isinstance(statement, Each):
@@ -196,7 +202,7 @@ def _texts(lines: list[Line]) -> list[str]:
 
 
 def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """Return a loop over the items of a thread. `lines` run only for lanes below the length."""
+    """Return the lines of a loop over the items of a thread. `lines` run only for lanes below the vector's length."""
     parts = -(-length // WARP)
     if length % WARP:
         lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]
