@@ -28,6 +28,10 @@ from gasla.algorithms.community.label_propagation import SmallestMembers
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
+from gasla.graph.neighbor_lists import Lists
+from gasla.graph.transform import contract_gpu
+from gasla.graph.transform.merging import number_groups
+from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.weights import check_sums, in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.primitives import fits_one_thread, number
@@ -38,6 +42,8 @@ TURNS_PER_ROUND = 6  # number of turns in a round; each vertex moves in one of t
 FEW_MOVES = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # largest number of turns per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
+# types of weights that take fewer bytes than float64 and are exact as float64
+SHORT_WEIGHTS = tuple(np.dtype(kind) for kind in ("f4", "i1", "i2", "i4", "u1", "u2", "u4"))
 
 
 class Weigh(VertexProgram):
@@ -95,12 +101,13 @@ class Move(VertexProgram):
     """
 
     direction = option("in")
+    weights = option(np.float64)  # dtype of the weights; None if each edge weighs 1
     community = vertex(ID)
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
     moved_in = vertex(np.int64)
     is_due = vertex(np.bool_, init=True)  # whether a neighbor has moved since v was last evaluated
-    weight = edge(np.float64)
+    weight = edge(weights, when=weights)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
     share = parameter(np.float64, 1)  # resolution / (total weight of all edges)
@@ -114,7 +121,7 @@ class Move(VertexProgram):
         return semirings.where(src.id == dst.id, -1, src.community)
 
     def gather(self, src, dst, edge):
-        return edge.weight
+        return semirings.cast(edge.weight, np.float64) if self.weights else 1.0
 
     def choose(self, vertex, key, total):
         own = semirings.where(key == vertex.community, vertex.degree, 0.0)
@@ -179,12 +186,13 @@ class Join(VertexProgram):
     """
 
     direction = option("in")
+    weights = option(np.float64)
     community = vertex(ID)
     part = vertex(ID)
     degree = vertex(np.float64)
     volume = vertex(np.float64, missing=0)
     members = vertex(np.int64)
-    weight = edge(np.float64)
+    weight = edge(weights, when=weights)
     seed = parameter(np.uint64, 0)
     turn = parameter(np.int64, 0)
     share = parameter(np.float64, 1)
@@ -202,7 +210,7 @@ class Join(VertexProgram):
         return semirings.where(is_open, src.part, -1)
 
     def gather(self, src, dst, edge):
-        return edge.weight
+        return semirings.cast(edge.weight, np.float64) if self.weights else 1.0
 
     def choose(self, vertex, key, total):
         return gain(self, vertex, self.at(key).volume, total)
@@ -221,6 +229,8 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
     The weights of a distributed graph keep their dtype. If every edge counts 1, the graph may have no weights: if it is
     distributed, or if it has both directions of every edge and a kernel of the CPU may process it.
     """
+    if keeps_weights(graph) and (not weighted or graph.value_type is None):
+        return graph.with_values(None), 0
     if not weighted or graph.value_type is None:
         is_plain = not graph.is_whole or (fits_one_thread(graph) and graph.is_symmetric)
         return graph.with_values(None if is_plain else module_of(graph.device).ones(graph.m)), 0
@@ -230,7 +240,17 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
         check_sums("louvain_communities", graph)
         return graph, exponent
     assert graph.values is not None
-    return in_range(graph.with_values(graph.values.astype(np.float64)))
+    is_short = keeps_weights(graph) and graph.values.dtype in SHORT_WEIGHTS
+    return in_range(graph.with_values(graph.values if is_short else graph.values.astype(np.float64)))
+
+
+def keeps_weights(graph: Graph) -> bool:
+    """Return whether kernels convert weights as they read them, so that a graph needs no float64 weights, or none."""
+    return graph.is_whole and graph.device == "gpu" and not graph.is_streamed
+
+
+def _weight_type(graph: Graph) -> Any:
+    return graph.value_type if keeps_weights(graph) else np.float64
 
 
 def both_ways(graph: Graph) -> Graph:
@@ -240,6 +260,10 @@ def both_ways(graph: Graph) -> Graph:
     """
     if not graph.is_whole or graph.has_symmetric_values:
         return graph
+    if keeps_weights(graph):
+        xp: Any = module_of(graph.device)
+        each = graph.valued.each
+        graph = graph.with_values(xp.ones(graph.m) if each is None else each.astype(np.float64, copy=False))
     # Adds up the two directions of every edge, but does not double self loops, as the next lines do.
     result = graph.symmetrized(semirings.plus)
     loops = module_of(graph.device).equal(result.out.owners(), result.out.indices)
@@ -265,7 +289,7 @@ def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     `community` has the communities to start from, and `given` the other fields and parameters of the programs.
     """
     form: Any = {"direction": direction(graph)}
-    phases = [Weigh(), Move(**form), NotifyNeighbors(**form)]
+    phases = [Weigh(), Move(**form, weights=_weight_type(graph)), NotifyNeighbors(**form)]
     limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW_MOVES * graph.n}
     result = run(phases, graph, community=community, **limits, **given)
     return _renumber(graph, result.community)
@@ -277,16 +301,29 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     Parts form as vertices that are alone in their part join the part of a neighbor. `given` has the other fields and
     parameters of the programs.
     """
-    programs = [WeighParts(), Join(direction=direction(graph))]
+    programs = [WeighParts(), Join(direction=direction(graph), weights=_weight_type(graph))]
     result = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
     return _renumber(graph, result.part)
 
 
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
     """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group."""
+    if keeps_weights(graph):
+        return _contracted_in_chunks(graph, groups)
     smaller: Any = graph.contract(groups, semirings.plus)
     origin = smaller.origin
     return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices
+
+
+def _contracted_in_chunks(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
+    """Return what `contracted` returns, on a GPU, without keeping the numbers of the edges of the previous graph."""
+    group_of, count = number_groups(graph.n, graph.id_dtype, groups)
+    lists, values = contract_gpu.summed(graph.lists.out, graph.valued.each, group_of, count)
+    vertex_map = IdMap(graph.device, graph.n, count, became=group_of)
+    none = IdMap(graph.device, 0, 0)
+    smaller = graph._derived(Derived(Lists(count, graph.device, lists), values, Origin(vertex_map, none)))
+    smaller.valued.are_private = True  # no caller has the array
+    return smaller, vertex_map.new_ids, vertex_map.old_ids
 
 
 def _renumber(graph: Graph, label: Any) -> Any:

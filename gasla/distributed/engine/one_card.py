@@ -150,7 +150,8 @@ def called(
     for find, spreads in ((on_first_card, False), (over_cards, True), (over_cards, True)):
         if (whole := find(graph)) is None:
             continue
-        spreading = peers().joint_memory.spreading(cards, graph.m) if spreads else nullcontext()
+        free = functools.partial(peers().free_unused, cards)
+        spreading = peers().joint_memory.spreading(cards, graph.m, free) if spreads else nullcontext()
         with suppress(MemoryError), on_card(graph), spreading:
             return _called_there(graph, whole, function, args, kwargs)
         del whole

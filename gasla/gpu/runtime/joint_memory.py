@@ -8,7 +8,7 @@ import ctypes
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
@@ -180,16 +180,25 @@ def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list
 
 
 @contextmanager
-def spreading(cards: Sequence[int], least: int) -> Iterator[None]:
+def spreading(cards: Sequence[int], least: int, free: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Spread the arrays that CuPy allocates in this thread evenly over several GPUs, in a `with` block.
 
-    Arrays of less than `least` bytes stay on the current GPU.
+    Arrays of less than `least` bytes stay on the current GPU. If there is no room for an array, `free` is called, which
+    frees what is kept for later calls.
     """
     cupy: Any = require_gpu()
     device, pool = cupy.cuda.Device().id, cupy.get_default_memory_pool()
     pool_malloc = pool.malloc
 
     def allocate(size: int) -> Any:
+        try:
+            return allocate_at_once(size)
+        except MemoryError:
+            pass  # the error refers to nothing any more
+        free()
+        return allocate_at_once(size)
+
+    def allocate_at_once(size: int) -> Any:
         if size < max(least, UNIT * len(cards)):
             # the pool's limit counts only the pool's own memory, not the memory that this module has allocated
             if pool.get_limit():
