@@ -29,7 +29,6 @@ from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
 from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform import contract_gpu
 from gasla.graph.transform.merging import number_groups
 from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.weights import check_sums, in_range
@@ -317,6 +316,8 @@ def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
 
 def _contracted_in_chunks(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
     """Return what `contracted` returns, on a GPU, without keeping the numbers of the edges of the previous graph."""
+    from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
+
     group_of, count = number_groups(graph.n, graph.id_dtype, groups)
     lists, values = contract_gpu.summed(graph.lists.out, graph.valued.each, group_of, count)
     vertex_map = IdMap(graph.device, graph.n, count, became=group_of)

@@ -110,8 +110,8 @@ def _kernel_search(search: Search) -> Search | None:
     if graph.engine == "gpu" and graph.n + graph.m <= SMALL:
         weights = None if search.weights is None else copied(search.weights, "cpu")
         on_host = graph.to("cpu")
-        if on_host.value_type is not None:
-            on_host = on_host.with_values(on_host.valued.each.astype(np.float64, copy=False))
+        if (values := on_host.valued.each) is not None:
+            on_host = on_host.with_values(values.astype(np.float64, copy=False))
         search = search._replace(graph=on_host, weights=weights)
     is_special = isinstance(search.weights, tuple) or search.fixed is not None or search.max_size is not None
     return search if is_special or fits_one_thread(search.graph, ONE_THREAD) else None
