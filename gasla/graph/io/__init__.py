@@ -356,25 +356,25 @@ def convert(
         raise ValueError(f"{target} is not a folder name; expected one that ends in {', '.join(folder.SUFFIXES)}")
     if memory is not None and (not isinstance(memory, int) or memory < 1):
         raise ValueError(f"memory is {memory!r}; expected a number of bytes, 1 or more")
-    parts, graph = _parts(source, format_of(source, format), reading)
+    parts, graph = _parts_or_graph(source, format_of(source, format), reading)
     with translate_errors(source):
         sorting.write_folder(target, parts, memory or sorting.default_memory(), graph)
     return folder.open_folder(target)
 
 
-def _parts(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
+def _parts_or_graph(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
     """Return the edges of a file in parts, and None.
 
     If the file has to be read as a whole, return the edges of its graph in parts, and the graph.
     """
-    blocks = _blocks(path, format, reading)
+    blocks = _read_in_parts(path, format, reading)
     if blocks is not None:
         return blocks, None
     graph = read(path, format, **reading)
     return sorting.parts_of(graph), graph
 
 
-def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
+def _read_in_parts(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
     """Return the edges of a file in parts, or None if format and arguments require reading the file as a whole."""
     names = reading.get("names")
     columns = Columns(**{name: reading[name] for name in ("src", "dst", "weight", "attributes") if name in reading})
@@ -394,10 +394,10 @@ def _blocks(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] 
         blocks = edge_tables.parts_of_table(path, format, columns, names)
     else:
         return None
-    return blocks if blocks is None or names is False else _beyond_doubt(path, blocks)
+    return blocks if blocks is None or names is False else _check_ids_at_end(path, blocks)
 
 
-def _beyond_doubt(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
+def _check_ids_at_end(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
     """Yield the parts of a file's edges unchanged.
 
     After the last part, raise FormatError if ids are so large for the number of edges that they may be names.

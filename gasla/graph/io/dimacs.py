@@ -92,7 +92,7 @@ def parts(path: Path) -> Iterator[Part]:
     """Yield the edges of a file in blocks. In an undirected file, reverse edges follow the edges of a block."""
     count = 0
     with open_text(path) as stream:
-        header = _header(path, stream)
+        header = _read_header(path, stream)
         kind = header.kind
         nothing = np.zeros(0, np.int64)
         yield Part(nothing, nothing, nothing if kind.is_weighted else None, header.n)
@@ -107,7 +107,7 @@ def parts(path: Path) -> Iterator[Part]:
                 yield Part(u, v, table["weight"], header.n)
             else:
                 yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
-    # some files count each undirected edge in both directions
+    # Some files count each undirected edge twice, once in each direction, which is no error.
     if count != header.m and not (header.name in ("edge", "col") and count * 2 == header.m):
         raise FormatError.of_count(path, header.line, header.m, count)
 
@@ -120,9 +120,9 @@ def _without_nodes(path: Path, text: str, header: _Header) -> str:
     nodes = re.findall(r"^[ \t]*n[ \t].*$", text, re.MULTILINE)
     if not nodes:
         return text
-    said = "; ".join(" ".join(line.split()) for line in nodes[:2])
+    shown = "; ".join(" ".join(line.split()) for line in nodes[:2])
     warnings.warn(
-        f"{path}: {len(nodes)} lines about vertices are left out, such as source, sink or colors: {said}; vertex 1 of "
+        f"{path}: {len(nodes)} lines about vertices are left out, such as source, sink or colors: {shown}; vertex 1 of "
         "the file is vertex 0",
         UserWarning,
         stacklevel=6,
@@ -163,7 +163,7 @@ def _check_coordinates(words: list[str]) -> str | None:
     return f"{' '.join(words)[:60]!r}; expected `v id x y`, ids from 1"
 
 
-def _header(path: Path, stream: IO[str]) -> _Header:
+def _read_header(path: Path, stream: IO[str]) -> _Header:
     """Read the header, which is the line that starts with p."""
     expected = f"expected `p KIND VERTICES EDGES` before the edges, the kind one of {', '.join(_KINDS)}"
     number = 0

@@ -37,8 +37,8 @@ class _Parser:
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
         end = "", "the end", 1 + text.count("\n")
-        # two tokens mark the end, because a statement looks two tokens ahead
-        self.tokens = [*_tokens(path, text), end, end]
+        # Two tokens mark the end, because parsing a statement looks two tokens ahead.
+        self.tokens = [*_tokenize(path, text), end, end]
         self.place = 0
         self.nodes: dict[str, dict[str, Any]] = {}
         self.edges: list[tuple[str, str, dict[str, Any]]] = []
@@ -145,7 +145,7 @@ class _Parser:
         return values
 
 
-def _tokens(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
+def _tokenize(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
     """Yield all tokens of a text, each with its kind, its text and its line."""
     end, line = 0, 1
     while end < len(text):
@@ -172,31 +172,31 @@ def _parse(path: Path, content: bytes) -> Records:
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as a DOT file with directed edges."""
-    names = [*map(_quoted, distinct_texts(path, graph))]
-    if odd := next((name for name in names if "\\" in name.replace('\\"', "")), None):
-        raise ValueError(f"{path}: DOT files can't store the name {odd}, which has a backslash; write .npz")
+    names = [*map(_quote, distinct_texts(path, graph))]
+    if unsupported := next((name for name in names if "\\" in name.replace('\\"', "")), None):
+        raise ValueError(f"{path}: DOT files can't store the name {unsupported}, which has a backslash; write .npz")
     columns, of_vertices = weighted_columns(path, graph), graph.vertex_attributes.columns()
     stream.write(b"digraph {\n")
     src, dst = (end.tolist() for end in graph.edges())
-    vertices = zip(names, _lists(of_vertices, graph.n))
+    vertices = zip(names, _attribute_lists(of_vertices, graph.n))
     stream.write("".join(f"{name}{values};\n" for name, values in vertices).encode())
-    edges = zip(src, dst, _lists(columns, graph.m))
+    edges = zip(src, dst, _attribute_lists(columns, graph.m))
     stream.write("".join(f"{names[u]} -> {names[v]}{values};\n" for u, v, values in edges).encode())
     stream.write(b"}\n")
 
 
-def _lists(columns: dict[str, Any], count: int) -> Iterator[str]:
+def _attribute_lists(columns: dict[str, Any], count: int) -> Iterator[str]:
     """Yield for each edge or vertex its attributes in brackets, as DOT writes them."""
     if not columns:
         yield from [""] * count
         return
-    titles = [*map(_quoted, columns)]
+    titles = [*map(_quote, columns)]
     for row in rows_of(columns, count):
         values = (int(value) if isinstance(value, bool) else value for value in row)
-        yield f" [{', '.join(f'{title}={_quoted(value)}' for title, value in zip(titles, values))}]"
+        yield f" [{', '.join(f'{title}={_quote(value)}' for title, value in zip(titles, values))}]"
 
 
-def _quoted(name: Any) -> str:
+def _quote(name: Any) -> str:
     text = str(name)
     is_plain = _PLAIN.fullmatch(text) and text.lower() not in _KEYWORDS
     return text if is_plain else '"' + text.replace('"', '\\"') + '"'

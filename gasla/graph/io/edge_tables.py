@@ -71,9 +71,9 @@ class Columns(NamedTuple):
     src: Column | None = None
     dst: Column | None = None
     weight: Column | None = None
-    # None means the columns that gasla listed in the file's metadata when it wrote the file
+    # None means the columns that gasla itself has written as attributes, which the file's metadata list.
     attributes: Sequence[Column] | None = None
-    bipartite: bool | None = None  # None means that the file decides
+    bipartite: bool | None = None  # None means that the file says whether the graph is bipartite
     undirected: bool | None = None  # None means that the file decides
     only_ends: bool = False  # whether only sources and targets are read, without weights and attributes
 
@@ -154,11 +154,11 @@ def _graph_of_text(path: Path, layout: Layout, columns: Columns, names: bool | N
 
 
 def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: Columns) -> Graph:
-    notes = _read_metadata(path, table.schema)
+    metadata = _read_metadata(path, table.schema)
     with translate_errors(path):
         try:
-            if table.num_rows == 0 and _COUNT_KEY in notes:
-                return _without_edges(table, chosen, _vertex_count(path, notes, 0))
+            if table.num_rows == 0 and _COUNT_KEY in metadata:
+                return _without_edges(table, chosen, _vertex_count(path, metadata, 0))
             graph = Graph.from_table(
                 *(table, 0, 1, chosen.weight),
                 attributes=chosen.attributes,
@@ -169,10 +169,10 @@ def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: 
             )
         except (ValueError, TypeError) as error:
             raise FormatError(path, None, str(error)) from error
-    count = _vertex_count(path, notes, graph.n)
+    count = _vertex_count(path, metadata, graph.n)
     if graph.names is None and count > graph.n:
-        kept = graph.edge_attributes.columns()
-        return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(kept)
+        edge_attributes = graph.edge_attributes.columns()
+        return Graph.from_edges(*graph.edges(), graph.values, n=count).with_edge_attributes(edge_attributes)
     return graph
 
 
@@ -188,13 +188,13 @@ def _name_column(path: Path, names: Array) -> Array:
 
     Raise ValueError if the names are of several types or don't fit into 64 bits.
     """
-    each = names.tolist()
+    values = names.tolist()
     with suppress(UnicodeEncodeError, OverflowError):
-        if all(isinstance(name, str) for name in each):
-            "".join(each).encode()
-            return np.array(each, object)
-        if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in each):
-            return np.array(each, np.int64 if max(each) < 2**63 else np.uint64)
+        if all(isinstance(name, str) for name in values):
+            "".join(values).encode()
+            return np.array(values, object)
+        if all(isinstance(name, int | np.integer) and not isinstance(name, bool) for name in values):
+            return np.array(values, np.int64 if max(values) < 2**63 else np.uint64)
     raise ValueError(
         f"{path}: a table stores names that are all text, valid in UTF-8, or all integers, within int64 or uint64; "
         "others are stored in .npz files and .gasla folders"
@@ -215,8 +215,8 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if format == "csv" and graph.names is not None:
         for v, name in enumerate(graph.names.tolist()):
             if isinstance(name, str) and (not name or name != name.strip(BLANKS)):
-                what = "begins or ends with a blank" if name else "is empty"
-                raise ValueError(f"{path}: the name of vertex {v} {what}, which a csv file can't hold; write .parquet")
+                why = "begins or ends with a blank" if name else "is empty"
+                raise ValueError(f"{path}: the name of vertex {v} {why}, which a csv file can't hold; write .parquet")
     try:
         columns = two_tables.edge_columns(graph, None if graph.names is None else _name_column(path, graph.names))
     except ValueError as error:
@@ -245,7 +245,7 @@ def _to_arrow_column(column: Any, format: str) -> Any:
         if format == "csv" and column.type.kind == "duration":
             return [*map(iso, column.type.shown(column.numbers))]
         return column.to_arrow(arrow())
-    # float32 numbers are written with the digits of float64, as in other formats.
+    # float32 becomes float64, so that numbers are written with as many digits as in other formats.
     return column.astype(np.float64) if format == "csv" and column.dtype.kind == "f" else column
 
 
@@ -321,8 +321,8 @@ def _read_vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Seq
             if vertex is not None
             else two_tables.place_of_ids(titles if has_titles or any(map(is_number, first)) else first, header.kinds)
         )
-        others = [title for title in titles if title != titles[place]]
-        table = _parse_csv(path, layout, header, Chosen([titles[place]], None, others), [titles[place]])
+        attribute_titles = [title for title in titles if title != titles[place]]
+        table = _parse_csv(path, layout, header, Chosen([titles[place]], None, attribute_titles), [titles[place]])
         if not is_text:
             table = table.set_column(0, titles[place], table[titles[place]].cast("int64"))
         else:
@@ -359,13 +359,13 @@ def _with_listed_attributes(path: Path, columns: Columns, schema: Any) -> Column
 
     If the caller selects no attributes, add those that gasla listed in the file's metadata.
     """
-    known = _read_metadata(path, schema).get(_ATTRIBUTES_KEY)
-    if known is None or columns.attributes is not None or columns.only_ends:
+    stored_titles = _read_metadata(path, schema).get(_ATTRIBUTES_KEY)
+    if stored_titles is None or columns.attributes is not None or columns.only_ends:
         return columns
-    titles = parsed_json(path, known)
+    titles = parsed_json(path, stored_titles)
     if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
         expected = "expected a list of titles of columns"
-        raise FormatError(path, None, f"is damaged: {_ATTRIBUTES_KEY.decode()} is {known!r}; {expected}")
+        raise FormatError(path, None, f"is damaged: {_ATTRIBUTES_KEY.decode()} is {stored_titles!r}; {expected}")
     return columns._replace(attributes=titles)
 
 
@@ -392,12 +392,12 @@ def _read_parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
         return _read_parquet_folder(path, columns)
     parquet = arrow("pyarrow.parquet")
     with _open_for_arrow(path) as source:
-        about = parquet.ParquetFile(source)
-        schema, rows, groups = _read_schema(path, about), about.metadata.num_rows, about.metadata.num_row_groups
+        reader = parquet.ParquetFile(source)
+        schema, rows, groups = _read_schema(path, reader), reader.metadata.num_rows, reader.metadata.num_row_groups
         titles = schema.names
         chosen = _choose_columns(path, titles, _with_listed_attributes(path, columns, schema), kinds_of(schema))
         # pyarrow ends the process if the metadata of a single column are damaged, so only those of row groups are read.
-        size = sum(about.metadata.row_group(g).total_byte_size for g in range(groups))
+        size = sum(reader.metadata.row_group(g).total_byte_size for g in range(groups))
     _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
     with _open_for_arrow(path) as source:
         table = parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles)
@@ -418,11 +418,11 @@ def _read_schema(path: Path, file: Any) -> Any:
 
     A Parquet file stores its metadata twice, and pyarrow's functions return one copy or the other.
     """
-    schema, own = file.schema_arrow, file.metadata.metadata or {}
-    for entry, known in (schema.metadata or {}).items():
-        if entry.startswith(b"gasla.") and own.get(entry, known) != known:
+    schema, file_metadata = file.schema_arrow, file.metadata.metadata or {}
+    for entry, value in (schema.metadata or {}).items():
+        if entry.startswith(b"gasla.") and file_metadata.get(entry, value) != value:
             raise FormatError(
-                path, None, f"is damaged: {entry!r} is {known!r} in one place and {own[entry]!r} in another"
+                path, None, f"is damaged: {entry!r} is {value!r} in one place and {file_metadata[entry]!r} in another"
             )
     return schema
 
@@ -497,8 +497,8 @@ def _parts_by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterato
             columns = attributes_of(table, chosen.attributes)
             attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
         except (ValueError, TypeError) as error:
-            what = "row group" if format == "parquet" else "batch"
-            raise FormatError(path, None, f"{what} {group}: {error}") from error
+            unit = "row group" if format == "parquet" else "batch"
+            raise FormatError(path, None, f"{unit} {group}: {error}") from error
         yield Part(edges.src, edges.dst, edges.weights, max(n, edges.n), states_n=n > 0, attributes=attributes)
 
 
@@ -515,14 +515,16 @@ def _read_feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
 def _choose_columns(path: Path, titles: list[str], columns: Columns, kinds: Kinds) -> Chosen:
     """Return the titles of the columns to read, given the titles of all columns and what the caller asks for."""
     try:
-        others = places_of_attributes(titles, columns.attributes or ())
-        kinds = kinds.without(others)
+        attribute_places = places_of_attributes(titles, columns.attributes or ())
+        kinds = kinds.without(attribute_places)
         src, dst, weight = choose(titles, *columns[:3], kinds._replace(numbers=()) if columns.only_ends else kinds)
         weight = None if columns.only_ends else weight
         value = None if weight is None else titles[weight]
-        text = direction_column(titles, kinds.texts) if columns.undirected is None and not columns.only_ends else None
-        direction = None if text is None or text in (src, dst) else titles[text]
-        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in others], direction)
+        text_place = (
+            direction_column(titles, kinds.texts) if columns.undirected is None and not columns.only_ends else None
+        )
+        direction = None if text_place is None or text_place in (src, dst) else titles[text_place]
+        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in attribute_places], direction)
         if repeated := [title for title in chosen.titles if titles.count(title) > 1]:
             raise ValueError(
                 f"{titles.count(repeated[0])} columns are called {repeated[0]!r}; expected different titles"
@@ -572,9 +574,13 @@ def _csv_table(path: Path, layout: Layout, header: _Header, chosen: Chosen, name
         if names or (numbered := _convert_ids(path, table, chosen.ends)) is not None:
             return table if names else numbered
     table = _convert_times(_read_csv(path, layout, header, chosen, []), chosen)
-    odd = [end for end in chosen.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)]
-    if odd:  # pyarrow would convert dates and "true", which are names here, so these columns are read again as strings.
-        table = _convert_times(_read_csv(path, layout, header, chosen, odd), chosen)
+    converted_names = [
+        end for end in chosen.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)
+    ]
+    if (
+        converted_names
+    ):  # pyarrow would convert dates and "true", which are names here, so these columns are read again as strings.
+        table = _convert_times(_read_csv(path, layout, header, chosen, converted_names), chosen)
     for end in chosen.ends:
         if types.is_floating(table[end].type):
             wanted = "expected whole numbers from 0; pass names=True if ids are names"
@@ -607,12 +613,12 @@ def _convert_ids(path: Path, table: Any, ends: list[str]) -> Any:
             return None
         has_leading_zero = pc.and_(pc.starts_with(texts, "0"), pc.greater(pc.binary_length(texts), 1))
         if pc.any(has_leading_zero).as_py():
-            text, number = (column.filter(has_leading_zero)[0].as_py() for column in (texts, ids))
+            id_text, id_number = (column.filter(has_leading_zero)[0].as_py() for column in (texts, ids))
             raise FormatError(
                 path,
                 None,
-                f"column {end!r} holds {text!r}, with a leading 0; pass names=True if that is another vertex than "
-                f"{number}, names=False if it is the same",
+                f"column {end!r} holds {id_text!r}, with a leading 0; pass names=True if that is another vertex than "
+                f"{id_number}, names=False if it is the same",
             )
         numbered = numbered.set_column(table.column_names.index(end), end, ids)
     return numbered
@@ -686,7 +692,7 @@ def _parse_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, text
             return arrow_csv.read_csv(
                 source,
                 arrow_csv.ReadOptions(
-                    column_names=header.titles, skip_rows=head, skip_rows_after_names=int(header.is_there)
+                    column_names=header.titles, skip_rows=head, skip_rows_after_names=int(header.has_title_line)
                 ),
                 arrow_csv.ParseOptions(delimiter=separator),
                 _conversion_options(chosen, texts),
@@ -727,10 +733,10 @@ def parts_of_text(
     with _open_for_arrow(path) as source:
         head = [source.readline() for _ in range(layout.head)]
     if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head):
-        return None  # lines that end in \r without \n would not be counted by `_whole_rows`
+        return None  # The lines end in \r without \n, and `_whole_rows` would not count them as lines.
     header = _infer_header(path, layout, columns)
     chosen = _choose_columns(path, header.titles, columns, header.kinds)
-    begin = int(header.is_there)
+    begin = int(header.has_title_line)
     first = next(iter(first_rows(path, layout, begin, begin + 1)), [""] * len(header.titles))
     positions = [header.titles.index(title) for title in chosen.titles if title != chosen.direction]
     if chosen.direction is not None and first[header.titles.index(chosen.direction)].casefold() in WAYS:
@@ -754,7 +760,8 @@ def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
                 return False
     except TooLarge:
         raise
-    except FormatError:  # what is an error in one part may be a name when all rows are read
+    # The rows of this part are invalid as numbers. They may be names, which only a look at all rows can tell.
+    except FormatError:
         return False
     return True
 
@@ -770,7 +777,7 @@ def _parts_by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) 
                 if numbers is not None:
                     table = table.set_column(table.column_names.index(title), title, numbers)
             edges = edges_of(table, 0, 1, chosen.weight, names=False)
-        except (ValueError, TypeError) as error:  # pyarrow's ArrowInvalid is a ValueError
+        except (ValueError, TypeError) as error:  # pyarrow's error ArrowInvalid is a ValueError, too.
             raise next(_row_errors(path, layout, header, chosen, False), FormatError(path, None, str(error))) from error
         yield Part(edges.src, edges.dst, edges.weights, edges.n)
 
@@ -780,11 +787,11 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     if _needs_rewriting(layout):
         places = {title: header.titles.index(title) for title in chosen.titles}
-        each_row = islice(rows(path, layout), int(header.is_there), None)
-        while some := [row for _, row in islice(each_row, _ROWS)]:
-            if any(len(row) != len(header.titles) for row in some):
+        each_row = islice(rows(path, layout), int(header.has_title_line), None)
+        while block_of_rows := [row for _, row in islice(each_row, _ROWS)]:
+            if any(len(row) != len(header.titles) for row in block_of_rows):
                 raise next(_row_errors(path, layout, header, chosen, False))
-            texts = {title: [row[place] or None for row in some] for title, place in places.items()}
+            texts = {title: [row[place] or None for row in block_of_rows] for title, place in places.items()}
             yield pa.table({title: pa.array(column, pa.string()) for title, column in texts.items()})
         return
     parse = arrow_csv.ParseOptions(delimiter=layout.separator)
@@ -797,7 +804,7 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
                     use_threads=False,
                     block_size=len(block) + 1,
                     column_names=header.titles,
-                    skip_rows_after_names=int(header.is_there and i == 0),
+                    skip_rows_after_names=int(header.has_title_line and i == 0),
                 )
                 table = call_apart(arrow_csv.read_csv, BytesIO(block), options, parse, convert)
                 if table.num_rows:
@@ -814,7 +821,7 @@ def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
         stream.readline()
     while block := stream.read(files.PART):
         block = _extend_to_closing_quote(block + stream.readline(), stream)
-        if block.strip(b"\r\n"):  # pyarrow refuses text without rows
+        if block.strip(b"\r\n"):  # pyarrow refuses text without rows, so empty lines are skipped.
             yield block
 
 
@@ -858,7 +865,7 @@ class _Header(NamedTuple):
     """The titles of a table's columns, and what the columns hold, judged by the first rows."""
 
     titles: list[str]
-    is_there: bool  # whether the first line holds the titles
+    has_title_line: bool  # whether the first line holds the titles
     kinds: Kinds
 
 
@@ -946,23 +953,27 @@ def _row_errors(
     """Yield an error for each row whose number of columns or types of cells differ from the first row's."""
     titles = header.titles
     places = [titles.index(title) for title in chosen.titles]
-    kinds: list[_CellTest] | None = None
-    for line, row in islice(rows(path, layout), int(header.is_there), None):
+    tests: list[_CellTest] | None = None
+    for line, row in islice(rows(path, layout), int(header.has_title_line), None):
         if len(row) != len(titles):
             yield FormatError(path, line, f"{len(row)} columns; expected {len(titles)}, as in the first line")
             continue
         cells = [row[place] for place in places]
-        if kinds is None:
-            others = list(zip(chosen.titles, cells))[2:]
+        if tests is None:
+            attribute_cells = list(zip(chosen.titles, cells))[2:]
             is_numbered = names is False or (not names and all(map(_is_id, cells[:2])))
-            end = _NUMBER if is_numbered else _NAME
-            own = {chosen.weight: _WEIGHT, chosen.direction: _ANY}
-            kinds = [end, end, *(own.get(title) or _choose_test(cell) for title, cell in others)]
-        if _EMPTY in kinds:
-            kinds = [_choose_test(cell) if kind is _EMPTY else kind for kind, cell in zip(kinds, cells)]
-        for title, cell, kind in zip(chosen.titles, cells, kinds):
-            if not kind.holds(cell):
-                yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {kind.expected}")
+            id_test = _NUMBER if is_numbered else _NAME
+            known_tests = {chosen.weight: _WEIGHT, chosen.direction: _ANY}
+            tests = [
+                id_test,
+                id_test,
+                *(known_tests.get(title) or _choose_test(cell) for title, cell in attribute_cells),
+            ]
+        if _EMPTY in tests:
+            tests = [_choose_test(cell) if test is _EMPTY else test for test, cell in zip(tests, cells)]
+        for title, cell, test in zip(chosen.titles, cells, tests):
+            if not test.holds(cell):
+                yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {test.expected}")
                 break
 
 

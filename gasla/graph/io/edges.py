@@ -88,7 +88,8 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
     with open(path, "rb") as file:
         file.seek(max(start - 1, 0))
         if start > 0:
-            file.readline()  # skips the rest of a line that began before `start`
+            # skips the rest of a line that began before `start`, which the reader of the part before gets
+            file.readline()
         first = file.tell()
         file.seek(max(first, stop - 1))
         if stop > first:

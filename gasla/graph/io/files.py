@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _filtering = threading.RLock()
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    # the empty name keeps gzip from storing the name of the temporary file
+    # The empty name keeps gzip from storing the name of the temporary file.
     ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),
     ".bz2": bz2.open,
     ".xz": lzma.open,
-    ".zst": lambda file, mode: _zstandard(file, mode),
+    ".zst": lambda file, mode: _open_zstandard(file, mode),
 }
 
 
@@ -54,7 +54,7 @@ class _LeftOpen:
         """Leave the file open, so that the caller can go on with it."""
 
 
-def _zstandard(file: IO[bytes], mode: str) -> Any:
+def _open_zstandard(file: IO[bytes], mode: str) -> Any:
     """Return a stream that compresses to a file, or decompresses it, in Zstandard format by pyarrow."""
     pa = arrow()
     if mode == "wb":
@@ -94,25 +94,25 @@ class WeightType:
     """
 
     def __init__(self) -> None:
-        self._kinds: set[np.dtype[Any]] = set()
-        self._of_nothing: np.dtype[Any] | None = None
-        self._least = 0
+        self._dtypes: set[np.dtype[Any]] = set()
+        self._dtype_of_empty: np.dtype[Any] | None = None
+        self._smallest = 0
 
     def see(self, weights: Array | None) -> None:
         """Take the weights of one more part into account."""
         if weights is None:
             return
-        self._of_nothing = weights.dtype
+        self._dtype_of_empty = weights.dtype
         if len(weights):
-            self._kinds.add(weights.dtype)
-            self._least = min(self._least, int(weights.min())) if weights.dtype.kind == "i" else self._least
+            self._dtypes.add(weights.dtype)
+            self._smallest = min(self._smallest, int(weights.min())) if weights.dtype.kind == "i" else self._smallest
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
         """The dtype for the weights of all parts, or None if parts have no weights."""
-        if len(self._kinds) <= 1:
-            return next(iter(self._kinds), self._of_nothing)
-        if self._kinds == {np.dtype(np.int64), np.dtype(np.uint64)} and self._least >= 0:
+        if len(self._dtypes) <= 1:
+            return next(iter(self._dtypes), self._dtype_of_empty)
+        if self._dtypes == {np.dtype(np.int64), np.dtype(np.uint64)} and self._smallest >= 0:
             return np.dtype(np.uint64)
         return np.dtype(np.float64)
 
@@ -145,17 +145,17 @@ class TooLarge(FormatError, MemoryError):
         """Return the error for a file, where `wanted` says in words how much memory is needed."""
         memory = available("cpu")
         wanted = wanted.partition("; if ids are names")[0]
-        there = "" if memory is None or "available" in wanted else f", and {memory:,} bytes are available"
+        memory_text = "" if memory is None or "available" in wanted else f", and {memory:,} bytes are available"
         return cls(
             path,
             None,
-            f"not enough memory: {wanted}{there}; if ids are names, such as account numbers, pass names=True, "
+            f"not enough memory: {wanted}{memory_text}; if ids are names, such as account numbers, pass names=True, "
             "which numbers only the ids that occur; else read a part of the file",
         )
 
 
 def require_version(path: Path, what: str, version: Any, known: int) -> None:
-    """Raise FormatError if a file has a version of a format that this gasla does not know.
+    """Raise FormatError unless a file has a version from 1 to `known`, which this gasla reads, of the format `what`.
 
     Examples
     --------
@@ -178,15 +178,16 @@ def translate_errors(path: Path) -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FormatError(path, None, f"the compressed file is damaged or truncated ({error})") from error
     except OSError as error:
-        if error.errno is not None:  # the operating system's errors, such as file not found or no permission
+        # an error of the operating system, such as file not found, and not of a decompressor
+        if error.errno is not None:
             raise
         raise FormatError(path, None, f"the compressed file is damaged ({error})") from error
     except TooLarge:
         raise
     except MemoryError as error:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         size = path.stat().st_size if path.is_file() else 0
-        wanted = said if re.search(r"\d", said) else f"the graph needs more than the {size:,} bytes of the file"
+        wanted = message if re.search(r"\d", message) else f"the graph needs more than the {size:,} bytes of the file"
         raise TooLarge.of(path, wanted) from error
 
 
@@ -197,12 +198,12 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         size = os.fstat(file.fileno()).st_size
 
         def place() -> tuple[int, int]:
-            with suppress(ValueError, OSError):  # raised if the file is closed, or is a pipe
+            with suppress(ValueError, OSError):  # the position is unknown if the file is closed, or is a pipe
                 return file.raw.tell(), size
             return size, size
 
         follow(place, "bytes")
-        # a pipe is read to the end first, because readers seek, which pipes don't support
+        # A pipe is read to the end first, because readers seek, which pipes don't support.
         source = file if file.seekable() else BytesIO(file.read())
         with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(source, "rb") as stream:
             yield stream
@@ -260,7 +261,7 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
         types = [(name, number if kind == "number" else kind) for name, kind in fields]
         try:
             with warning_filters():
-                # NumPy warns when it parses 1.5 as an integer, so this becomes an error
+                # NumPy only warns when it parses 1.5 as an integer, so the warning is made an error.
                 warnings.simplefilter("error", DeprecationWarning)
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 return np.loadtxt(StringIO(text), dtype=types, comments=None, ndmin=1)
@@ -322,11 +323,11 @@ def names_to_json(names: Names) -> str:
     >>> names_to_json(Names(np.array(["Oslo", 7], object)))
     '["Oslo", 7]'
     """
-    each = [int(name) if isinstance(name, np.integer) else name for name in names.each.tolist()]
-    other = next((name for name in each if not isinstance(name, str | int) or isinstance(name, bool)), None)
+    names_list = [int(name) if isinstance(name, np.integer) else name for name in names.each.tolist()]
+    other = next((name for name in names_list if not isinstance(name, str | int) or isinstance(name, bool)), None)
     if other is not None:
         raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
-    return json.dumps(each)
+    return json.dumps(names_list)
 
 
 def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
@@ -334,9 +335,9 @@ def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
     names = parsed_json(path, text)
     if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
         raise FormatError(path, None, f"is damaged; expected a list of {n} names")
-    each = np.empty(n, object)
-    each[:] = names
-    return Names(each)
+    objects = np.empty(n, object)
+    objects[:] = names
+    return Names(objects)
 
 
 def within(table: Array, n: int) -> bool:
@@ -367,10 +368,10 @@ def to_graph(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
     """Return the graph with these edges, sorted by source and target. Parallel edges stay in their order."""
     require_memory(n, len(src))
     ids = index_dtype(max(n, len(src)))  # int32 if possible, because SciPy would keep int64
-    return _sorted(n, src.astype(ids, copy=False), dst.astype(ids, copy=False), values)
+    return _sort_edges(n, src.astype(ids, copy=False), dst.astype(ids, copy=False), values)
 
 
-def _sorted(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
+def _sort_edges(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
     from scipy.sparse import coo_array
 
     from gasla.graph.graph import Graph
@@ -401,19 +402,22 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
         m += len(part.src)
         sources.append(part.src.astype(index_dtype(n)))
         targets.append(part.dst.astype(index_dtype(n)))
-        # a copy, because a view would keep the part's records in memory
+        # This is a copy, because a view would keep all records of the part in memory.
         weights.append(None if part.weights is None else part.weights.copy())
     require_memory(n, m)
     require(n, m)
     ids, weight = index_dtype(max(n, m)), kind.dtype  # int32 if possible, because SciPy would keep int64
-    # Arrays are passed without giving them local names, because such a reference would keep `_sorted` from freeing
+    # Arrays are passed without giving them local names, because such a reference would keep `_sort_edges` from freeing
     # them.
-    return _sorted(
-        n, _joined(sources, m, ids), _joined(targets, m, ids), None if weight is None else _joined(weights, m, weight)
+    return _sort_edges(
+        n,
+        _concatenate(sources, m, ids),
+        _concatenate(targets, m, ids),
+        None if weight is None else _concatenate(weights, m, weight),
     )
 
 
-def _joined(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
+def _concatenate(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
     """Return the arrays of a list concatenated.
 
     The list is emptied on the way, so that each array is freed once copied.

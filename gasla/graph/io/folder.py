@@ -55,31 +55,31 @@ class KnownProperties(NamedTuple):
 
 def open_folder(path: Path) -> Graph:
     """Return the graph in a folder, with its arrays memory-mapped. See `gasla.io.open`."""
-    about = _description(path)
+    description = _read_description(path)
     files = MappedFiles(path, [file for file in sorted(path.iterdir()) if file.suffix in (".npy", ".json")])
-    rows = _lists(path, "rows", about)
-    columns = rows if about.is_symmetric else _lists(path, "columns", about)
-    values = _array(path, "rows-values", about.m) if about.has_values else None
+    rows = _map_lists(path, "rows", description)
+    columns = rows if description.is_symmetric else _map_lists(path, "columns", description)
+    values = _map_array(path, "rows-values", description.m) if description.has_values else None
     by_column = values
-    if about.has_values and not about.is_mirrored:
-        by_column = _array(path, "columns-values", about.m)
-    lists = Lists(about.n, "cpu", Adjacency(*rows))
+    if description.has_values and not description.is_mirrored:
+        by_column = _map_array(path, "columns-values", description.m)
+    lists = Lists(description.n, "cpu", Adjacency(*rows))
     graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would check all ids once more, which reads them from disk
-    known = KnownProperties(True, about.has_parallel_edges, about.has_loops, about.is_symmetric)
+    properties = KnownProperties(True, description.has_parallel_edges, description.has_loops, description.is_symmetric)
     incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
     for part in (lists.out, incoming):
-        part.__dict__["properties"] = known
+        part.__dict__["properties"] = properties
     lists.__dict__["in_"] = incoming
-    edges, vertices = _attributes(path, "edge", about.m), _attributes(path, "vertex", about.n)
+    edges, vertices = _attributes(path, "edge", description.m), _attributes(path, "vertex", description.n)
     files.require_unchanged()
     lists.files, files.columns = files, [values, *edges.arrays(), *vertices.arrays()]
-    graph._set_lists(lists, as_values(values, about.m))
-    graph.valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": about.is_mirrored}
-    graph.naming, graph.edge_attributes, graph.vertex_attributes = _names(path, about.n), edges, vertices
+    graph._set_lists(lists, as_values(values, description.m))
+    graph.valued.__dict__ |= {"by_out": values, "by_in": by_column, "are_mirrored": description.is_mirrored}
+    graph.naming, graph.edge_attributes, graph.vertex_attributes = _read_names(path, description.n), edges, vertices
     return graph
 
 
-def _description(path: Path) -> Description:
+def _read_description(path: Path) -> Description:
     """Return the content of ``graph.json``. Raise FormatError if it is missing, damaged or of a later version."""
     file = path / DESCRIPTION
     if not file.is_file():
@@ -92,23 +92,23 @@ def _description(path: Path) -> Description:
         if entries["format"] != FORMAT:
             raise ValueError(f"has format {entries['format']!r}")
         require_version(file, "folder", entries["version"], VERSION)
-        about = Description(**{name: entries[name] for name in Description._fields})
+        description = Description(**{name: entries[name] for name in Description._fields})
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
     kinds = get_type_hints(Description)
-    if not all(type(value) is kinds[name] for name, value in about._asdict().items()) or about.n < 0:
-        raise FormatError(file, None, f"is damaged: its content is {about._asdict()}; {_EXPECTED}")
-    return about
+    if not all(type(value) is kinds[name] for name, value in description._asdict().items()) or description.n < 0:
+        raise FormatError(file, None, f"is damaged: its content is {description._asdict()}; {_EXPECTED}")
+    return description
 
 
-def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
+def _map_lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
     """Return the offsets and ids of the adjacency lists by rows or by columns, memory-mapped.
 
     Raise FormatError if any is out of range.
     """
-    offsets, ids = _array(path, f"{kind}-offsets", about.n + 1), _array(path, f"{kind}-ids", about.m)
+    offsets, ids = _map_array(path, f"{kind}-offsets", about.n + 1), _map_array(path, f"{kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)
         check_range(f"{kind}-ids", ids, about.n)
@@ -117,7 +117,7 @@ def _lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
     return offsets, ids
 
 
-def _array(path: Path, name: str, length: int) -> Array:
+def _map_array(path: Path, name: str, length: int) -> Array:
     """Return the array of one file, memory-mapped. Raise FormatError unless it has this length and a valid dtype."""
     file = path / f"{name}.npy"
     try:
@@ -139,11 +139,11 @@ def _array(path: Path, name: str, length: int) -> Array:
 
 def _attributes(path: Path, of: Of, count: int) -> Attributes:
     """Return the attributes of edges or vertices that ``graph.json`` lists, with memory-mapped columns."""
-    about = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes())
-    names, times = about.get(f"{of}_attributes", []), about.get(f"{of}_times", {})
+    description = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes())
+    names, times = description.get(f"{of}_attributes", []), description.get(f"{of}_times", {})
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_attributes is {names!r}; {_EXPECTED}")
-    columns = {name: _array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
+    columns = {name: _map_array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
     for name, column in columns.items():
         if not is_value_type(column.dtype):
             raise FormatError(path, None, f"is damaged: attribute {name!r} has type {column.dtype}; {_EXPECTED}")
@@ -171,11 +171,11 @@ def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
 
 def about_attributes(of: Of, names: Iterable[str], time_types: Mapping[str, TimeType]) -> dict[str, Any]:
     """Return the entries of ``graph.json`` that describe attributes: their names, and the types of dates and times."""
-    about: dict[str, Any] = {f"{of}_attributes": [*names], f"{of}_times": time_types}
-    return {key: value for key, value in about.items() if value}
+    entries: dict[str, Any] = {f"{of}_attributes": [*names], f"{of}_times": time_types}
+    return {key: value for key, value in entries.items() if value}
 
 
-def _names(path: Path, n: int) -> Names | None:
+def _read_names(path: Path, n: int) -> Names | None:
     file = path / NAMES
     return names_of_json(file, file.read_bytes(), n) if file.exists() else None
 
@@ -184,7 +184,7 @@ def describe(path: Path, about: Description, names: Names | None, attributes: di
     """Write ``graph.json``, and ``names.json`` if vertices have names."""
     if names is not None:
         (path / NAMES).write_text(names_to_json(names), "utf-8")
-    # the earliest version that can hold the graph, so that older gaslas can read it
+    # The folder gets the earliest version that can hold the graph, so that older versions of gasla can read it.
     version = VERSION if any(name.endswith("_times") for name in attributes) else 1
     text = json.dumps({"format": FORMAT, "version": version, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

@@ -85,7 +85,7 @@ def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
 
     Raise ValueError for a format that can't be read or, if `to_write`, can't be written.
     """
-    name = _by_name(path) if format is None else format
+    name = _format_of_name(path) if format is None else format
     able = [row.name for row in _ROWS if row.is_written or not to_write]
     if name is None or (format is not None and name not in FORMATS):
         suffixes = ", ".join(suffix for suffix, row in _OF_SUFFIX.items() if row in able)
@@ -99,7 +99,7 @@ def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
     return name
 
 
-def _by_name(path: Path) -> str | None:
+def _format_of_name(path: Path) -> str | None:
     """Return the name of the format that follows from a file's name, or None if its suffix is unknown."""
     if mapped_csr.is_folder(path):
         return "folder"
@@ -108,23 +108,23 @@ def _by_name(path: Path) -> str | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
-    own = _OF_SUFFIX.get(suffixes[-1]) if suffixes else None
-    return "konect" if own is None and konect.has_name(path) else own
+    format_name = _OF_SUFFIX.get(suffixes[-1]) if suffixes else None
+    return "konect" if format_name is None and konect.has_name(path) else format_name
 
 
 def table() -> str:
     """Return the table of all formats for the documentation, in reStructuredText."""
-    return "\n".join(_lines())
+    return "\n".join(_table_lines())
 
 
-def _lines() -> Iterator[str]:
+def _table_lines() -> Iterator[str]:
     titles = "format", "file names", "content", "keeps besides edges and values", "does not read"
     yield ".. list-table::\n   :header-rows: 1\n"
-    for cells in (titles, *map(_cells, _ROWS)):
+    for cells in (titles, *map(_table_row, _ROWS)):
         yield from (f"   {'*' if place == 0 else ' '} - {cell}" for place, cell in enumerate(cells))
 
 
-def _cells(row: Format) -> tuple[str, ...]:
+def _table_row(row: Format) -> tuple[str, ...]:
     """Return the cells of a format in the table for the documentation."""
     names = " ".join(f"``{suffix}``" for suffix in row.suffixes)
     keeps = "all" if row.keeps == ALL else ", ".join(row.keeps)

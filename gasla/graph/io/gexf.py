@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".gexf",)
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 # names that attributes can't have, since GEXF or NetworkX uses them; NetworkX does not read a "key"
-_OWN = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")
+_RESERVED = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")
 _INTEGERS, _REALS = ("integer", "long", "short", "byte", "biginteger"), ("float", "double", "bigdecimal")
 _TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type in GEXF, by the kind of the dtype
 Keys = dict[str | None, tuple[str, str, str | None]]  # title, type and default of each attribute, by its id
@@ -52,19 +52,19 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
     keys: dict[str | None, Keys] = {"node": {}, "edge": {}}
     for group in graph.iter("attributes"):
         for key in group.findall("attribute"):
-            about = str(key.get("title", key.get("id"))), key.get("type", "string"), key.findtext("default")
-            keys.setdefault(group.get("class"), {})[key.get("id")] = about
+            description = str(key.get("title", key.get("id"))), key.get("type", "string"), key.findtext("default")
+            keys.setdefault(group.get("class"), {})[key.get("id")] = description
     known: set[Any] = set()
     nodes, labels = [], []
     for place, node in enumerate(graph.iter("node")):
         name = known_node(path, place, node.get("id"), known)
-        nodes.append((name, _values(path, f"node {name!r}", node, keys["node"])))
+        nodes.append((name, _read_values(path, f"node {name!r}", node, keys["node"])))
         labels.append(node.get("label"))
     edges, undirected = [], []
     for place, edge in enumerate(graph.iter("edge")):
         ends = edge.get("source"), edge.get("target")
         known_ends(path, place, ends, known)
-        data = _values(path, f"edge {place}", edge, keys["edge"])
+        data = _read_values(path, f"edge {place}", edge, keys["edge"])
         if (weight := edge.get("weight")) is not None:
             data["weight"] = number_or_text(weight)
         edges.append((*ends, data))
@@ -73,21 +73,21 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
     return record_files.named_by(path, Records(nodes, edges, undirected), labels)
 
 
-def _values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
+def _read_values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
     """Return the attributes of a node or an edge by their titles. Attributes that it lacks have their defaults."""
     values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
         values[title] = (
-            "several values" if title in values else _value(path, where, title, kind, value.get("value", ""))
+            "several values" if title in values else _convert_value(path, where, title, kind, value.get("value", ""))
         )
     for title, kind, default in keys.values():
         if default is not None and title not in values:
-            values[title] = _value(path, where, title, kind, default)
+            values[title] = _convert_value(path, where, title, kind, default)
     return values
 
 
-def _value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
+def _convert_value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
     """Return the value of an attribute, converted from text according to its type in GEXF."""
     convert: Callable[[str], Any] = int if kind in _INTEGERS else float if kind in _REALS else str
     try:
@@ -103,20 +103,20 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """
     columns, names = weighted_columns(path, graph), distinct_texts(path, graph)
     weights = columns.pop("weight").tolist() if "weight" in columns else [None] * graph.m
-    own = {"node": graph.vertex_attributes.columns(), "edge": columns}
-    _require_texts(path, names, own)
+    attribute_columns = {"node": graph.vertex_attributes.columns(), "edge": columns}
+    _require_texts(path, names, attribute_columns)
     root = Element("gexf", xmlns="http://gexf.net/1.3", version="1.3")
     top = SubElement(root, "graph", defaultedgetype="directed")
-    for of, each in own.items():
+    for of, each in attribute_columns.items():
         group = SubElement(top, "attributes", {"class": of})
         for place, (name, column) in enumerate(each.items()):
             kind = "string" if isinstance(column, TimeColumn) else _TYPES[column.dtype.kind]
             SubElement(group, "attribute", id=str(place), title=name, type=kind)
     nodes, edges = SubElement(top, "nodes"), SubElement(top, "edges")
-    for name, values in zip(names, rows_of(own["node"], graph.n)):
+    for name, values in zip(names, rows_of(attribute_columns["node"], graph.n)):
         _add_values(SubElement(nodes, "node", id=name, label=name), values)
     src, dst = (end.tolist() for end in graph.edges())
-    for place, (u, v, w, values) in enumerate(zip(src, dst, weights, rows_of(own["edge"], graph.m))):
+    for place, (u, v, w, values) in enumerate(zip(src, dst, weights, rows_of(attribute_columns["edge"], graph.m))):
         edge = SubElement(edges, "edge", id=str(place), source=names[u], target=names[v])
         if w is not None:
             edge.set("weight", str(int(w) if isinstance(w, bool) else w))
@@ -130,7 +130,7 @@ def _require_texts(path: Path, names: list[str], own: dict[str, dict[str, Any]])
         if NOT_IN_XML.search(text):
             raise ValueError(f"{path}: {text!r} has a character that XML lacks; write .npz, .csv or .parquet")
     for of, each in own.items():
-        if taken := [name for name in each if name in _OWN]:
+        if taken := [name for name in each if name in _RESERVED]:
             what = f"the attribute {taken[0]!r} of a {of} has the name of one of GEXF's own keys"
             raise ValueError(f"{path}: {what}; rename it, or write .npz")
 

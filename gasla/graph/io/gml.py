@@ -19,7 +19,7 @@ _OF_EDGES, _OF_VERTICES = ("source", "target", "key", "label"), ("id", "label", 
 
 # Matches a comment, a text in quotes, the beginning of the graph, or a word (a key or a number).
 _TOKEN = re.compile(r"""#[^\n]*|"[^"]*"|\bgraph\s*\[|[^\s\[\]"#]+""", re.IGNORECASE)
-# forms of numbers that NetworkX does not read
+# Forms of numbers that NetworkX does not read, such as 1e20, nan and inf, so they are rewritten.
 _NUMBER = re.compile(r"([+-]?)(?:(nan)|(inf)(?:inity)?|(\d+)(e[+-]?\d+))", re.IGNORECASE)
 
 
@@ -34,13 +34,13 @@ def _parse(path: Path, content: bytes) -> Any:
     label, start = "label", "graph ["
     while True:
         try:
-            G = nx.parse_gml(_lines(text, start), label)
+            G = nx.parse_gml(_prepare_lines(text, start), label)
         except nx.NetworkXError as error:
-            said = str(error)
-            if label == "label" and ("no 'label' attribute" in said or said.startswith("node label")):
-                label, why = "id", said
-            elif start == "graph [" and said.startswith("edge") and "is duplicated" in said:
-                # a key that only NetworkX knows, without which it refuses parallel edges
+            message = str(error)
+            if label == "label" and ("no 'label' attribute" in message or message.startswith("node label")):
+                label, why = "id", message
+            elif start == "graph [" and message.startswith("edge") and "is duplicated" in message:
+                # NetworkX refuses parallel edges unless the file has this key, which only NetworkX defines.
                 start = "graph [ multigraph 1"
             else:
                 raise
@@ -52,11 +52,11 @@ def _parse(path: Path, content: bytes) -> Any:
         warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
         for _, data in G.nodes(data=True):
             data.pop("label", None)
-    networkx_files.change_attributes(G, _number)
+    networkx_files.change_attributes(G, _parse_large_integer)
     return G
 
 
-def _number(value: Any) -> Any:
+def _parse_large_integer(value: Any) -> Any:
     """Return a text that is an integer as an integer, because GML writes integers of more than 32 bits as text.
 
     Other values stay unchanged.
@@ -64,7 +64,7 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and is_whole(value, 2**64) and str(int(value)) == value else value
 
 
-def _lines(text: str, start: str) -> list[str]:
+def _prepare_lines(text: str, start: str) -> list[str]:
     r"""Return the lines of a GML file in a form that NetworkX reads.
 
     Texts are each within a line, comments are removed, and numbers are rewritten. `start` replaces the beginning of the
@@ -72,7 +72,7 @@ def _lines(text: str, start: str) -> list[str]:
 
     Examples
     --------
-    >>> _lines('graph [ weight 1e+20 label "a\nb" ] # "', "graph [ multigraph 1")
+    >>> _prepare_lines('graph [ weight 1e+20 label "a\nb" ] # "', "graph [ multigraph 1")
     ['graph [ multigraph 1 weight 1.0e+20 label "a&#10;b" ] ']
     """
     is_open = True

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".graphml",)
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-_SPACE = "http://graphml.graphdrawing.org/xmlns"
+_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 def read(path: Path) -> Graph:
@@ -32,28 +32,28 @@ def _parse(path: Path, stream: IO[bytes]) -> Any:
     nx = networkx_files.networkx()
     document = ElementTree.parse(stream).getroot()
     for element in document.iter():  # some writers leave out the namespace, which NetworkX requires
-        element.tag = element.tag if element.tag[:1] == "{" else f"{{{_SPACE}}}{element.tag}"
-    if len(graphs := _children(document, "graph")) > 1:
+        element.tag = element.tag if element.tag[:1] == "{" else f"{{{_NAMESPACE}}}{element.tag}"
+    if len(graphs := _find_children(document, "graph")) > 1:
         raise FormatError(path, None, f"has {len(graphs)} graphs, and gasla reads one; expected a file for each")
-    nodes, edges = ([*document.iter(f"{{{_SPACE}}}{tag}")] for tag in ("node", "edge"))
+    nodes, edges = ([*document.iter(f"{{{_NAMESPACE}}}{tag}")] for tag in ("node", "edge"))
     _require_ids(path, nodes, edges)
     for node in nodes:
-        if _children(node, "graph"):
+        if _find_children(node, "graph"):
             node.set("yfiles.foldertype", "group")  # makes NetworkX read a graph within a node, which it would ignore
-    for key in _children(document, "key"):
+    for key in _find_children(document, "key"):
         _set_default(key, nodes, "node")
         _set_default(key, edges, "edge")
-    _direct([*document.iter(f"{{{_SPACE}}}graph")])
-    for number, edge in enumerate(document.iter(f"{{{_SPACE}}}edge")):
-        # unique ids, because NetworkX keeps only one of several edges with the same ends and the same id or "key"
+    _unify_directions([*document.iter(f"{{{_NAMESPACE}}}graph")])
+    for number, edge in enumerate(document.iter(f"{{{_NAMESPACE}}}edge")):
+        # Edges get unique ids, because NetworkX keeps only one of several edges with equal ends and equal id or "key".
         edge.set("id", str(number))
     G = nx.read_graphml(BytesIO(ElementTree.tostring(document)), force_multigraph=True)
     is_of_igraph = [*G.nodes] == [f"n{place}" for place in range(len(G))]
     return networkx_files.named(G) if is_of_igraph and networkx_files.have_names(G) else G
 
 
-def _children(element: ElementTree.Element, tag: str) -> list[ElementTree.Element]:
-    return element.findall(f"{{{_SPACE}}}{tag}")
+def _find_children(element: ElementTree.Element, tag: str) -> list[ElementTree.Element]:
+    return element.findall(f"{{{_NAMESPACE}}}{tag}")
 
 
 def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[ElementTree.Element]) -> None:
@@ -74,14 +74,14 @@ def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[Eleme
 
 def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], of: str) -> None:
     """Give the default of a key to all nodes, or to all edges, that have no data for the key."""
-    if key.get("for") not in (of, "all", None) or not (defaults := _children(key, "default")):
+    if key.get("for") not in (of, "all", None) or not (defaults := _find_children(key, "default")):
         return
     for element in elements:
-        if all(data.get("key") != key.get("id") for data in _children(element, "data")):
-            ElementTree.SubElement(element, f"{{{_SPACE}}}data", key=str(key.get("id"))).text = defaults[0].text
+        if all(data.get("key") != key.get("id") for data in _find_children(element, "data")):
+            ElementTree.SubElement(element, f"{{{_NAMESPACE}}}data", key=str(key.get("id"))).text = defaults[0].text
 
 
-def _direct(graphs: list[ElementTree.Element]) -> None:
+def _unify_directions(graphs: list[ElementTree.Element]) -> None:
     """Make all edges directed, or all undirected, because NetworkX can't read a mixture.
 
     If some edges are directed, each undirected edge gets a reverse edge. `graphs` are the main graph and those within
@@ -89,7 +89,7 @@ def _direct(graphs: list[ElementTree.Element]) -> None:
     """
     edges = []
     for graph in graphs:
-        for edge in _children(graph, "edge"):
+        for edge in _find_children(graph, "edge"):
             is_directed = edge.attrib.pop("directed", str(graph.get("edgedefault") == "directed").lower()) == "true"
             edges.append((graph, edge, is_directed))
     if edges:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".json",)
 _EXPECTED = "expected lists of nodes and of links or edges: node-link, d3, Cytoscape.js, graphology or JGF"
-# keys that mean something else than an attribute when the file is read
+# Attributes can't have these names, because the keys have another meaning when the file is read.
 _OF_NODES = ("id", "name", "label", "value", "data", "attributes", "metadata")
 _OF_EDGES = ("source", "target", "key", "id", "directed", "undirected", "data", "attributes", "metadata")
 
@@ -32,18 +32,20 @@ def read(path: Path) -> Graph:
 
 
 def _parse(path: Path, content: bytes) -> Records:
-    nodes, links, directed = _lists(path, parsed_json(path, content))
+    nodes, links, directed = _nodes_and_links(path, parsed_json(path, content))
     for of, each in (("node", nodes), ("edge", links)):
-        if odd := [place for place, record in enumerate(each) if not isinstance(record, dict)]:
-            raise FormatError(path, None, f"{of} {odd[0]} is {each[odd[0]]!r:.60}; expected an object")
-    nodes, links = ([_flat(record) for record in each] for each in (nodes, links))
+        if invalid := [place for place, record in enumerate(each) if not isinstance(record, dict)]:
+            raise FormatError(path, None, f"{of} {invalid[0]} is {each[invalid[0]]!r:.60}; expected an object")
+    nodes, links = ([_flatten(record) for record in each] for each in (nodes, links))
     known: set[Any] = set()
-    own = "id" if any("id" in node for node in nodes) else "key" if any("key" in node for node in nodes) else None
-    places = [known_node(path, place, node.pop(own, None) if own else place, known) for place, node in enumerate(nodes)]
-    # Cytoscape.js has all ids as text, while NetworkX writes the ends of edges in their own type
+    id_key = "id" if any("id" in node for node in nodes) else "key" if any("key" in node for node in nodes) else None
+    places = [
+        known_node(path, place, node.pop(id_key, None) if id_key else place, known) for place, node in enumerate(nodes)
+    ]
+    # Ids are also found by their texts, because Cytoscape.js writes all ids as text and NetworkX does not.
     as_text = {str(name): name for name in places}
     ends = [link.get(end) for link in links for end in ("source", "target")]
-    are_texts = own is not None and all(isinstance(name, str) for name in places)
+    are_texts = id_key is not None and all(isinstance(name, str) for name in places)
     if are_texts and all(type(end) is int and 0 <= end < len(places) and str(end) not in as_text for end in ends):
         for link in links:  # In the older form of d3, the ends of links are positions of nodes.
             link["source"], link["target"] = places[link["source"]], places[link["target"]]
@@ -58,7 +60,7 @@ def _parse(path: Path, content: bytes) -> Records:
         undirected.append(not is_directed)
     records = Records([*zip(places, nodes)], edges, undirected)
     labels = [node.get("name", node.get("label")) for node in nodes]
-    if own is None and all(isinstance(label, str) for label in labels) and len({*labels}) == len(labels):
+    if id_key is None and all(isinstance(label, str) for label in labels) and len({*labels}) == len(labels):
         records = record_files.renamed(records, dict(zip(places, labels)))
     for name, node in records.nodes:  # attributes that only repeat the id are removed
         for key in ("name", "label", "value"):
@@ -67,7 +69,7 @@ def _parse(path: Path, content: bytes) -> Records:
     return records
 
 
-def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
+def _nodes_and_links(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
     """Return the list of nodes, the list of links, and whether links are directed."""
     if isinstance(content, dict) and isinstance(content.get("graph"), dict) and "nodes" not in content:
         content = content["graph"]
@@ -80,8 +82,8 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
         if any(not isinstance(element, dict) for element in lists):
             raise FormatError(path, None, f"is a list of other things; {_EXPECTED}")
         is_edge = [element.get("group") == "edges" or "source" in element.get("data", {}) for element in lists]
-        each = ([e for e, edge in zip(lists, is_edge) if edge == wanted] for wanted in (False, True))
-        return *each, directed  # type: ignore[return-value]
+        groups = ([e for e, edge in zip(lists, is_edge) if edge == wanted] for wanted in (False, True))
+        return *groups, directed  # type: ignore[return-value]
     if not isinstance(lists, dict):
         raise FormatError(path, None, f"is {lists!r:.60}; {_EXPECTED}")
     nodes, links = lists.get("nodes"), lists.get("links", lists.get("edges"))
@@ -92,7 +94,7 @@ def _lists(path: Path, content: Any) -> tuple[list[Any], list[Any], bool]:
     return nodes, links, directed
 
 
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
+def _flatten(record: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a node or a link as one dictionary, with those that some formats nest deeper."""
     inner = [record[key] for key in ("data", "attributes", "metadata") if isinstance(record.get(key), dict)]
     if not inner:
@@ -118,9 +120,9 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     edges = [
         {"source": u, "target": v} | dict(zip(columns, row)) for u, v, row in zip(*ends, rows_of(columns, graph.m))
     ]
-    about = {"directed": True, "multigraph": bool(graph.has_parallel_edges), "graph": {}}
+    header = {"directed": True, "multigraph": bool(graph.has_parallel_edges), "graph": {}}
     try:
-        text = json.dumps(about | {"nodes": nodes, "edges": edges}, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(header | {"nodes": nodes, "edges": edges}, allow_nan=False, ensure_ascii=False)
         stream.write(text.encode())
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: JSON can't store a value ({error}), such as NaN or infinity; write .npz") from error

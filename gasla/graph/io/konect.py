@@ -1,6 +1,8 @@
-"""KONECT's edge lists, `out.NAME`: ids from 1, `% sym`, `asym` or `bip` first, then lines `from to [weight [time]]`.
+"""KONECT's edge lists, which are files called `out.NAME`, with ids from 1.
 
-`sym` makes every edge lead both ways, and `bip` makes the columns two sides. Times become the edge attribute `time`.
+The first line is `% sym`, `% asym` or `% bip` and the kind of weights, and each further line `from to [weight [time]]`.
+`sym` makes every edge lead both ways, and `bip` makes the columns two sides of a bipartite graph. Times become the edge
+attribute `time`.
 """
 
 from __future__ import annotations
@@ -47,13 +49,13 @@ def read(path: Path) -> Graph:
     with open_text(path) as stream:
         text = stream.read()
     lines = text.split("\n", 3)
-    kind, counts = _header(path, lines)
+    kind, counts = _read_header(path, lines)
     first = next((words for line in text.split("\n") if (words := line.split()) and words[0][0] != "%"), ["", ""])
     columns = len(first)
     if not 2 <= columns <= 4:
         raise FormatError(path, None, f"{' '.join(first)[:60]!r}; expected `from to [weight [time]]`")
     fields = [("u", "i8"), ("v", "i8"), ("weight", "number"), ("time", "number")][:columns]
-    table = _numbers(text, fields)
+    table = _read_edges(text, fields)
     if table is None or (len(table) and min(table["u"].min(), table["v"].min()) < 1):
         raise complain(path, lambda _, words: _check(words, columns), "%")
     if counts and counts[0] != len(table):
@@ -71,7 +73,7 @@ def read(path: Path) -> Graph:
     return Graph._of_edges(both_ways(Edges(n, src, dst, weights, None, times, known), kind == "sym"))
 
 
-def _numbers(text: str, fields: list[tuple[str, str]]) -> Any:
+def _read_edges(text: str, fields: list[tuple[str, str]]) -> Any:
     """Return an array with a record for each edge. Weights become integers if all are, and so do times."""
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
@@ -87,7 +89,7 @@ def kind_of_weights(lines: list[str]) -> str:
     return lines[0].split()[2]
 
 
-def _header(path: Path, lines: list[str]) -> tuple[str, list[int]]:
+def _read_header(path: Path, lines: list[str]) -> tuple[str, list[int]]:
     """Return the kind of the graph ("sym", "asym" or "bip"), and the counts in the second line.
 
     The counts are the number of edges and the numbers of vertices on both sides, or [] if the file does not state them.
@@ -106,5 +108,5 @@ def _check(words: list[str], columns: int) -> str | None:
     for word in words[:2]:
         if not is_whole(word) or int(word) < 1:
             return f"vertex {word[:60]!r}; {EXPECTED_ID.replace('from 0', 'from 1')}"
-    odd = next((word for word in words[2:] if not is_number(word)), None)
-    return None if odd is None else f"{odd[:60]!r}; expected a number"
+    invalid = next((word for word in words[2:] if not is_number(word)), None)
+    return None if invalid is None else f"{invalid[:60]!r}; expected a number"

@@ -34,9 +34,9 @@ def is_folder(path: Path) -> bool:
 def open_matrix(path: Path) -> Graph:
     """Return the graph of a matrix whose arrays are mapped from a folder or an archive. See `gasla.io.open`."""
     paths = [path] if path.is_file() else [file for name in NAMES if (file := path / f"{name}.npy").is_file()]
-    # states of the files are recorded before they are read, so that a change meanwhile is noticed
+    # The files' states are recorded before they are read, so that a change in the meantime is noticed.
     files = MappedFiles(path, paths)
-    arrays, by_column = (_archive if path.is_file() else _folder)(path)
+    arrays, by_column = (_map_archive if path.is_file() else _map_folder)(path)
     indptr, indices, data = (arrays.get(name) for name in NAMES)
     if indptr is None or indices is None:
         raise FormatError(path, None, f"has arrays {', '.join(arrays) or 'of other names'}; {_EXPECTED}")
@@ -61,47 +61,47 @@ def open_matrix(path: Path) -> Graph:
     return graph
 
 
-def _folder(path: Path) -> tuple[dict[str, Array], bool]:
+def _map_folder(path: Path) -> tuple[dict[str, Array], bool]:
     """Return the arrays of a folder by name, memory-mapped, and False, because they are always lists by row.
 
-    The second value says whether arrays are lists by column, as for `_archive`.
+    The second value says whether arrays are lists by column, as for `_map_archive`.
     """
     arrays = {}
     for name in NAMES:
         file = path / f"{name}.npy"
         if file.is_file():
-            with _named_errors(file):
+            with _convert_errors(file):
                 arrays[name] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
     return arrays, False
 
 
-def _archive(path: Path) -> tuple[dict[str, Array], bool]:
+def _map_archive(path: Path) -> tuple[dict[str, Array], bool]:
     """Return the arrays of an archive by name, memory-mapped, and whether they are lists by column."""
-    with open(path, "rb") as file, _named_errors(path), zipfile.ZipFile(file) as archive:
+    with open(path, "rb") as file, _convert_errors(path), zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if any(name.startswith(OF_GASLA) for name in members):
             raise FormatError(path, None, f"has names or attributes, which can't be mapped; {how_to_convert(path)}")
         by_column = False
         if "format" in members:
-            kind = _small(archive, "format").item()
+            kind = _read_small_array(archive, "format").item()
             kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
-            shape = tuple(_small(archive, "shape").tolist())
+            shape = tuple(_read_small_array(archive, "shape").tolist())
             by_column = kind == "csc"
             if kind not in ("csr", "csc"):
                 raise FormatError(path, None, f"has a matrix in format {kind!r}; {how_to_convert(path)}")
             if len(shape) != 2 or shape[0] != shape[1]:
                 raise FormatError(path, None, f"has a matrix of shape {shape}; expected a square matrix")
-        return {name: _member(path, file, members[name]) for name in NAMES if name in members}, by_column
+        return {name: _map_member(path, file, members[name]) for name in NAMES if name in members}, by_column
 
 
-def _member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
+def _map_member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
     """Return one array of an archive, memory-mapped.
 
     The array may be unaligned, which is no error for kernels that only read it.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         raise FormatError(path, None, f"is compressed and can't be mapped; {how_to_convert(path)}")
-    # position of two lengths in the local header, which may differ from those in the archive's directory
+    # The local header holds the lengths of the name and of extra data, which may differ from the archive's directory.
     file.seek(member.header_offset + 26)
     name, extra = np.frombuffer(file.read(4), "<u2").tolist()
     begin = member.header_offset + 30 + name + extra
@@ -127,7 +127,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return header
 
 
-def _small(archive: zipfile.ZipFile, name: str) -> Array:
+def _read_small_array(archive: zipfile.ZipFile, name: str) -> Array:
     with archive.open(f"{name}.npy") as file:
         array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
@@ -142,7 +142,7 @@ def how_to_convert(path: Path) -> str:
 
 
 @contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
+def _convert_errors(path: Path) -> Iterator[None]:
     """Convert the exceptions that damaged arrays and archives cause to FormatError."""
     try:
         yield

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".mtx",)
 _TYPES = {"real": "f8", "double": "f8", "integer": "i8", "unsigned-integer": "u8", "pattern": None}
-# factor from an entry to its mirror image, which files leave out; 0 if there is none
+# The factor by which an entry is multiplied for its mirror image, which files leave out. It is 0 if there is no mirror
+# image.
 _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
@@ -89,7 +90,7 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
             yield from _array_parts(path, stream, header)
             return
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
-        # this part without edges says how many vertices there are
+        # This part has no edges. It says how many vertices and rows there are.
         yield _edges_of_entries(path, np.zeros(0, fields), header)._replace(m=header.n)
         for table in parts_of_table(stream, fields, "%"):
             if table is None or not _are_in_range(table, header):

@@ -46,21 +46,21 @@ class _Header(NamedTuple):
 def read(path: Path) -> Graph:
     """Return the graph in a METIS file."""
     with open_text(path) as stream:
-        header = _header(path, stream)
+        header = _read_header(path, stream)
         text = stream.read()
     if "%" in text:
         text = re.sub(r"^[ \t\v\f]*%.*(\n|$)", "", text, flags=re.MULTILINE)
     parsed = _parse(text, header)
     if parsed is None:
-        raise _complaint(path, header)
+        raise _first_error(path, header)
     src, dst, values = parsed
     graph = to_graph(header.n, src, dst, values)
-    if error := _one_sided(path, header, graph.to_scipy()):
+    if error := _asymmetry_error(path, header, graph.to_scipy()):
         raise error
     if header.skip:
-        what = f"{header.skip} numbers" if header.skip > 1 else "a number"
-        said = f"{path}: {what} of each vertex, its size or weights, are left out; only the edges are read"
-        warnings.warn(said, UserWarning, stacklevel=4)
+        left_out = f"{header.skip} numbers" if header.skip > 1 else "a number"
+        warning = f"{path}: {left_out} of each vertex, its size or weights, are left out; only the edges are read"
+        warnings.warn(warning, UserWarning, stacklevel=4)
     return graph
 
 
@@ -99,18 +99,18 @@ def _is_comment(line: str) -> bool:
     return line.lstrip(" \t\v\f").startswith("%")
 
 
-def _words(line: str) -> list[str]:
+def _split_words(line: str) -> list[str]:
     """Split a line at C white space, as NumPy does, because ``str.split`` splits at more characters."""
     return [word.decode("latin-1") for word in line.encode("latin-1").split()]
 
 
-def _header(path: Path, stream: IO[str]) -> _Header:
+def _read_header(path: Path, stream: IO[str]) -> _Header:
     """Read the header, which is the first line that is not a comment."""
     expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
     number = 0
     while line := stream.readline():
         number += 1
-        words = _words(line)
+        words = _split_words(line)
         if _is_comment(line):
             continue
         if not (2 <= len(words) <= 4 and all(map(is_count, words))):
@@ -129,7 +129,7 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
     if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
         return None
     counts = counts[: header.n]
-    numbers = _numbers(text)
+    numbers = _parse_integers(text)
     if numbers is None or len(numbers) != counts.sum():
         return None
     if header.skip:
@@ -147,7 +147,7 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
 
 def _words_per_line(text: str) -> Array:
     characters = np.frombuffer(text.encode("latin-1"), np.uint8)
-    # whether a character belongs to a word, and so is not white space
+    # Whether each character belongs to a word, which is anything but white space.
     word = (characters != 32) & ((characters < 9) | (characters > 13))
     starts = word.copy()
     starts[1:] &= ~word[:-1]
@@ -157,7 +157,7 @@ def _words_per_line(text: str) -> Array:
     return np.diff(np.cumsum(starts)[ends], prepend=0)
 
 
-def _numbers(text: str) -> Array | None:
+def _parse_integers(text: str) -> Array | None:
     """Return all numbers in a text of integers, or None if it contains anything else."""
     if not text or text.isspace():
         return np.empty(0, np.int64)
@@ -170,38 +170,38 @@ def _numbers(text: str) -> Array | None:
     if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
         return numbers
     try:  # NumPy clips numbers that are too large, so the words are parsed one by one, exactly.
-        return np.array([int(word) for word in _words(text)], np.int64)
+        return np.array([int(word) for word in _split_words(text)], np.int64)
     except (ValueError, OverflowError):
         return None
 
 
-def _lists(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
+def _vertex_lines(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
     """Yield for each vertex the number of its line and the words in it."""
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number > header.line and not _is_comment(line):
-                yield number, _words(line)
+                yield number, _split_words(line)
 
 
-def _one_sided(path: Path, header: _Header, A: Any) -> FormatError | None:
+def _asymmetry_error(path: Path, header: _Header, A: Any) -> FormatError | None:
     """Return the error for the first edge that only one end lists, or both with different weights, or None."""
     from scipy.sparse import csr_array
 
     ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
-    for what, listed in (("", ones), ("the weight of ", A)):
-        more = (listed - listed.T).tocoo()
-        if more.nnz:
-            u, v = sorted(map(int, (more.row[0], more.col[0])))
-            number = next(islice(_lists(path, header), u, None))[0]
-            reason = f"the lines of vertices {u + 1} and {v + 1} differ in {what}the edges between them"
+    for which, listed in (("", ones), ("the weight of ", A)):
+        differences = (listed - listed.T).tocoo()
+        if differences.nnz:
+            u, v = sorted(map(int, (differences.row[0], differences.col[0])))
+            number = next(islice(_vertex_lines(path, header), u, None))[0]
+            reason = f"the lines of vertices {u + 1} and {v + 1} differ in {which}the edges between them"
             return FormatError(path, number, f"{reason}; expected both to be equal")
     return None
 
 
-def _complaint(path: Path, header: _Header) -> FormatError:
+def _first_error(path: Path, header: _Header) -> FormatError:
     """Return the error for the first invalid line of a file, or for a wrong number of lines or edges."""
     vertex, listed, number = 0, 0, header.line
-    for number, words in _lists(path, header):
+    for number, words in _vertex_lines(path, header):
         vertex += 1
         message = _check(vertex, words, header)
         if message is not None:

@@ -57,10 +57,10 @@ def read_edge_list(path: Path) -> Graph:
     Ids are vertex numbers if all of them are whole numbers, and else names.
     """
     with translate_errors(path):
-        return record_files.read(path, "an edge list", lambda stream: _edge_list(path, stream.read()))
+        return record_files.read(path, "an edge list", lambda stream: _parse_edge_list(path, stream.read()))
 
 
-def _edge_list(path: Path, content: bytes) -> Records:
+def _parse_edge_list(path: Path, content: bytes) -> Records:
     edges: list[tuple[Any, Any, dict[str, Any]]] = []
     for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
         words = text.split(None, 2)

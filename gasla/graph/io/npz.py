@@ -155,13 +155,14 @@ def _convert_errors(path: Path) -> Iterator[None]:
     """Convert the exceptions of many types that damaged archives and compressed data cause to FormatError."""
     try:
         with warning_filters():
-            # a damaged header may look like one of an old NumPy, about which NumPy warns
+            # A damaged header may look like that of an old NumPy version, about which NumPy would warn.
             warnings.simplefilter("ignore")
             yield
     except (MemoryError, FormatError):
         raise
     except Exception as error:
-        # EINVAL comes from a seek before the start of a damaged file
+        # EINVAL means that a damaged file made NumPy seek to a position before the start, so it is no error of the
+        # system.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
@@ -203,8 +204,8 @@ def _checked_matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
         offsets = as_ids("offsets", arrays["offsets"])
         if data.ndim != 2 or len(data) != len(offsets):
             raise ValueError(f"data has shape {data.shape}; expected a row for each of {len(offsets)} offsets")
-        inside = (offsets > -n) & (offsets < n)
-        A: Any = dia_array((data[inside], offsets[inside]), shape=shape).tocoo()
+        is_within = (offsets > -n) & (offsets < n)
+        A: Any = dia_array((data[is_within], offsets[is_within]), shape=shape).tocoo()
         return to_graph(n, A.row, A.col, A.data).to_scipy()
     compressed = _Compressed(
         format, shape, data, as_ids("indices", arrays["indices"]), as_ids("indptr", arrays["indptr"])
@@ -214,7 +215,7 @@ def _checked_matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
     if format == "bsr":
         A = A.tocoo()
         return to_graph(n, A.row, A.col, A.data).to_scipy()
-    # this conversion sorts rows without summing parallel entries
+    # Two conversions sort the entries of each row, and unlike SciPy's other ways don't sum parallel entries.
     return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()
 
 
@@ -263,11 +264,11 @@ def _attribute_arrays(graph: Graph) -> dict[str, Array]:
     columns |= {f"{_ATTRIBUTES}vertex/{name}": vertices.numbers(name) for name in vertices}
     if names is not None:
         columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
-    # the earliest version that can hold this graph, so that older gaslas can read it
+    # The file gets the earliest version that can hold this graph, so that older versions of gasla can read it.
     version = 1 if names is None else 2
     if edges.time_types or vertices.time_types:
-        about = json.dumps({"edge": edges.time_types, "vertex": vertices.time_types})
-        columns[_TIMES], version = np.frombuffer(about.encode(), np.uint8), VERSION
+        time_types = json.dumps({"edge": edges.time_types, "vertex": vertices.time_types})
+        columns[_TIMES], version = np.frombuffer(time_types.encode(), np.uint8), VERSION
     return {**columns, _ATTRIBUTES: np.array(graph.values is not None), _VERSION: np.array(version)}
 
 
@@ -289,7 +290,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as an .npz archive of its CSR arrays, names and attributes."""
     from scipy.sparse import csr_array, save_npz
 
-    # zip archives need to seek, which compressed streams can't, so the archive is written in memory first
+    # Zip archives need to seek, which compressed streams can't, so the archive is written in memory first.
     archive = io.BytesIO()
     columns = _attribute_arrays(graph)
     rows = graph.sorted_out if columns else graph.out

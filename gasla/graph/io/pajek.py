@@ -24,7 +24,7 @@ _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _SECTIONS = ("*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix")
 
 
-class _Lines:
+class _Content:
     """The vertices and edges of a file that have been read so far."""
 
     def __init__(self, path: Path) -> None:
@@ -99,7 +99,7 @@ def read(path: Path) -> Graph:
 
 
 def _parse(path: Path, content: bytes) -> Records:
-    read_lines, section = _Lines(path), ""
+    read_lines, section = _Content(path), ""
     for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
         words = [quoted or word for quoted, word in _WORD.findall(text)]
         if not words or text.startswith("%"):
@@ -120,16 +120,16 @@ def _parse(path: Path, content: bytes) -> Records:
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as a Pajek file: its vertices with their names, and all edges as arcs."""
     names = distinct_texts(path, graph)
-    if odd := next((name for name in names if re.search(r'["\r\n]', name)), None):
-        raise ValueError(f"{path}: Pajek files can't store the name {odd!r}; write .npz, .csv or .parquet")
+    if unsupported := next((name for name in names if re.search(r'["\r\n]', name)), None):
+        raise ValueError(f"{path}: Pajek files can't store the name {unsupported!r}; write .npz, .csv or .parquet")
     stream.write(f"*Vertices {graph.n}\n".encode())
     if graph.names is not None:
         stream.write("".join(f'{v} "{name}"\n' for v, name in enumerate(names, start=1)).encode())
     stream.write(b"*Arcs\n")
-    weights = [""] * graph.m if graph.values is None else [f" {_text(w)}" for w in graph.values.tolist()]
+    weights = [""] * graph.m if graph.values is None else [f" {_number_text(w)}" for w in graph.values.tolist()]
     src, dst = (end.tolist() for end in graph.edges())
     stream.write("".join(f"{u + 1} {v + 1}{w}\n" for u, v, w in zip(src, dst, weights)).encode())
 
 
-def _text(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)

@@ -32,9 +32,9 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expecte
         except FormatError:
             raise
         except OF_DAMAGE as error:
-            said = " ".join(str(error).split())
-            what = f"can't be read as {format} ({said}); expected {expected or format}"
-            raise FormatError(path, None, what) from error
+            message = " ".join(str(error).split())
+            problem = f"can't be read as {format} ({message}); expected {expected or format}"
+            raise FormatError(path, None, problem) from error
     return graph_of(path, records)
 
 
@@ -43,13 +43,13 @@ def graph_of(path: Path, records: Records) -> Graph:
     from gasla.graph.graph import Graph
 
     labels = [label for label, _ in records.nodes]
-    if other := [label for label in labels if type(label) not in (int, str)]:
-        raise FormatError(path, None, f"has a node {other[0]!r}; expected integers or texts as ids")
+    if unsupported := [label for label in labels if type(label) not in (int, str)]:
+        raise FormatError(path, None, f"has a node {unsupported[0]!r}; expected integers or texts as ids")
     if labels == [*map(str, range(len(labels)))]:
         records = renamed(records, dict(zip(labels, range(len(labels)))))
     try:
         for *_, data in (*records.nodes, *records.edges):
-            data.update({name: _value(value) for name, value in data.items()})
+            data.update({name: _convert_value(value) for name, value in data.items()})
         return Graph._of_edges(of_records(records, "weight", True, f"{path}: "))
     except OverflowError as error:
         raise FormatError(path, None, f"has an attribute beyond float64 ({error}); expected smaller numbers") from error
@@ -57,7 +57,7 @@ def graph_of(path: Path, records: Records) -> Graph:
         raise FormatError(path, None, str(error)) from error
 
 
-def _value(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     """Return the value of an attribute as a `Graph` can hold it.
 
     Integers of more than 64 bits become floats, and texts of dates and durations become dates and durations. Other

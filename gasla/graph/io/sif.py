@@ -1,6 +1,7 @@
-"""SIF, Cytoscape's simple interaction format: lines `source relation target…`; a line of one name is a vertex.
+"""SIF files, Cytoscape's simple interaction format, with lines `source relation target…`.
 
-Tabs separate the words if a line has one, else spaces do. Relations are texts, and left out.
+A line of one name is a vertex. Words are separated by tabs if there are any, else by spaces. Relations are texts, which
+gasla leaves out.
 """
 
 from __future__ import annotations

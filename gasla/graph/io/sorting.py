@@ -53,11 +53,11 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
         with closing(_Spool(folder)) as spool:
             for part in parts:
                 spool.append(part)
-        about = _sort_edges(folder, spool, memory)
+        description = _sort_edges(folder, spool, memory)
         attributes = about_attributes("edge", spool.attributes, spool.time_types)
         attributes = attributes if graph is None else write_attributes(folder, graph)
-        describe(folder, about, None if graph is None else graph.naming, attributes)
-    return about
+        describe(folder, description, None if graph is None else graph.naming, attributes)
+    return description
 
 
 @contextmanager
@@ -162,12 +162,12 @@ class _Spool:
         paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
         kind, types, offset = self.kind, [*self._types.values()], 0
         with ExitStack() as stack:
-            src, dst, weights, *others = (stack.enter_context(open(path, "rb")) for path in paths)
+            src, dst, weights, *attribute_files = (stack.enter_context(open(path, "rb")) for path in paths)
             ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
             for end, stored in ends:
                 for start in range(offset, end, BLOCK):
                     count = min(BLOCK, end - start)
-                    read = (_read(file, count, kind) for file, kind in zip(others, types))
+                    read = (_read(file, count, kind) for file, kind in zip(attribute_files, types))
                     columns = {f"attribute-{i}": column for i, column in enumerate(read)}
                     if kind is not None:
                         columns["values"] = _read(weights, count, stored).astype(kind, copy=False)
@@ -238,7 +238,8 @@ def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
     buckets.fill(_count_progress(_edges_by_rows(folder, m, kind is not None), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
-            # edges come by ascending source, and a stable sort by target keeps that order
+            # The edges of a bucket come by ascending source, and a stable sort by target keeps that order within a
+            # target.
             columns.append(edges[np.argsort(edges["own"], kind="stable")])
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
     is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
@@ -324,8 +325,8 @@ def _write(file: IO[bytes], array: Array) -> None:
 
 
 def _write_header(file: IO[bytes], length: int, dtype: np.dtype[Any]) -> None:
-    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
-    np.lib.format.write_array_header_1_0(file, about)
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
