@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     """The result of one contestant (gasla or another library) in a cell."""
 
     note: str  # "" if all went well, else why there are no times, or what is wrong with the answer
-    seconds: list[float]  # one time per call, in the order of rounds
+    seconds: list[float]  # seconds of each call, in the order of rounds
 
 
 class Settings(NamedTuple):
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
     budget: float  # seconds per cell after which no further round begins; checks of answers don't count
     ceilings: Ceilings
     some: int = tasks.SOME  # number of sources for calls that take several sources, such as betweenness
-    verified: bool = True  # whether gasla's answers are verified, on the CPU
+    verified: bool = True  # whether gasla's answers are verified by checks that run on the CPU
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ class Cell:
     @property
     def ratio(self) -> float | None:
         """The time of `own` divided by the time of `best`. Below 1, `own` is faster."""
-        own, other = self.seconds(), self.seconds(self.best) if self.best else None
-        return own / other if own is not None and other is not None else None
+        own_time, best_time = self.seconds(), self.seconds(self.best) if self.best else None
+        return own_time / best_time if own_time is not None and best_time is not None else None
 
     @property
     def share(self) -> float | None:
-        """The lower bound of the time (`floor`) divided by the time of `own`."""
-        own = self.seconds()
-        return self.floor.seconds / own if self.floor is not None and own else None
+        """The lower bound of the time (`floor`) divided by the time of `own`, which is at most 1."""
+        own_time = self.seconds()
+        return self.floor.seconds / own_time if self.floor is not None and own_time else None
 
     @property
     def wrong(self) -> str:
@@ -124,11 +124,11 @@ class Cell:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Cell:
         """Return the cell that `as_dict` converted to a JSON object."""
-        kept = {field.name: saved[field.name] for field in fields(cls)}
-        kept["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
-        kept["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
-        kept["against"] = None if saved["against"] is None else tuple(saved["against"])
-        return cls(**kept)
+        values = {field.name: saved[field.name] for field in fields(cls)}
+        values["entries"] = {name: Entry(**entry) for name, entry in saved["entries"].items()}
+        values["floor"] = Floor(**saved["floor"]) if saved["floor"] else None
+        values["against"] = None if saved["against"] is None else tuple(saved["against"])
+        return cls(**values)
 
 
 def measure(
@@ -157,17 +157,23 @@ def cell(
     """
     own, several = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
     sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several
-    bound = {who: tasks.bind(peer, algorithm, graph.sources, several) for who, peer in contestants.items()}
-    calls = {who: call for who, call in bound.items() if call}
-    named = {who: (contestants[who], call) for who, call in calls.items()}
+    bound = {
+        contestant: tasks.bind(peer, algorithm, graph.sources, several) for contestant, peer in contestants.items()
+    }
+    calls = {contestant: call for contestant, call in bound.items() if call}
+    named = {contestant: (contestants[contestant], call) for contestant, call in calls.items()}
     notes = check(graph, algorithm, named, sources, settings.verified)
-    timed = {who: call for who, call in calls.items() if notes.get(who, "overflows") == "overflows"}
+    timed = {
+        contestant: call for contestant, call in calls.items() if notes.get(contestant, "overflows") == "overflows"
+    }
     seconds: dict[str, list[float]] = {}
     # One device after the other, because an idle GPU lowers its clock and would be slow when its turn comes.
     for device in DEVICES:
-        there = {who: call for who, call in timed.items() if peers.device_of(who, graph) == device}
-        seconds |= by_turns(there, settings.rounds, settings.budget, (GASLA, own), device)
-    entries = {who: Entry(notes.get(who, ""), seconds.get(who, [])) for who in calls}
+        on_device = {
+            contestant: call for contestant, call in timed.items() if peers.device_of(contestant, graph) == device
+        }
+        seconds |= by_turns(on_device, settings.rounds, settings.budget, (GASLA, own), device)
+    entries = {contestant: Entry(notes.get(contestant, ""), seconds.get(contestant, [])) for contestant in calls}
     entries.setdefault(own, Entry("left out: needs too much memory and time on this graph", []))
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
     return Cell(

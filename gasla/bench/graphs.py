@@ -48,7 +48,7 @@ FAMILIES = {
 
 
 class Reach(NamedTuple):
-    """The size of the part of a graph that is reachable from a source."""
+    """The size of the part of a graph that is reachable from a source, and the number of levels of a search."""
 
     vertices: int
     edges: int  # stored directed edges whose source is reachable, as the unit TEPS counts edges
@@ -184,7 +184,7 @@ class BenchmarkGraph:
 
     @cached_property
     def attenuation(self) -> float:
-        """The attenuation factor alpha of Katz centrality, small enough for convergence."""
+        """The attenuation factor alpha of Katz centrality, chosen so small that the iterations converge."""
         return 1 / (1 + int(self.graph.in_degrees.max()))
 
     @cached_property
@@ -192,8 +192,8 @@ class BenchmarkGraph:
         """A directed graph as a matrix, which keeps each stored edge at random, independently of its reverse edge."""
         selected = np.random.default_rng(ONE_WAY).random(self.graph.m) < SELECTED
         selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
-        before = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
-        matrix, indptr = self.matrix, before[self.matrix.indptr].astype(self.matrix.indptr.dtype)
+        offsets = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
+        matrix, indptr = self.matrix, offsets[self.matrix.indptr].astype(self.matrix.indptr.dtype)
         return self._like(matrix.data[selected], matrix.indices[selected], indptr)
 
     @cached_property
@@ -307,12 +307,12 @@ class BenchmarkGraph:
         if device == self.device:
             return self
         if self._twin is None:
-            matrix = {"cpu": lambda given: csr_array(given.get()), "gpu": _on_gpu}[device](self.matrix)
+            matrix = {"cpu": lambda given: csr_array(given.get()), "gpu": _copy_to_gpu}[device](self.matrix)
             self._twin = BenchmarkGraph(self.name, matrix, self.sources, self.fingerprint)
         return self._twin
 
 
-def _on_gpu(matrix: Any) -> Any:
+def _copy_to_gpu(matrix: Any) -> Any:
     """Return a copy of a SciPy matrix on the GPU, as a CuPy matrix."""
     require_gpu()
     from cupyx.scipy.sparse import csr_matrix
@@ -331,21 +331,21 @@ def load(name: str) -> BenchmarkGraph:
             raise ValueError(f"{name}: the graph has no edges besides self loops; expected edges to measure something")
         return BenchmarkGraph(Path(name).name.partition(".")[0], matrix)
     path = cache_directory() / "benchmarks" / f"{name}.npz"
-    loaded = _load(path)
+    loaded = _read_from_cache(path)
     if loaded is None:
-        matrix = _maker(name)()
+        matrix = _graph_maker(name)()
         loaded = matrix, datasets.sources(matrix)
-        _keep(path, *loaded)
+        _write_to_cache(path, *loaded)
     return BenchmarkGraph(name, *loaded)
 
 
 def check(name: str) -> None:
     """Raise ValueError if no benchmark graph has this name."""
     if not Path(name).is_file():
-        _maker(name)
+        _graph_maker(name)
 
 
-def _maker(name: str) -> Callable[[], csr_array]:
+def _graph_maker(name: str) -> Callable[[], csr_array]:
     """Return the function that makes the benchmark graph with this name. Raise ValueError for an unknown name."""
     if name == "ny":
         return lambda: datasets.with_weights(datasets.ny_roads())
@@ -365,12 +365,14 @@ def _undirected(graph: Graph) -> csr_array:
     """Return the graph as benchmarks need it: undirected, without self loops, with whole-number weights."""
     src, dst = graph.edges()
     src, dst = np.append(src, dst), np.append(dst, src)
-    inside = src != dst
-    both = csr_array((np.ones(inside.sum(), np.float32), (src[inside], dst[inside])), shape=(graph.n, graph.n))
-    return datasets.with_weights(both)
+    is_no_loop = src != dst
+    matrix = csr_array(
+        (np.ones(is_no_loop.sum(), np.float32), (src[is_no_loop], dst[is_no_loop])), shape=(graph.n, graph.n)
+    )
+    return datasets.with_weights(matrix)
 
 
-def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
+def _write_to_cache(path: Path, matrix: csr_array, sources: list[int]) -> None:
     """Write a graph to the cache. A folder that can't be written to is no error."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -378,7 +380,7 @@ def _keep(path: Path, matrix: csr_array, sources: list[int]) -> None:
             np.savez(stream, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data, sources=sources)
 
 
-def _load(path: Path) -> tuple[csr_array, list[int]] | None:
+def _read_from_cache(path: Path) -> tuple[csr_array, list[int]] | None:
     """Return the graph and the sources in a file of the cache, or None if the file is missing or damaged."""
     try:
         with open(path, "rb") as file, np.load(file) as saved:

@@ -66,7 +66,7 @@ def by_turns(
     """
     names = list(contestants)
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    kept, pause = set(names if keep is None else keep), PAUSE if device == "cpu" and len(names) > 1 else 0
+    always_called, pause = set(names if keep is None else keep), PAUSE if device == "cpu" and len(names) > 1 else 0
     shuffle, end = random.Random(SEED).shuffle, time.perf_counter() + budget
     gc.collect()
     gc.disable()
@@ -76,9 +76,9 @@ def by_turns(
                 before(name)
                 time.sleep(pause)
                 seconds[name].append(timed(partial(contestants[name], number), device)[0])
-            last = {name: seconds[name][-1] for name in names if name not in kept}
+            last = {name: seconds[name][-1] for name in names if name not in always_called}
             limit = HOPELESS * min(last.values(), default=0)
-            names = [name for name in names if name in kept or last[name] <= limit]
+            names = [name for name in names if name in always_called or last[name] <= limit]
             shuffle(names)
             if number + 1 >= least and time.perf_counter() > end:
                 break

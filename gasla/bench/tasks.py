@@ -1,4 +1,4 @@
-"""The measured algorithms: how gasla is called, how its answer is verified, and how answers are compared with peers'.
+"""The measured algorithms: how gasla is called, how its answer is verified, and how answers are compared.
 
 `gasla bench`, the asv suite and `benchmarks.compare` all use this table. Peers have a method of the same name, which is
 called with one source, several sources, or no argument.
@@ -290,12 +290,12 @@ def picture(g: BenchmarkGraph) -> Any:
 
 def of_row(function: str, row: rows.Task) -> Benchmark:
     """Return the benchmark for a function and the task that its `Row` declares."""
-    own = row.name if row.name in verify.__all__ else ""
-    checked_by = own if row.checked_by is None else row.checked_by
-    made = task(function, row.options, checked_by=checked_by, checked_with=row.checked_with)
-    made = made._replace(form=globals()[row.form], agree=globals()[row.agree])
-    made = made._replace(several=row.several, may_overflow=row.may_overflow)
-    return made._replace(array=part(row.part)) if row.part else made
+    verifier = row.name if row.name in verify.__all__ else ""
+    checked_by = verifier if row.checked_by is None else row.checked_by
+    benchmark = task(function, row.options, checked_by=checked_by, checked_with=row.checked_with)
+    benchmark = benchmark._replace(form=globals()[row.form], agree=globals()[row.agree])
+    benchmark = benchmark._replace(several=row.several, may_overflow=row.may_overflow)
+    return benchmark._replace(array=part(row.part)) if row.part else benchmark
 
 
 STEPS_OF_ALL = lambda g: STEPS * len(g.walkers)  # noqa: E731  # no walk ends early, as the graph is undirected
@@ -592,7 +592,7 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
 
     Parameters
     ----------
-    found : dict
+    answers : dict
         Answers by contestant, gasla first; NumPy or CuPy arrays.
     trusted : str or None
         The contestant whose answer was verified. If None, the answer that most contestants agree with is taken as
@@ -612,7 +612,9 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
         return a.shape == b.shape and task.agree(a, b)
 
     if len(finite) > 1:
-        others = [*list(finite)[1:], next(iter(finite))]
-        reference = trusted if trusted in finite else max(others, key=lambda one: sum(agree(one, x) for x in finite))
+        candidates = [*list(finite)[1:], next(iter(finite))]
+        reference = (
+            trusted if trusted in finite else max(candidates, key=lambda one: sum(agree(one, x) for x in finite))
+        )
         notes |= {name: f"wrong: differs from {reference}" for name in finite if not agree(name, reference)}
     return notes

@@ -34,8 +34,8 @@ class Ceilings:
     def rate(self, kind: str, size: float) -> float:
         """Return the highest rate of a kind that was measured on arrays of about `size` bytes or more."""
         rates: dict[int, float] = getattr(self, kind)
-        least = max((s for s in rates if s <= size), default=min(rates))
-        return max(rate for s, rate in rates.items() if s >= least)
+        measured_size = max((s for s in rates if s <= size), default=min(rates))
+        return max(rate for s, rate in rates.items() if s >= measured_size)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the ceilings as a JSON object."""

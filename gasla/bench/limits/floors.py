@@ -68,22 +68,22 @@ Count = Callable[[Work, list[Reach]], Floor]
 
 
 def streamed(m: float = 0, n: float = 0, bytes: float = 0, barriers: int = 1) -> Count:
-    """Return a function that computes the floor of an algorithm that streams over the graph, without random reads.
+    """Return a function that computes a lower bound for the time of streaming over the graph once.
 
-    It reads or writes `m` bytes per edge, `n` bytes per vertex, and `bytes` more, each once.
+    The work reads or writes `m` bytes per edge, `n` bytes per vertex, and `bytes` more, each once.
     """
     return gathered(m, n, 0, 0, bytes, barriers)
 
 
 def sized(size: Callable[[int, int], float]) -> Count:
-    """Return a function that computes the floor of streaming `size(n, m)` bytes for n vertices and m edges."""
+    """Return a function that bounds the time of streaming `size(n, m)` bytes for n vertices and m edges."""
     return lambda work, _: work.floor(size(work.n, work.m), 0, 1)
 
 
 def gathered(
     m: float = 0, n: float = 0, at_m: float = 1, at_n: float = 0, bytes: float = 0, barriers: int = 1, wide: int = 4
 ) -> Count:
-    """Return a function that computes the floor of an algorithm that gathers values from the ends of edges.
+    """Return a function that computes a lower bound for the time of gathering values from the ends of edges.
 
     It streams `m` bytes per edge, `n` bytes per vertex, and `bytes` more. It makes `at_m` random reads per edge and
     `at_n` per vertex, from an array of `wide` bytes per vertex.
@@ -97,7 +97,7 @@ def gathered(
 
 
 def times(count: float, once: Count) -> Count:
-    """Return a function that computes the floor of running the counted work `once` for `count` times."""
+    """Return a function that computes a lower bound for the time of repeating the work `once` for `count` times."""
 
     def repeated(work: Work, reaches: list[Reach]) -> Floor:
         floor = once(work, reaches)
@@ -107,20 +107,20 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """Return a function that computes the floor of two phases, one after the other.
+    """Return a function that computes a lower bound for the time of two phases, one after the other.
 
     The dominating resource that it reports is that of the second phase.
     """
 
     def both(work: Work, reaches: list[Reach]) -> Floor:
-        one, other = first(work, reaches), second(work, reaches)
-        return Floor(one.seconds + other.seconds, other.cause)
+        first_floor, second_floor = first(work, reaches), second(work, reaches)
+        return Floor(first_floor.seconds + second_floor.seconds, second_floor.cause)
 
     return both
 
 
 def searched(fields: int, all_at_once: bool = False) -> Count:
-    """Return a function that computes the floor of a breadth-first search, with one barrier per level.
+    """Return a function that computes a lower bound for the time of a breadth-first search, with one barrier per level.
 
     The search writes `fields` bytes per vertex. For each reached vertex it reads the row offsets and one sector of the
     row. With `all_at_once`, the searches from all sources share their levels.
@@ -135,7 +135,7 @@ def searched(fields: int, all_at_once: bool = False) -> Count:
 
 
 def relaxed(work: Work, reaches: list[Reach]) -> Floor:
-    """Return the floor of shortest paths.
+    """Return a lower bound for the time of shortest paths.
 
     Every edge, its weight and the distance at its end are read once. There is one barrier per level.
     """
@@ -143,7 +143,7 @@ def relaxed(work: Work, reaches: list[Reach]) -> Floor:
 
 
 def dependencies(work: Work, reaches: list[Reach]) -> Floor:
-    """Return the floor of betweenness centrality.
+    """Return a lower bound for the time of betweenness centrality.
 
     For each source, there is a search, and two passes that read all edges and 8-byte values at the ends of the edges.
     """
@@ -155,17 +155,17 @@ def dependencies(work: Work, reaches: list[Reach]) -> Floor:
 
 
 def features(work: Work, _: list[Reach]) -> Floor:
-    """Return the floor of aggregating features: reading every edge, its weight, and the row of features at its end.
+    """Return a lower bound for the time of aggregating the features of neighbors.
 
-    A row of features fills whole cache lines, so only bytes count and not random reads. In graphs whose neighbors are
-    close in memory, each row is fetched from memory only once.
+    Every edge, its weight, and the row of features at its end are read. A row fills whole cache lines, so only bytes
+    count and not random reads. In graphs whose neighbors are close in memory, each row is fetched only once.
     """
     fetched = work.m if work.is_scattered else work.n
     return work.floor(8 * work.m + 4 * FEATURES * (fetched + work.n), 0, 1)
 
 
 def walks(work: Work, _: list[Reach]) -> Floor:
-    """Return the floor of random walks.
+    """Return a lower bound for the time of random walks.
 
     Each step reads a row offset and one entry of the row, both at random, and writes a vertex.
     """
@@ -173,7 +173,7 @@ def walks(work: Work, _: list[Reach]) -> Floor:
 
 
 def samples(work: Work, _: list[Reach]) -> Floor:
-    """Return the floor of neighbor sampling.
+    """Return a lower bound for the time of neighbor sampling.
 
     Each vertex reads its row offset and `DRAWN` entries of its row, all at random.
     """
@@ -188,8 +188,10 @@ FIXED = gathered(4, 24, wide=8)  # one iteration: every edge, and 8-byte scores 
 CUTS = gathered(2, 4, 1 / 2)  # one pass that reads every undirected edge from one of its ends
 # each edge is read in one direction; how often rows are read again depends on the graph, so it isn't counted
 ONCE = streamed(2, 4)
-SUPPORT = streamed(10, 4)  # as ONCE, and eight bytes are written per stored edge
-SELECTED_TWICE = gathered(SELECTED * 8, 12, SELECTED * 2, barriers=2)  # one pass along edges, and one against them
+SUPPORT = streamed(10, 4)  # each edge is read in one direction, and eight bytes are written per stored edge
+SELECTED_TWICE = gathered(
+    SELECTED * 8, 12, SELECTED * 2, barriers=2
+)  # one pass along the edges, and one pass against their direction
 # For each edge, the count of remaining in-edges at its end is read. A count, a level and a position per vertex are
 # written.
 ONE_WAY = gathered(2, 12, 1 / 2)
@@ -211,7 +213,9 @@ COUNTS: dict[str, Count] = {
     # both ends, the time and the place in the order of times are read for each edge
     "fastest_durations": gathered(32, 8),
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
-    "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),  # each iteration goes along edges and against them
+    "hits": times(
+        2 * PAGERANK_ITERATIONS, ITERATION
+    ),  # each iteration goes along the edges, and then against their direction
     # Eight scores (one per source) are read at the end of each edge, and eight are read and written per vertex.
     "personal_pageranks": times(PAGERANK_ITERATIONS, gathered(4, 128, wide=32)),
     **dict.fromkeys(("katz", "eigenvector", "spectral_embedding"), FIXED),
@@ -250,14 +254,14 @@ COUNTS: dict[str, Count] = {
     "greedy_color": gathered(4, 8),  # the color at the end of each edge is read
     # bipartite_matching runs on a double cover, which has one edge for each stored edge of the benchmark graph.
     **dict.fromkeys(("maximal_matching", "bipartite_matching"), FREE),
-    "weighted_matching": gathered(8, 5),  # as FREE, and the weight of each edge is read
+    "weighted_matching": gathered(8, 5),  # as for maximal_matching, and the weight of each edge is read
     # each edge, its weight, and the trees of both its ends are read
     "minimum_spanning_forest": gathered(8, 12, barriers=4),
     "topological_order": ONE_WAY,
     "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),  # the second pass reads weights of edges
     **dict.fromkeys(("maximum_flow", "minimum_cut"), RESIDUAL),
     "betweenness": dependencies,
-    # as betweenness, and one number per edge is written
+    # the same work as betweenness, and one number per edge is written
     "edge_betweenness": after(streamed(8, barriers=0), dependencies),
     "depth_first_order": gathered(4, 20),  # three numbers per vertex are written
     "dominators": gathered(SELECTED * 4, 12, SELECTED),

@@ -22,9 +22,9 @@ class CuGraph:
         self.graph, self.matrix = graph, graph.matrix
 
     def _graph(self, *values: Any) -> Any:
-        made = self.library.Graph()
-        made.from_cudf_adjlist(*map(self.series, (self.matrix.indptr, self.matrix.indices, *values)))
-        return made
+        graph = self.library.Graph()
+        graph.from_cudf_adjlist(*map(self.series, (self.matrix.indptr, self.matrix.indices, *values)))
+        return graph
 
     @cached_property
     def unweighted(self) -> Any:
@@ -32,9 +32,9 @@ class CuGraph:
 
     @cached_property
     def directed(self) -> Any:
-        made, matrix = self.library.Graph(directed=True), self.graph.one_way
-        made.from_cudf_adjlist(*map(self.series, (matrix.indptr, matrix.indices)))
-        return made
+        graph, matrix = self.library.Graph(directed=True), self.graph.one_way
+        graph.from_cudf_adjlist(*map(self.series, (matrix.indptr, matrix.indices)))
+        return graph
 
     @cached_property
     def weighted(self) -> Any:

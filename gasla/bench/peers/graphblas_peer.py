@@ -68,7 +68,7 @@ class GraphBLAS:
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
-            return _at_edges(*result)
+            return _values_at_edges(*result)
         if isinstance(result, Matrix):
             return float(result.reduce_scalar(monoid.plus).get(0))
         return result.to_dense(fill_value=-1) if isinstance(result, Vector) else result
@@ -118,12 +118,12 @@ class GraphBLAS:
             settled = select.valuege(distances, _fp32(low)).new()
             settled << select.valuelt(settled, _fp32(high))
             _relax(settled, heavy, distances)
-            rest = select.valuege(distances, _fp32(high)).new()
-            nearest = rest.reduce(monoid.min).get(np.inf)
+            unsettled = select.valuege(distances, _fp32(high)).new()
+            nearest = unsettled.reduce(monoid.min).get(np.inf)
             if nearest == np.inf:
                 return distances
             low, high = high, (nearest // delta + 1) * delta
-            bucket << select.valuelt(rest, _fp32(high))
+            bucket << select.valuelt(unsettled, _fp32(high))
 
     def pagerank(self) -> Vector:
         """Run LAGr_PageRank, in which each vertex sums its neighbors' ranks divided by their degrees.
@@ -186,21 +186,23 @@ class GraphBLAS:
         parent = np.arange(self.n, dtype=np.int32)
         if len(indices) > 2 * SAMPLED_EDGES * self.n:
             sampled = np.minimum(np.diff(indptr), SAMPLED_EDGES)
-            parent = _fast_sv(*_some_edges(indptr, indices, indptr[:-1], sampled), parent)
+            parent = _fast_sv(*_select_entries(indptr, indices, indptr[:-1], sampled), parent)
             sample = parent[np.random.default_rng(0).integers(0, self.n, 864)]
             largest = np.bincount(sample).argmax()
-            rest = np.flatnonzero(parent != largest)
-            sub_indptr, sub_indices = _some_edges(indptr, indices, indptr[rest], np.diff(indptr)[rest])
+            outside_vertices = np.flatnonzero(parent != largest)
+            sub_indptr, sub_indices = _select_entries(
+                indptr, indices, indptr[outside_vertices], np.diff(indptr)[outside_vertices]
+            )
             if len(sub_indices) == 0:
                 return parent
             outside = csr_array(
-                (np.ones(len(sub_indices), np.int8), sub_indices, sub_indptr), shape=(len(rest), self.n)
+                (np.ones(len(sub_indices), np.int8), sub_indices, sub_indptr), shape=(len(outside_vertices), self.n)
             ).tocoo()
-            row, column = rest[outside.coords[0]].astype(np.int32), outside.coords[1]
-            both = csr_array(
+            row, column = outside_vertices[outside.coords[0]].astype(np.int32), outside.coords[1]
+            edges_both_ways = csr_array(
                 (np.ones(2 * len(row), np.int8), (np.append(row, column), np.append(column, row))), shape=(self.n,) * 2
             )
-            return _fast_sv(both.indptr, both.indices, parent)
+            return _fast_sv(edges_both_ways.indptr, edges_both_ways.indices, parent)
         return _fast_sv(indptr, indices, parent, self.pattern)
 
     def triangles(self) -> int:
@@ -264,14 +266,14 @@ class GraphBLAS:
 
         It counts triangles at the remaining edges and drops edges in too few triangles, until no edge is dropped.
         """
-        left = self.pattern
+        remaining = self.pattern
         while True:
             counts = Matrix(INT64, self.n, self.n)
-            counts(left.S) << PLUS_PAIR(left @ left.T)
+            counts(remaining.S) << PLUS_PAIR(remaining @ remaining.T)
             counts = counts.select(">=", TRUSS - 2).new()
-            if counts.nvals == left.nvals:
+            if counts.nvals == remaining.nvals:
                 return counts.dup(BOOL), self.graph.matrix
-            left = counts
+            remaining = counts
 
     @cached_property
     def weighted(self) -> Matrix:
@@ -363,13 +365,13 @@ def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
     """Relax the given edges out of the vertices in a bucket. Return the distances that decreased."""
     candidates = Vector(FP32, distances.size)
     candidates << MIN_PLUS(bucket @ edges)
-    better = candidates.ewise_mult(distances, binary.lt).new()
-    candidates(better.V, replace=True) << candidates
+    is_shorter = candidates.ewise_mult(distances, binary.lt).new()
+    candidates(is_shorter.V, replace=True) << candidates
     distances(candidates.S) << candidates
     return candidates
 
 
-def _some_edges(
+def _select_entries(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the row offsets and column ids of a matrix made of parts of rows.
@@ -412,7 +414,7 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
         grandparent = Vector.from_dense(new)
 
 
-def _at_edges(matrix: Matrix, A: csr_array) -> np.ndarray:
+def _values_at_edges(matrix: Matrix, A: csr_array) -> np.ndarray:
     """Return the entry of a matrix at each stored edge of the graph, by rows, or 0 where the matrix has none."""
     rows, columns, values = matrix.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))

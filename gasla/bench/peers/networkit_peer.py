@@ -57,7 +57,7 @@ class NetworKit:
     @staticmethod
     def dense(result: Any) -> Any:
         if isinstance(result, tuple):
-            return _with_worth(np.array(result[0]), result[1])
+            return _convert_katz_scores(np.array(result[0]), result[1])
         if isinstance(result, nk.matching.Matching):
             result = result.getVector()
         return np.array(result) if isinstance(result, list) else result
@@ -137,7 +137,7 @@ class NetworKit:
         return nk.graphtools.topologicalSort(self.acyclic)
 
 
-def _with_worth(scores: Any, graph: BenchmarkGraph) -> Any:
+def _convert_katz_scores(scores: Any, graph: BenchmarkGraph) -> Any:
     """Convert Katz scores from NetworKit's definition, which is alpha A (scores + 1) + beta, divided by a norm."""
     attenuated = graph.attenuation * graph.pattern.astype(np.float64)
     return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

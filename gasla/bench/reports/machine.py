@@ -66,7 +66,7 @@ def spin() -> Spin:
 
     def work(number: int) -> None:
         if len(places) == count:
-            # for 0 as process id, only the calling thread is pinned
+            # With 0 as the process id, only the calling thread is pinned.
             os.sched_setaffinity(0, places[number : number + 1])
         barrier.wait()
         wall, own = time.perf_counter(), time.thread_time()
@@ -95,14 +95,14 @@ def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, 
     'a sum'
     """
     for attempt in range(ATTEMPTS):
-        before, jiffies = _quiet(), _jiffies()
+        first_spin, jiffies = _spin_when_quiet(), _jiffies()
         yield from measure()
-        noise = disturbance(before, spin(), _stolen(jiffies, _jiffies()))
-        notes.append({"measured": what, "stolen": round(noise.stolen, 4), "slowed": round(noise.slowed, 4)})
-        if not noise.is_much:
+        lost = disturbance(first_spin, spin(), _stolen_fraction(jiffies, _jiffies()))
+        notes.append({"measured": what, "stolen": round(lost.stolen, 4), "slowed": round(lost.slowed, 4)})
+        if not lost.is_much:
             return
         then = "measuring again" if attempt + 1 < ATTEMPTS else "times may be too high"
-        print(f"{what}: the machine was busy with other work ({noise}); {then}", file=sys.stderr, flush=True)
+        print(f"{what}: the machine was busy with other work ({lost}); {then}", file=sys.stderr, flush=True)
 
 
 def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
@@ -123,7 +123,7 @@ def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
 _fastest = float("inf")  # CPU seconds of the fastest spin in this process until now
 
 
-def _quiet() -> Spin:
+def _spin_when_quiet() -> Spin:
     """Return the result of a spin. If other processes were active, pause and return that of a second spin."""
     state = spin()
     for _ in range(ATTEMPTS - 1):
@@ -141,7 +141,7 @@ def _jiffies() -> list[int]:
         return []
 
 
-def _stolen(before: list[int], after: list[int]) -> float:
+def _stolen_fraction(before: list[int], after: list[int]) -> float:
     """Return the fraction of CPU time that the hypervisor gave to other machines, between two results of `_jiffies`."""
     spent = [b - a for a, b in zip(before, after)]
     return spent[7] / max(sum(spent), 1) if len(spent) > 7 else 0.0

@@ -170,8 +170,8 @@ def write_around(figure: Any, report: Report, width: float, height: float) -> No
     corner = 0.013, 1 - 0.74 / height
     figure.legend(handles=handles, loc="upper left", bbox_to_anchor=corner, ncols=len(handles), **style)
     commit = f" ({provenance['commit'][:10]})" if provenance.get("commit") else ""
-    made = f"gasla {provenance['versions'].get('gasla', 'from a source tree')}{commit}, {provenance['date'][:10]}"
+    origin = f"gasla {provenance['versions'].get('gasla', 'from a source tree')}{commit}, {provenance['date'][:10]}"
     busy = "; ".join(f"{what}: {each}" for what, each in report.disturbed().items())
     warning = wrap(f"The machine was busy with other work, and times may be too high: {busy}", int(16 * width))
-    text = "\n".join([*wrap(TEPS, int(16 * width)), *(warning if busy else []), made])
+    text = "\n".join([*wrap(TEPS, int(16 * width)), *(warning if busy else []), origin])
     figure.text(0.02, 0.1 / height, text, fontsize=7.5, color=FAINT, va="bottom", linespacing=1.5)

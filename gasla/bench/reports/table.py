@@ -23,16 +23,16 @@ def line(cell: Cell, verdict: str = "") -> str:
         f"{cell.graph:<11} {cell.algorithm:<19} {milliseconds(cell.seconds()):>10}{number(cell.gteps()):>9}  "
         f"{ceiling:<22}{peer:<21}{number(cell.ratio):>6}"
     )
-    said = [verdict] if verdict else []
+    parts = [verdict] if verdict else []
     others = [
         f"{name} {milliseconds(cell.seconds(name))}"
         for name, entry in cell.entries.items()
         if entry.seconds and name not in (cell.own, best)
     ]
     if others:
-        said.append("also " + ", ".join(others))
+        parts.append("also " + ", ".join(others))
     notes = [f"    {name}: {entry.note}" for name, entry in cell.entries.items() if entry.note]
-    return "\n".join(["  ".join([row, *said]).rstrip(), *notes])
+    return "\n".join(["  ".join([row, *parts]).rstrip(), *notes])
 
 
 def milliseconds(seconds: float | None) -> str:
