@@ -24,7 +24,7 @@ class Call(NamedTuple):
     """The calls of one function that one library ran for one reason."""
 
     function: str  # name in NetworkX, or "(conversion)" for conversions of graphs
-    ran_on: str  # "gasla" or "networkx"
+    ran_on: str  # the library that ran the calls, "gasla" or "networkx"
     calls: int
     seconds: float | None  # time without that of NetworkX's functions called within; None if it was not measured
     reason: str  # why the calls did not run on gasla, or ""
@@ -43,8 +43,8 @@ class Report:
     def calls(self) -> list[Call]:
         """The calls until now as a list of `Call`, the slowest first."""
         with self._lock:
-            found = [Call(name, where, count, took, why) for (name, where, why), (count, took) in self._counts.items()]
-        return sorted(found, key=lambda call: (-(call.seconds or 0), -call.calls, call.function))
+            result = [Call(name, where, count, took, why) for (name, where, why), (count, took) in self._counts.items()]
+        return sorted(result, key=lambda call: (-(call.seconds or 0), -call.calls, call.function))
 
     def clear(self) -> None:
         """Forget the calls until now."""
@@ -66,8 +66,7 @@ class Report:
             lines.append("? not measured: call gasla.networkx_report() first, or set GASLA_NETWORKX_REPORT=1")
         return "\n".join(lines)
 
-    # --- methods that the backend calls
-    # -----------------------------------------------------------------------------------
+    # --- methods that the backend calls -------------------------------------------------------------------------------
 
     def add(self, name: str, where: str, seconds: float | None, why: str = "") -> None:
         """Count one call of a function, which the library `where` ran."""
@@ -86,8 +85,8 @@ class Report:
             self.add(name, NETWORKX, None, why)
 
     def _reasons(self) -> dict[str, str]:
-        found: dict[str, str] = self._local.__dict__.setdefault("reasons", {})
-        return found
+        reasons: dict[str, str] = self._local.__dict__.setdefault("reasons", {})
+        return reasons
 
     @contextmanager
     def measuring(self, name: str, where: str, why: str = "") -> Iterator[None]:
@@ -101,10 +100,10 @@ class Report:
         try:
             yield
         finally:
-            took, others = perf_counter() - start, inner.pop()
+            elapsed, inner_time = perf_counter() - start, inner.pop()
             if inner:
-                inner[-1] += took
-            self.add(name, where, max(0.0, took - others), why)
+                inner[-1] += elapsed
+            self.add(name, where, max(0.0, elapsed - inner_time), why)
 
     def measure_networkx(self) -> None:
         """Measure NetworkX's own runs from now on, by replacing its functions by wrappers."""

@@ -87,19 +87,19 @@ class NeighborSampler(BaseSampler):
     def _sample(self, seed: Any, seed_time: Any = None) -> Any:
         """Return the sample around some nodes, as PyTorch Geometric expects it."""
         worker = info.id if (info := get_worker_info()) is not None else 0
-        word = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
+        call_seed = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
         self.calls += 1
-        ids, at = _arrays(seed), _arrays(seed_time)
-        found: Any = gasla.sample_neighbors(self.graph, ids, self.k, at=at, seed=word, **self.options)
-        node, edge, batch = (_tensors(each) for each in (found.vertices, found.edge_ids, found.batch))
+        ids, times = _arrays(seed), _arrays(seed_time)
+        sampled: Any = gasla.sample_neighbors(self.graph, ids, self.k, at=times, seed=call_seed, **self.options)
+        node, edge, batch = (_tensors(each) for each in (sampled.vertices, sampled.edge_ids, sampled.batch))
         rows, columns = (
-            _tensors({name: each[end] for name, each in found.edge_index.items()})
-            if isinstance(found.edge_index, dict)
-            else tensor(found.edge_index[end])
+            _tensors({name: each[end] for name, each in sampled.edge_index.items()})
+            if isinstance(sampled.edge_index, dict)
+            else tensor(sampled.edge_index[end])
             for end in (0, 1)
         )
-        made = HeteroSamplerOutput if isinstance(found.edge_index, dict) else SamplerOutput
-        return made(node, rows, columns, edge, batch, found.vertex_counts, found.edge_counts)
+        output_class = HeteroSamplerOutput if isinstance(sampled.edge_index, dict) else SamplerOutput
+        return output_class(node, rows, columns, edge, batch, sampled.vertex_counts, sampled.edge_counts)
 
 
 def _arrays(given: Any) -> Any:

@@ -59,9 +59,9 @@ def topological_sort(G: Converted) -> Iterator[Any]:
     return chain.from_iterable(topological_generations(G))
 
 
-def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
+def _longest_path(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
     """Return the vertices of the longest path that NetworkX chooses, and the weights of all adjacency entries."""
-    # before the search for cycles, because NetworkX raises errors in this order
+    # Values are read before the search for cycles, so that errors come in the same order as in NetworkX.
     values = G.each(weight, default_weight)
     if _generations(G) is None:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")
@@ -71,15 +71,15 @@ def _longest(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int],
     graph = G.plain().with_values(values.astype(np.float64))
     lengths = np.asarray(moved(gasla.longest_path(graph.to(G.device)).lengths, "cpu"), np.float64)
     order = G.numbered(chain.from_iterable(topological_generations(G)))
-    back, back_values = G.plain(reverse=True).out, values[G.backwards()]
+    incoming, incoming_values = G.plain(reverse=True).out, values[G.backwards()]
     vertex, path = order[int(np.argmax(lengths[order]))], []
     while True:
         path.append(vertex)
-        row = slice(int(back.indptr[vertex]), int(back.indptr[vertex + 1]))
-        totals = lengths[back.indices[row]] + back_values[row]
+        entries = slice(int(incoming.indptr[vertex]), int(incoming.indptr[vertex + 1]))
+        totals = lengths[incoming.indices[entries]] + incoming_values[entries]
         if not len(totals) or not totals.max() >= 0:
             return path[::-1], values
-        vertex = int(back.indices[row][np.argmax(totals)])
+        vertex = int(incoming.indices[entries][np.argmax(totals)])
 
 
 @register(DIRECTED, by_name("weight"), only("topo_order", None), least=20_000)
@@ -87,7 +87,7 @@ def dag_longest_path(
     G: Converted, weight: Any = "weight", default_weight: Any = 1, topo_order: Any = None
 ) -> list[Any]:
     """Return the longest path of an acyclic graph. If there are several, return the one that NetworkX finds."""
-    return G.called(_longest(G, weight, default_weight)[0]) if len(G) else []
+    return G.called(_longest_path(G, weight, default_weight)[0]) if len(G) else []
 
 
 @register(DIRECTED, by_name("weight"), least=20_000)
@@ -95,7 +95,7 @@ def dag_longest_path_length(G: Converted, weight: Any = "weight", default_weight
     """Return the length of the longest path of an acyclic graph."""
     if not len(G):
         return 0
-    path, values = _longest(G, weight, default_weight)
+    path, values = _longest_path(G, weight, default_weight)
     out, total = G.plain().out, 0
     for u, v in pairwise(path):
         row = slice(int(out.indptr[u]), int(out.indptr[u + 1]))

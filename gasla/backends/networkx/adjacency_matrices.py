@@ -17,7 +17,7 @@ WEIGHT = by_name("weight")
 COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
 
 
-def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
+def _rows_of_nodes(G: Converted, nodelist: Any) -> tuple[int, Array]:
     """Return the number of nodes in the matrix, and for each node its row, or -1 for nodes that are left out."""
     if nodelist is None:
         return len(G), np.arange(len(G))
@@ -27,16 +27,18 @@ def _places(G: Converted, nodelist: Any) -> tuple[int, Array]:
     return len(ids), places
 
 
-def _once(G: Converted, places: Array) -> tuple[Array, Array, Array]:
+def _entries_in_matrix(G: Converted, places: Array) -> tuple[Array, Array, Array]:
     """Return a mask of the adjacency entries to put into the matrix, and the rows and columns of all entries.
 
     Of an undirected edge, only one of its two entries is in the mask.
     """
     out = G.plain().out
     tails, heads = out.owners(), out.indices
-    once = G.is_directed() | (tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
+    is_listed = G.is_directed() | (
+        tails <= heads
+    )  # NetworkX lists an undirected edge only at the node that comes first
     rows, columns = places[tails], places[heads]
-    return once & (rows >= 0) & (columns >= 0), rows, columns
+    return is_listed & (rows >= 0) & (columns >= 0), rows, columns
 
 
 @register(WEIGHT, least=2_000)
@@ -47,23 +49,23 @@ def to_scipy_sparse_array(
     if not len(G):
         raise nx.NetworkXError("Graph has no nodes or edges")
     if nodelist is not None:
-        _check_list(G, nodelist)
-    n, places = _places(G, nodelist)
-    once, rows, columns = _once(G, places)
+        _check_nodelist(G, nodelist)
+    n, places = _rows_of_nodes(G, nodelist)
+    is_in_matrix, rows, columns = _entries_in_matrix(G, places)
     values = G.each(weight, large=True)
     if G.edges.copies is not None:
-        once, rows, columns = (np.repeat(each, G.edges.copies) for each in (once, rows, columns))
-    rows, columns, values = rows[once], columns[once], values[once]
+        is_in_matrix, rows, columns = (np.repeat(each, G.edges.copies) for each in (is_in_matrix, rows, columns))
+    rows, columns, values = rows[is_in_matrix], columns[is_in_matrix], values[is_in_matrix]
     if not len(values):
         values = np.zeros(0)
     elif not G.is_directed():
         loops = rows == columns
         if values.dtype == bool and loops.any():
             values = values.astype(np.int64)
-        # each loop is added for both directions, so it is subtracted once
-        less = -values[loops] if loops.any() else values[:0]
+        # A loop is listed for both directions and so added twice, which this subtracts.
+        corrections = -values[loops] if loops.any() else values[:0]
         rows, columns = (np.concatenate([rows, columns, rows[loops]]), np.concatenate([columns, rows, columns[loops]]))
-        values = np.concatenate([values, values, less])
+        values = np.concatenate([values, values, corrections])
     A = coo_array((values, (rows, columns)), shape=(n, n), dtype=dtype)
     try:
         return A.asformat(format)
@@ -71,7 +73,7 @@ def to_scipy_sparse_array(
         raise nx.NetworkXError(f"Unknown sparse matrix format: {format}") from error
 
 
-def _check_list(G: Converted, nodelist: Any) -> None:
+def _check_nodelist(G: Converted, nodelist: Any) -> None:
     """Raise NetworkX's error if the list of nodes is empty, repeats a node, or has one that is not in the graph."""
     if not len(nodelist):
         raise nx.NetworkXError("nodelist has no nodes")
@@ -105,23 +107,25 @@ def to_numpy_array(
         raise nx.NetworkXError(f"Nodes {absent} in nodelist is not in G")
     if len(set(chosen)) < len(chosen):
         raise nx.NetworkXError("nodelist contains duplicates.")
-    kind = np.dtype(dtype if dtype is not None else np.float64)
-    require_room("the matrix has", len(chosen) ** 2, kind.itemsize, "cpu", "some nodes, or to_scipy_sparse_array")
+    matrix_dtype = np.dtype(dtype if dtype is not None else np.float64)
+    require_room(
+        "the matrix has", len(chosen) ** 2, matrix_dtype.itemsize, "cpu", "some nodes, or to_scipy_sparse_array"
+    )
     A = np.full((len(chosen), len(chosen)), nonedge, dtype, order)
     if A.dtype.kind not in "biufc":
         raise NotImplementedError(f"dtype is {A.dtype}: NetworkX writes Python objects into this matrix")
-    _, places = _places(G, nodelist)
-    once, rows, columns = _once(G, places)
-    if not len(chosen) or not len(once):
+    _, places = _rows_of_nodes(G, nodelist)
+    is_in_matrix, rows, columns = _entries_in_matrix(G, places)
+    if not len(chosen) or not len(is_in_matrix):
         return A
-    if G.is_multigraph() and not once.any():
+    if G.is_multigraph() and not is_in_matrix.any():
         raise NotImplementedError("nodelist has no adjacent nodes of the multigraph: NetworkX raises an error")
     values = G.values(weight, COMBINED.get(multigraph_weight, np.add))
     if not np.isfinite(values).all():
         raise NotImplementedError(f"{weight!r} of an edge is not finite")
-    A[rows[once], columns[once]] = values[once]
+    A[rows[is_in_matrix], columns[is_in_matrix]] = values[is_in_matrix]
     if not G.is_directed():
-        A[columns[once], rows[once]] = values[once]
+        A[columns[is_in_matrix], rows[is_in_matrix]] = values[is_in_matrix]
     return A
 
 

@@ -13,16 +13,16 @@ from gasla.backends.networkx.visit_order import layers, queue
 CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 
 
-def _start(G: Converted, source: Any) -> int:
+def _node_id(G: Converted, source: Any) -> int:
     """Return the id of a node. Raise NetworkX's error if it is not in the graph."""
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the {'digraph' if G.is_directed() else 'graph'}.")
     return G.numbers[source]
 
 
-def _edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterable[tuple[Any, Any]]:
+def _tree_edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterable[tuple[Any, Any]]:
     """Return an iterator over the edges of a breadth-first tree, from parents to children."""
-    start = _start(G, source)
+    start = _node_id(G, source)
     limit = depth(depth_limit)
     visited = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
     return zip(G.called(visited.parents[1:]), G.called(visited.order[1:]))
@@ -33,7 +33,7 @@ def bfs_edges(
     G: Converted, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Iterator[tuple[Any, Any]]:
     """Yield the edges of a breadth-first tree, from parents to children."""
-    yield from _edges(G, source, reverse, depth_limit)
+    yield from _tree_edges(G, source, reverse, depth_limit)
 
 
 @register(least=20_000)

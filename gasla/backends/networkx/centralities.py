@@ -50,7 +50,7 @@ def betweenness_centrality(
         endpoints=bool(endpoints),
     )
     if G.is_directed() and not normalized and graph.has_symmetric_values:
-        values = values * 2  # gasla treats a symmetric graph as undirected, and so counts half
+        values = values * 2  # gasla treats a symmetric graph as undirected, and so counts half of what NetworkX counts
     scores = G.by_name(values)
     if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
         scores[drawn[0]] = float("nan")  # NetworkX divides by 0 for the only source, and gives NaN
@@ -67,7 +67,7 @@ def edge_betweenness_centrality(
     sources = None if drawn is None else G.numbered(drawn)
     values = gasla.edge_betweenness_centrality(graph, sources=sources, normalized=bool(normalized), weighted=True)
     values = moved(values, "cpu")
-    # gasla treats a symmetric graph as undirected
+    # gasla treats a symmetric graph as undirected, so its normalized values are twice those of NetworkX.
     if G.is_directed() and graph.m and graph.is_symmetric and graph.has_symmetric_values:
         if drawn is not None and len(drawn) < len(G):
             raise NotImplementedError("nodes are drawn, and all edges lead both ways")
@@ -80,16 +80,16 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
     out, copies = G.plain().out, G.edges.copies
     tails, heads = out.owners(), out.indices
     if copies is not None:
-        entries, each = np.repeat(np.arange(len(heads)), copies), G.each(weight)
-        are_shortest = each == G.edges.combined(each, np.minimum)[entries]
+        entries, lengths_of_edges = np.repeat(np.arange(len(heads)), copies), G.each(weight)
+        are_shortest = lengths_of_edges == G.edges.combined(lengths_of_edges, np.minimum)[entries]
         scores = np.where(are_shortest, (scores / np.bincount(entries, are_shortest))[entries], 0.0)
         tails, heads = tails[entries], heads[entries]
     # NetworkX lists an undirected edge only at the node that comes first
-    once = np.flatnonzero(G.is_directed() | (tails <= heads))
-    columns = [G.called(tails[once]), G.called(heads[once])]
+    edges = np.flatnonzero(G.is_directed() | (tails <= heads))
+    columns = [G.called(tails[edges]), G.called(heads[edges])]
     if G.is_multigraph():
-        columns.append(G.keys_of(once))
-    return dict(zip(zip(*columns), scores[once].tolist()))
+        columns.append(G.keys_of(edges))
+    return dict(zip(zip(*columns), scores[edges].tolist()))
 
 
 @register(by_name("distance"), least=2_000)
@@ -116,9 +116,9 @@ def harmonic_centrality(
     graph = lengths(G, distance).to(G.device)
     kind = None if graph.values is None else "weight"
     ids = G.numbered(asked)
-    some = None if sources is None else G.numbered(origins)
+    source_ids = None if sources is None else G.numbered(origins)
     if len(asked) < len(origins):
-        values = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=some), "cpu")
+        values = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=source_ids), "cpu")
     else:
-        values = moved(gasla.harmonic_centrality(graph, distance=kind, sources=some), "cpu")[ids]
+        values = moved(gasla.harmonic_centrality(graph, distance=kind, sources=source_ids), "cpu")[ids]
     return {name: score or 0 for name, score in zip(asked, values.tolist())}

@@ -72,18 +72,18 @@ def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
 @register(DIRECTED, only("scc", None), least=20_000, choice="strong components have other numbers")
 def condensation(G: Converted, scc: Any = None) -> Any:
     """Return the graph of strong components, which are numbered in the order of their first nodes."""
-    made = nx.DiGraph()
+    result = nx.DiGraph()
     if not len(G):
-        made.graph["mapping"] = {}
-        return made
+        result.graph["mapping"] = {}
+        return result
     components = gasla.strongly_connected_components(G.plain().to(G.device))
     labels, count = np.asarray(moved(components.labels, "cpu"), np.int64), int(components.count)
-    made.graph["mapping"] = mapping = dict(zip(G.names, labels.tolist()))
-    made.add_nodes_from((label, {"members": set()}) for label in range(count))
+    result.graph["mapping"] = mapping = dict(zip(G.names, labels.tolist()))
+    result.add_nodes_from((label, {"members": set()}) for label in range(count))
     for name, label in mapping.items():
-        made.nodes[label]["members"].add(name)
+        result.nodes[label]["members"].add(name)
     out = G.plain().out
     tails, heads = labels[out.owners()], labels[out.indices]
     edges = np.unique(np.column_stack([tails, heads])[tails != heads], axis=0)
-    made.add_edges_from(map(tuple, edges.tolist()))
-    return made
+    result.add_edges_from(map(tuple, edges.tolist()))
+    return result

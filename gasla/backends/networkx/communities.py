@@ -34,17 +34,17 @@ def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> 
     """
     values, tails, heads = each_edge(G, weight)
     count = int(labels.max()) + 1 if len(labels) else 0
-    inside = labels[tails] == labels[heads]
+    is_inside = labels[tails] == labels[heads]
     if not G.is_directed():
-        inside &= tails <= heads  # counts each undirected edge once
-    within = np.bincount(labels[tails[inside]], values[inside], count)
+        is_inside &= tails <= heads  # counts each undirected edge once
+    within = np.bincount(labels[tails[is_inside]], values[is_inside], count)
     sides = [np.bincount(labels, strengths(G, kind, weight), count) for kind in ("out", "in")]
     total = strengths(G, "out", weight).sum().item()
     if total == 0:
         raise NotImplementedError(f"{weight!r} sums to 0")
     m, norm = (total if G.is_directed() else total / 2), 1 / total**2
-    each = zip(within.tolist(), sides[0].tolist(), sides[1].tolist())
-    return sum(L_c / m - resolution * out * into * norm for L_c, out, into in each)
+    communities = zip(within.tolist(), sides[0].tolist(), sides[1].tolist())
+    return sum(L_c / m - resolution * out * into * norm for L_c, out, into in communities)
 
 
 @register(
@@ -67,7 +67,7 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
     return _modularity(G, labels, weight, resolution)
 
 
-def _levels(
+def _community_levels(
     G: Converted, weight: Any, find: Callable[..., Any], seed: random.Random | None, **options: Any
 ) -> list[Array]:
     """Return the community of each node at each level of Louvain's or Leiden's method, which is passed as `find`.
@@ -95,7 +95,7 @@ def louvain_partitions(
         yield [{name} for name in G.names]
         return
     before = _modularity(G, np.arange(len(G)), weight, resolution)
-    for labels in _levels(G, weight, gasla.louvain_communities, seed, resolution=resolution):
+    for labels in _community_levels(G, weight, gasla.louvain_communities, seed, resolution=resolution):
         yield list(sets(G, labels))
         after = _modularity(G, labels, weight, resolution)
         if after - before <= threshold:
@@ -106,7 +106,8 @@ def louvain_partitions(
 compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
 
 
-# NetworkX 3.7 has its own function for Leiden's method, which takes a metric. Before, only backends have one.
+# From version 3.7 on, NetworkX has its own function for Leiden's method, which takes a metric. Before, only backends
+# have one.
 METRIC = inspect.signature(nx.community.leiden_partitions.orig_func).parameters.get("metric")
 METRICS, THETA = ("modularity", "cpm"), 0.01
 LEIDEN = (
@@ -128,7 +129,7 @@ def leiden_partitions(
     theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
     """Yield the communities of Leiden's method level by level."""
-    for labels in _levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
+    for labels in _community_levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
         yield list(sets(G, labels))
 
 

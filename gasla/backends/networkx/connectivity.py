@@ -143,10 +143,10 @@ def biconnected_components(G: Converted) -> Iterator[set[Any]]:
     graph = G.plain().to(G.device)
     labels = np.asarray(moved(gasla.biconnected_components(graph).labels, "cpu"))
     src, dst = (np.asarray(moved(ends, "cpu"))[labels >= 0].astype(np.int64) for ends in graph.edges())
-    both = np.concatenate([labels[labels >= 0]] * 2).astype(np.int64) * len(G) + np.concatenate([src, dst])
-    of, nodes = np.divmod(np.unique(both), len(G))
+    keys = np.concatenate([labels[labels >= 0]] * 2).astype(np.int64) * len(G) + np.concatenate([src, dst])
+    components, nodes = np.divmod(np.unique(keys), len(G))
     names = G.called(nodes)
-    starts = np.flatnonzero(np.diff(of, prepend=-1, append=-1)).tolist()
+    starts = np.flatnonzero(np.diff(components, prepend=-1, append=-1)).tolist()
     for first, last in pairwise(starts):
         yield set(names[first:last])
 

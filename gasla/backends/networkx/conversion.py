@@ -1,7 +1,7 @@
-"""Conversion of NetworkX graphs to arrays and back: names, direction, parallel edges, attributes by name.
+"""Conversion of NetworkX graphs to arrays and back: names of nodes, directions, parallel edges, and edge attributes.
 
-Neighbors stay in NetworkX's order, which its results show. Parallel edges are one adjacency entry; their attributes are
-combined when a function asks for them: as a sum, or a minimum.
+Neighbors stay in NetworkX's order, on which the order of results depends. Parallel edges are one adjacency entry. Their
+attributes are combined when a function asks for them, to a sum or a minimum.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -20,9 +20,10 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16  # number of names that are looked up at a time
-EXACT = 2**53  # integers below this are exact in float64
+EXACT = 2**53  # float64 holds integers below this exactly
 I64 = np.iinfo(np.int64)
-EVEN = {bool, int, float, np.int64, np.float64}  # types of weights whose sums are the same in Python and in arrays
+# types of weights for which sums are the same in Python and in NumPy arrays
+EVEN = {bool, int, float, np.int64, np.float64}
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
@@ -85,9 +86,9 @@ class Subgraph(NamedTuple):
 
 
 class Converted:
-    """A converted NetworkX graph: `edges` in NetworkX's order, and attributes of edges by name.
+    """A NetworkX graph converted to arrays: its edges, in NetworkX's order, and edge attributes by name.
 
-    NetworkX passes it to the functions of this backend; `convert_to_nx` converts it back.
+    NetworkX passes it to the functions of this backend, and `convert_to_nx` converts it back.
     """
 
     __networkx_backend__ = "gasla"
@@ -105,7 +106,9 @@ class Converted:
         numbers = None if self.are_numbers else self.numbers
         rows = _neighbor_dicts(G._adj, self.names)
         self.edges = Edges(rows, numbers, self._multigraph)
-        self._back = Edges(_neighbor_dicts(G._pred, self.names), numbers, False) if self._directed else self.edges
+        self._reversed_edges = (
+            Edges(_neighbor_dicts(G._pred, self.names), numbers, False) if self._directed else self.edges
+        )
         self.node_data = [dict(G._node[name]) for name in self.names] if node_data else None
         self.data: list[dict[Any, Any]] | None = list(self._each(rows)) if everything else None
         keys = chain.from_iterable(chain.from_iterable(row.values() for row in rows))
@@ -115,17 +118,17 @@ class Converted:
         self._integers: dict[tuple[Any, Any], tuple[Array, Array]] = {}
         for name, default in ({} if everything else wanted).items():
             self._keep(name, default, self._each(rows))
-        self._made: dict[Hashable, Any] = {}
+        self._cached_results: dict[Hashable, Any] = {}
         # For each weight function: the weights that it returned, and which edges it hides by returning None.
-        self._called: dict[Any, tuple[Array, Array]] = {}
+        self._weights_by_function: dict[Any, tuple[Array, Array]] = {}
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
         """Return an iterator over the attribute dictionaries of all edges."""
-        each = chain.from_iterable(row.values() for row in rows)
-        return chain.from_iterable(keys.values() for keys in each) if self._multigraph else each
+        attributes = chain.from_iterable(row.values() for row in rows)
+        return chain.from_iterable(keys.values() for keys in attributes) if self._multigraph else attributes
 
-    # The following methods are called by NetworkX before it dispatches to a backend, and by those of its own functions
-    # that only call functions of this backend.
+    # NetworkX calls the following methods before it chooses a backend. Its own functions that run unchanged on this
+    # backend's graphs (see `compose`) call them, too.
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -189,15 +192,15 @@ class Converted:
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
         """Return the result of `make()`, computed in the first call and cached with the graph under the key `kind`."""
-        if kind not in self._made:
-            self._made[kind] = make()
-        return self._made[kind]
+        if kind not in self._cached_results:
+            self._cached_results[kind] = make()
+        return self._cached_results[kind]
 
     def on(self, device: Device) -> "Converted":
         """Return a view of this graph for a call that runs on a device. Both share their arrays and their cache."""
-        other = copy(self)  # the copy is shallow, so it shares what is cached now and later
-        other.device, other.is_placed, other._called = device, True, {}
-        return other
+        view = copy(self)  # the copy is shallow, so it shares what is cached now and later
+        view.device, view.is_placed, view._weights_by_function = device, True, {}
+        return view
 
     def plain(self, reverse: bool = False) -> Graph:
         """Return the edges as a `Graph` without values, in which parallel edges are one.
@@ -205,7 +208,7 @@ class Converted:
         With `reverse`, all edges are reversed, and the edges into a node are in the order in which NetworkX lists
         predecessors.
         """
-        return (self._back if reverse else self.edges).graph
+        return (self._reversed_edges if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
         """Return an edge attribute with one value per adjacency entry.
@@ -220,8 +223,8 @@ class Converted:
 
         Where the function returns None, which hides the edge, the weight is 0.
         """
-        if weight in self._called:
-            return self._called[weight][0]
+        if weight in self._weights_by_function:
+            return self._weights_by_function[weight][0]
         if self.data is None:
             raise NotImplementedError("the graph was converted without its edges' attributes")
         out = self.edges.graph.out
@@ -238,7 +241,7 @@ class Converted:
         if isinstance(numbers, str):
             raise NotImplementedError(numbers)
         _require_exact(numbers, "a function")
-        self._called[weight] = numbers, np.fromiter((x is None for x in results), np.bool_, len(results))
+        self._weights_by_function[weight] = numbers, np.fromiter((x is None for x in results), np.bool_, len(results))
         return numbers
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
@@ -249,7 +252,7 @@ class Converted:
         """
         if callable(name):
             return self._by_function(name)
-        if name is None:  # NetworkX would look up an attribute called None, which no edge has
+        if name is None:  # NetworkX would look up an attribute called None, which no edge has, and take the default.
             return np.full(self.edges.count, default)
         key = (name, default)
         if key not in self._values and self.data is not None:
@@ -308,14 +311,14 @@ class Converted:
                 copies = self.edges.copies
                 values = None if copies is None or combine is not np.add else copies.astype(np.float64)
             else:
-                given = self.values(name, combine)
-                values = None if len(given) and bool((given == 1).all()) else given.astype(np.float64)
+                attribute = self.values(name, combine)
+                values = None if len(attribute) and bool((attribute == 1).all()) else attribute.astype(np.float64)
             if values is not None and reverse and self._directed:
                 values = values[self.backwards()]
             graph = self.plain(reverse)
-            if callable(name) and self._called[name][1].any():
-                out, shown = graph.out, ~self._called[name][1]
-                lengths = self._called[name][0].astype(np.float64)
+            if callable(name) and self._weights_by_function[name][1].any():
+                out, shown = graph.out, ~self._weights_by_function[name][1]
+                lengths = self._weights_by_function[name][0].astype(np.float64)
                 return Graph.from_edges(out.owners()[shown], out.indices[shown], lengths[shown], n=graph.n)
             return graph if values is None else graph.with_values(values)
 
@@ -324,14 +327,14 @@ class Converted:
                 raise NotImplementedError("a function of weights would be called for edges the other way")
             return make()
 
-        made: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
-        return made
+        result: Graph = self.once(("weighted", name, combine, reverse and self._directed), make)
+        return result
 
     def backwards(self) -> Array:
         """Return for each entry of the incoming adjacency lists the position of the same edge in the outgoing lists."""
 
         def make() -> Array:
-            out, back = self.edges.graph.out, self._back.graph.out
+            out, back = self.edges.graph.out, self._reversed_edges.graph.out
             out_order = np.lexsort((out.indices, out.owners()))
             in_order = np.lexsort((back.owners(), back.indices))
             places = np.empty(len(out_order), np.int64)
@@ -350,7 +353,7 @@ class Converted:
 
         In an undirected graph a loop counts twice, as in NetworkX.
         """
-        edges = self._back if reverse else self.edges
+        edges = self._reversed_edges if reverse else self.edges
         if self.edges.copies is None:
             counts = edges.graph.out_degrees.astype(np.int64)
         else:
@@ -406,20 +409,22 @@ def _neighbor_dicts(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
 
-def _to_array(given: list[Any], name: Any) -> Array | str:
+def _to_array(values: list[Any], name: Any) -> Array | str:
     """Return the values of an edge attribute as an array, or the reason as text if an array can't hold them."""
-    if not given:
+    if not values:
         return np.zeros(0, np.int64)
     try:
-        numbers = np.array(given)
-    except (ValueError, OverflowError):  # for example, the values are lists of unequal lengths
+        numbers = np.array(values)
+    except (ValueError, OverflowError):  # for example, because the values are lists of unequal lengths
         numbers = np.array(None)
     if numbers.ndim != 1 or numbers.dtype.kind not in "bif":
-        odd = next((x for x in given if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None)
-        kind = type(odd).__name__ if odd is not None or None in given else "integers beyond 64 bits"
+        unsupported = next(
+            (x for x in values if not isinstance(x, int | float | np.number) or isinstance(x, complex)), None
+        )
+        kind = type(unsupported).__name__ if unsupported is not None or None in values else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
-    # NetworkX sums narrow NumPy numbers in their own type, so its sums overflow or are rounded differently
-    if odd_types := {*map(type, given)} - EVEN:
+    # NetworkX sums narrow NumPy numbers in their own type, in which sums overflow or are rounded differently than here.
+    if odd_types := {*map(type, values)} - EVEN:
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
     return numbers
 
@@ -466,11 +471,11 @@ def induced(G: Converted, nodes: Iterable[Any]) -> Any:
     """
     chosen = set(iter(nodes))
     names = list(chosen) if 2 * len(chosen) < len(G) else [name for name in G.names if name in chosen]
-    places = np.full(len(G), -1, np.int64)
-    places[G.numbered(names)] = np.arange(len(names))
+    new_ids = np.full(len(G), -1, np.int64)
+    new_ids[G.numbered(names)] = np.arange(len(names))
     out = G.plain().out
     owners = out.owners()
-    tails, heads = places[owners], places[out.indices]
+    tails, heads = new_ids[owners], new_ids[out.indices]
     entries = np.flatnonzero((tails >= 0) & (heads >= 0))
     neighbor_order = np.zeros(len(entries), np.int64)  # second sort key, which orders the neighbors of a node
     if G.is_multigraph():
@@ -552,10 +557,10 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     G.add_nodes_from(result.names if result.node_data is None else zip(result.names, result.node_data))
     entries = _entry_attributes(result)
     for u, row in zip(result.names, _neighbor_names(result.edges.graph, result)):
-        own = G._adj[u]
+        neighbors = G._adj[u]
         for v in row:
             entry = next(entries)
-            own[v] = entry if result.is_directed() or v == u or u not in G._adj[v] else G._adj[v][u]
+            neighbors[v] = entry if result.is_directed() or v == u or u not in G._adj[v] else G._adj[v][u]
     if result.is_directed():
         for v, row in zip(result.names, _neighbor_names(result.plain(reverse=True), result)):
             G._pred[v].update((u, G._succ[u][v]) for u in row)
@@ -579,8 +584,8 @@ def _entry_attributes(graph: Converted) -> Iterator[dict[Any, Any]]:
         data = map(dict, graph.data)
     else:
         columns = {name: values for (name, _), values in graph._values.items() if not isinstance(values, str)}
-        each = zip(*(values.tolist() for values in columns.values()))
-        data = (dict(zip(columns, row)) for row in each) if columns else ({} for _ in range(count))
+        rows = zip(*(values.tolist() for values in columns.values()))
+        data = (dict(zip(columns, row)) for row in rows) if columns else ({} for _ in range(count))
     if not graph.is_multigraph():
         return data
     each_copies = repeat(1, count) if copies is None else copies.tolist()

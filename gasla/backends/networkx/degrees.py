@@ -87,7 +87,7 @@ def _sum_over_neighbors(G: Converted, kind: str, degrees: Array, weight: Any) ->
 def average_neighbor_degree(
     G: Converted, source: Any = "out", target: Any = "out", nodes: Any = None, weight: Any = None
 ) -> dict[Any, float]:
-    """Return the mean degree of each node's neighbors."""
+    """Return for each node the mean degree of its neighbors."""
     if G.is_directed():
         for what, kind in (("source", source), ("target", target)):
             if kind not in ("in", "out", "in+out"):
@@ -116,12 +116,12 @@ def average_degree_connectivity(
         raise nx.NetworkXError("source and target arguments are only supported for directed graphs")
     keys, norms = strengths(G, source, None), strengths(G, source, weight)
     sums = _sum_over_neighbors(G, "in" if source == "in" else "out", strengths(G, target, None), weight)
-    some, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    total, norm = np.bincount(group, sums, len(some)), np.bincount(group, norms, len(some))
-    if bool((some[norm == 0] > 0).any()):
+    distinct_degrees, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total, norm = np.bincount(group, sums, len(distinct_degrees)), np.bincount(group, norms, len(distinct_degrees))
+    if bool((distinct_degrees[norm == 0] > 0).any()):
         raise NotImplementedError(f"{weight!r} of some edges sums to 0")
     order = np.argsort(first)
-    by_degree = zip(some[order].tolist(), total[order].tolist(), norm[order].tolist())
+    by_degree = zip(distinct_degrees[order].tolist(), total[order].tolist(), norm[order].tolist())
     return {degree: sum_ / times if times else 0 for degree, sum_, times in by_degree}
 
 
@@ -184,14 +184,14 @@ def degree_pearson_correlation_coefficient(
     _, tails, heads = each_edge(G, None)
     if len(tails) < 2:
         raise NotImplementedError("the graph has fewer than two edges, which have no correlation")
-    # NetworkX goes through nodes in the order of a Python set, on which rounding depends
+    # NetworkX goes through nodes in the order of a Python set, and the rounding of sums depends on that order.
     places = np.argsort(np.array(G.numbered(set(G.names))))
     order = np.argsort(places[tails], kind="stable")
     sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]
     return float(pearsonr(*sides)[0])
 
 
-def _attributes(G: Converted, attribute: Any) -> list[Any]:
+def _node_attributes(G: Converted, attribute: Any) -> list[Any]:
     """Return the value of an attribute for every node, or None for nodes without it."""
     if G.node_data is None:
         raise NotImplementedError("the graph was converted without its nodes' attributes")
@@ -201,10 +201,10 @@ def _attributes(G: Converted, attribute: Any) -> list[Any]:
 @register(ALL_NODES, least=5_000)
 def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
     """Return how much more often than by chance edges join nodes with the same value of an attribute."""
-    values = _attributes(G, attribute)
+    values = _node_attributes(G, attribute)
     _, tails, heads = each_edge(G, None)
     first = np.unique(np.column_stack([tails, heads]).ravel(), return_index=True)[1]
-    # nodes in the order in which edges first mention them
+    # Nodes in the order in which they first occur in the list of edges, as tails or heads.
     mentioned = np.column_stack([tails, heads]).ravel()[np.sort(first)].tolist()
     try:
         numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in mentioned).keys()))}
@@ -220,7 +220,7 @@ def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any
 @register(ALL_NODES, least=5_000)
 def numeric_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any = None) -> float:
     """Return the correlation between the values of a numeric attribute at both ends of edges."""
-    values = _attributes(G, attribute)
+    values = _node_attributes(G, attribute)
     if not all(type(value) in (int, float) and value == value for value in values):
         raise NotImplementedError(f"{attribute!r} of a node is missing or no number")
     numbers = {value: i for i, value in enumerate(set(values))}
@@ -253,9 +253,9 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
     if nodes is None:
         return overall_reciprocity(G)
     out = G.plain().out
-    both = np.bincount(out.owners()[mutual(G) | (out.owners() == out.indices)], minlength=len(G))
+    mutual_counts = np.bincount(out.owners()[mutual(G) | (out.owners() == out.indices)], minlength=len(G))
     degrees = G.all_degrees()
-    shares = [2.0 * some / many if many else None for some, many in zip(both.tolist(), degrees.tolist())]
+    shares = [2.0 * some / many if many else None for some, many in zip(mutual_counts.tolist(), degrees.tolist())]
     if nodes in G:
         if (share := shares[G.numbers[nodes]]) is None:
             raise nx.NetworkXError("Not defined for isolated nodes.")
@@ -268,8 +268,8 @@ def s_metric(G: Converted) -> float:
     """Return the sum over all edges of the product of the degrees of both ends."""
     _, tails, heads = each_edge(G, None)
     degrees = G.all_degrees()
-    once = G.is_directed() | (tails <= heads)
-    return float((degrees[tails] * degrees[heads])[once].sum())
+    is_counted = G.is_directed() | (tails <= heads)
+    return float((degrees[tails] * degrees[heads])[is_counted].sum())
 
 
 @register(

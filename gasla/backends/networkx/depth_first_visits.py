@@ -48,7 +48,7 @@ def _nodes(order: str) -> Callable[..., Iterator[Any]]:
     def nodes(
         G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
     ) -> Iterator[Any]:
-        """Yield the nodes in the order of a depth-first search."""
+        """Yield the nodes in preorder or postorder of a depth-first search."""
         yield from G.called(getattr(_search(G, source), order))
 
     return register(*CONDITIONS, least=LEAST, name=f"dfs_{order}_nodes")(nodes)

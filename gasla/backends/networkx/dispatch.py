@@ -25,7 +25,7 @@ Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
 PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # arguments that restrict a call to a part of the graph
 PAIR = {"source", "target"}  # arguments that restrict a call to a part of the graph if both are given
-NEVER = 2**62  # as a minimum size of graphs: converting a graph for this call is never worthwhile
+NEVER = 2**62  # As the minimum size of graphs, this means that converting a graph for the function never pays off.
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ def compose(
 
 def _signature_with_device(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of a function with an additional parameter `device`."""
-    own = inspect.signature(function)
+    original = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
-    return own.replace(parameters=[*own.parameters.values(), device])
+    return original.replace(parameters=[*original.parameters.values(), device])
 
 
 def _setting(name: str, default: Any) -> Any:

@@ -15,7 +15,7 @@ METHOD = only("method", "tracemin_pcg", "tracemin_lu", "lanczos", "lobpcg")
 WITHIN = "an iteration ends within a tolerance"
 
 
-def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
+def _absolute_weights(G: Converted, weight: Any) -> tuple[Graph, bool]:
     """Return the graph with absolute values of weights, and whether its edges connect all nodes.
 
     Weights of parallel edges are summed, and edges of weight 0 are left out.
@@ -31,7 +31,7 @@ def _joined(G: Converted, weight: Any) -> tuple[Graph, bool]:
     return graph, int(gasla.connected_components(graph).count) == 1
 
 
-def _smallest(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
+def _smallest_eigenpair(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
     """Return the smallest eigenvalue of the Laplacian besides 0, and its eigenvector."""
     start = 0 if seed is None else int(seed.randint(2**31 - 1))
     try:
@@ -51,8 +51,8 @@ def algebraic_connectivity(
     seed: Any = None,
 ) -> float:
     """Return the second smallest eigenvalue of the Laplacian. gasla has one method, whichever is passed as `method`."""
-    graph, is_connected = _joined(G, weight)
-    return _smallest(graph, normalized, tol, seed)[0] if is_connected else 0.0
+    graph, is_connected = _absolute_weights(G, weight)
+    return _smallest_eigenpair(graph, normalized, tol, seed)[0] if is_connected else 0.0
 
 
 @register(UNDIRECTED, by_name("weight"), METHOD, least=500, choice=WITHIN)
@@ -68,7 +68,7 @@ def fiedler_vector(
 
     gasla has one method, whichever is passed as `method`.
     """
-    graph, is_connected = _joined(G, weight)
+    graph, is_connected = _absolute_weights(G, weight)
     if not is_connected:
         raise nx.NetworkXError("graph is not connected.")
-    return np.array([1.0, -1.0]) if len(G) == 2 else _smallest(graph, normalized, tol, seed)[1]
+    return np.array([1.0, -1.0]) if len(G) == 2 else _smallest_eigenpair(graph, normalized, tol, seed)[1]

@@ -45,14 +45,14 @@ def k_truss(G: Converted, k: int) -> Any:
         remedy = "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
         raise nx.NetworkXNotImplemented(f"Input graph has self loops which is not permitted; {remedy}")
     out = G.plain().out
-    are = np.ones(len(out.indices), np.bool_)
-    if k > 2 and len(are):
-        are = moved(gasla.k_truss(G.plain().to(G.device), k), "cpu")
-    kept = np.flatnonzero(are)
-    left = np.bincount(out.owners()[kept], minlength=len(G)) > 0
-    made = like(G, G.called(np.flatnonzero(left)))
-    add(G, made, kept)
-    return made
+    is_in_truss = np.ones(len(out.indices), np.bool_)
+    if k > 2 and len(is_in_truss):
+        is_in_truss = moved(gasla.k_truss(G.plain().to(G.device), k), "cpu")
+    entries = np.flatnonzero(is_in_truss)
+    has_edges = np.bincount(out.owners()[entries], minlength=len(G)) > 0
+    truss = like(G, G.called(np.flatnonzero(has_edges)))
+    add(G, truss, entries)
+    return truss
 
 
 compose(

@@ -14,7 +14,7 @@ from gasla.graph.graph import Graph
 CONDITIONS = (UNDIRECTED, by_name("weight"), only("algorithm", "kruskal"), only("data", True, False))
 
 
-def _offer(which: str, sign: int) -> None:
+def _register_forests(which: str, sign: int) -> None:
     """Register the functions for minimum spanning forests or, with `sign` -1, for maximum spanning forests."""
 
     @register(*CONDITIONS, least=20_000, name=f"{which}_spanning_edges")
@@ -27,23 +27,25 @@ def _offer(which: str, sign: int) -> None:
         ignore_nan: bool = False,
     ) -> Iterator[tuple[Any, ...]]:
         """Return the edges of a spanning forest, in the order in which Kruskal's algorithm selects them."""
-        return _edges(G, weight, sign, keys, data, ignore_nan)
+        return _forest_edges(G, weight, sign, keys, data, ignore_nan)
 
     @register(*CONDITIONS[:3], least=20_000, name=f"{which}_spanning_tree")
     def spanning_tree(
         G: Converted, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False
     ) -> Any:
         """Return the spanning forest that Kruskal's algorithm selects, as a NetworkX graph."""
-        made = like(G, G.names)
-        made.add_edges_from(_edges(G, weight, sign, True, True, ignore_nan))
-        return made
+        forest = like(G, G.names)
+        forest.add_edges_from(_forest_edges(G, weight, sign, True, True, ignore_nan))
+        return forest
 
 
-_offer("minimum", 1)
-_offer("maximum", -1)
+_register_forests("minimum", 1)
+_register_forests("maximum", -1)
 
 
-def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool) -> Iterator[tuple[Any, ...]]:
+def _forest_edges(
+    G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool
+) -> Iterator[tuple[Any, ...]]:
     """Return the edges of the spanning forest that Kruskal's algorithm selects, in its order.
 
     The position of an edge in the sorted order serves as its weight, so that weights are distinct and the forest is
@@ -53,24 +55,24 @@ def _edges(G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_
     tails, heads = out.owners(), out.indices
     entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
     tails, heads = tails[entries], heads[entries]
-    once = np.flatnonzero(tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
-    values = G.each(weight)[once]
+    edges = np.flatnonzero(tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
+    values = G.each(weight)[edges]
     missing = np.isnan(values)
     if not ignore_nan and bool(missing.any()):
-        edge = next(_named(G, tails, heads, once[missing][:1], G.is_multigraph(), True))
+        edge = next(_edge_tuples(G, tails, heads, edges[missing][:1], G.is_multigraph(), True))
         return map(_raise, [ValueError(f"NaN found as an edge weight. Edge {edge}")])
-    once, values = once[~missing], values[~missing]
-    once = once[np.argsort(sign * values.astype(np.float64), kind="stable")]
-    graph = Graph.from_edges(tails[once], heads[once], np.arange(len(once), dtype=np.float64), n=len(G))
-    taken = once[moved(gasla.minimum_spanning_forest(graph.to(G.device)).edges, "cpu")] if len(once) else once
-    return _named(G, tails, heads, taken, keys, data)
+    edges, values = edges[~missing], values[~missing]
+    edges = edges[np.argsort(sign * values.astype(np.float64), kind="stable")]
+    graph = Graph.from_edges(tails[edges], heads[edges], np.arange(len(edges), dtype=np.float64), n=len(G))
+    selected = edges[moved(gasla.minimum_spanning_forest(graph.to(G.device)).edges, "cpu")] if len(edges) else edges
+    return _edge_tuples(G, tails, heads, selected, keys, data)
 
 
 def _raise(error: Exception) -> Any:
     raise error
 
 
-def _named(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+def _edge_tuples(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
     """Return edges as the tuples that NetworkX yields: both nodes, and the key and the attributes if asked for."""
     columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
     if G.is_multigraph() and keys:

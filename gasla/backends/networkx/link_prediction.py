@@ -20,47 +20,49 @@ CONDITIONS = (UNDIRECTED, SIMPLE, when("pairs by an iterator", lambda given: has
 Scored = Iterator[tuple[Any, Any, Any]]
 
 
-def _scored(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
+def _score_pairs(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
     """Return an iterator over pairs of nodes and their scores, which `measure` computes and `spoken` converts.
 
     `spoken` gives scores NetworkX's types. The default of `ebunch` is all pairs without an edge.
     """
     if G.has_loops():
         raise NotImplementedError("the graph has a loop, which NetworkX counts in a node's degree")
-    pairs: Iterable[Any] = _apart(G)
+    pairs: Iterable[Any] = _pairs_without_edge(G)
     if ebunch is not None:
         pairs = ebunch
         for u, v in ebunch:
             for name in (u, v):
                 if name not in G:
                     raise nx.NodeNotFound(f"Node {name} not in G.")
-    return _each(G, iter(pairs), measure, spoken)
+    return _scores_in_blocks(G, iter(pairs), measure, spoken)
 
 
-def _each(G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
+def _scores_in_blocks(
+    G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoken: Callable[..., Any]
+) -> Scored:
     graph = G.plain().to(G.device)
-    while some := list(islice(pairs, BLOCK)):
-        ends = np.array([G.numbered(pair) for pair in some], np.int32).T
+    while block := list(islice(pairs, BLOCK)):
+        ends = np.array([G.numbered(pair) for pair in block], np.int32).T
         scores = moved(measure(graph, pairs=(moved(ends[0], G.device), moved(ends[1], G.device))), "cpu")
-        for (u, v), score in zip(some, spoken(scores, ends)):
+        for (u, v), score in zip(block, spoken(scores, ends)):
             yield u, v, score
 
 
-def _apart(G: Converted) -> Iterator[tuple[Any, Any]]:
+def _pairs_without_edge(G: Converted) -> Iterator[tuple[Any, Any]]:
     """Yield all pairs of nodes without an edge, in NetworkX's order, which is the order of Python sets."""
     out = G.plain().out
-    rest = set(G.names)
-    while rest:
-        u = rest.pop()
+    remaining = set(G.names)
+    while remaining:
+        u = remaining.pop()
         row = out.indices[out.indptr[G.numbers[u]] : out.indptr[G.numbers[u] + 1]]
-        for v in rest - set(G.called(row)):
+        for v in remaining - set(G.called(row)):
             yield u, v
 
 
-def _sums(scores: Any, ends: Any) -> Iterable[Any]:
+def _convert_sums(scores: Any, ends: Any) -> Iterable[Any]:
     """Yield scores that are sums as Python numbers. As in NetworkX, an empty sum is the integer 0."""
     for score in scores.tolist():
-        # The pair (v, v) with a neighbor of degree 1, whose logarithm is 0: NetworkX divides by it.
+        # This is a pair (v, v) with a neighbor of degree 1. The logarithm of 1 is 0, by which NetworkX divides.
         if score == float("inf"):
             raise ZeroDivisionError("float division by zero")
         yield score or 0
@@ -75,19 +77,19 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
         have = (degrees[ends[0]] + degrees[ends[1]] > 0).tolist()
         return (score if some else 0 for score, some in zip(scores.tolist(), have))
 
-    return _scored(G, ebunch, gasla.jaccard, spoken)
+    return _score_pairs(G, ebunch, gasla.jaccard, spoken)
 
 
 @register(*CONDITIONS, least=20_000)
 def adamic_adar_index(G: Converted, ebunch: Any = None) -> Scored:
     """Return for each pair of nodes the sum of 1 / log(degree) over their common neighbors."""
-    return _scored(G, ebunch, gasla.adamic_adar, _sums)
+    return _score_pairs(G, ebunch, gasla.adamic_adar, _convert_sums)
 
 
 @register(*CONDITIONS, least=20_000)
 def resource_allocation_index(G: Converted, ebunch: Any = None) -> Scored:
     """Return for each pair of nodes the sum of 1 / degree over their common neighbors."""
-    return _scored(G, ebunch, gasla.resource_allocation, _sums)
+    return _score_pairs(G, ebunch, gasla.resource_allocation, _convert_sums)
 
 
 @register(*CONDITIONS, least=20_000)
@@ -97,4 +99,4 @@ def preferential_attachment(G: Converted, ebunch: Any = None) -> Scored:
     def whole(scores: Any, ends: Any) -> Iterable[Any]:
         return scores.astype(np.int64).tolist()
 
-    return _scored(G, ebunch, gasla.preferential_attachment, whole)
+    return _score_pairs(G, ebunch, gasla.preferential_attachment, whole)

@@ -20,7 +20,7 @@ LIMITS = when("max_iter or tol is negative", lambda given: given["max_iter"] < 0
 KRYLOV = 20  # number of matrix products per iteration of ARPACK, which NetworkX calls
 
 
-def _weights(G: Converted, name: Any) -> Graph:
+def _weighted_graph(G: Converted, name: Any) -> Graph:
     """Return the graph with an edge attribute as weights, where weights of parallel edges are summed.
 
     Raise NotImplementedError for a weight that is negative or not finite.
@@ -35,7 +35,7 @@ def _weights(G: Converted, name: Any) -> Graph:
     return graph.to(G.device)
 
 
-def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
+def _numbers_by_node(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
     """Return an array with one number per node, given as a dictionary by name.
 
     Raise NotImplementedError for other input.
@@ -48,8 +48,8 @@ def _numbers(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarra
     return np.array(numbers, np.float64)
 
 
-def _shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
-    numbers = None if given is None else _numbers(G, given, what)
+def _checked_shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
+    numbers = None if given is None else _numbers_by_node(G, given, what)
     if numbers is not None and not 0 < numbers.sum() < np.inf:
         raise NotImplementedError(f"{what} has only zeros, or an infinite sum")
     return numbers
@@ -73,11 +73,11 @@ def pagerank(
     """Return PageRank of every node."""
     if not len(G):
         return {}
-    given = {"personalization": personalization, "nstart": nstart, "dangling": dangling}
+    distributions = {"personalization": personalization, "nstart": nstart, "dangling": dangling}
     if isinstance(personalization, Mapping) and sum(personalization.get(name, 0) for name in G.names) == 0:
         raise ZeroDivisionError
-    shares = {what: _shares(G, numbers, what) for what, numbers in given.items()}
-    graph = _weights(G, weight)
+    shares = {what: _checked_shares(G, numbers, what) for what, numbers in distributions.items()}
+    graph = _weighted_graph(G, weight)
     with unwarned(gasla.ConvergenceWarning):  # no warning, because the exception below reports it, as in NetworkX
         result = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
     if not result.converged:
@@ -105,7 +105,7 @@ def hits(
         return {}, {}
     if max_iter <= 0:
         raise nx.PowerIterationFailedConvergence(max_iter)
-    graph = _weights(G, "weight")
+    graph = _weighted_graph(G, "weight")
     if len(G) < 3 or graph.m == 0:
         raise NotImplementedError("the graph is too small for ARPACK, which NetworkX calls")
     with unwarned(gasla.ConvergenceWarning):
@@ -135,8 +135,8 @@ def eigenvector_centrality(
         raise nx.NetworkXError("initial vector cannot have all zero values")
     if nstart is not None and set(nstart) != set(G.names):
         raise NotImplementedError("nstart names other nodes than the graph has")
-    start = None if nstart is None else _numbers(G, nstart, "nstart")
-    graph = _weights(G, weight or None)
+    start = None if nstart is None else _numbers_by_node(G, nstart, "nstart")
+    graph = _weighted_graph(G, weight or None)
     if graph.value_range is not None and not graph.value_range[1] >= 1:
         raise NotImplementedError(f"every {weight!r} is below 1: gasla multiplies them, and takes other steps")
     with unwarned(gasla.ConvergenceWarning):
@@ -173,13 +173,13 @@ def katz_centrality(
         return {}
     if nstart is not None and (not isinstance(nstart, Mapping) or set(nstart) != set(G.names)):
         raise NotImplementedError("nstart names other nodes than the graph has")
-    start = np.zeros(len(G)) if nstart is None else _numbers(G, nstart, "nstart")
-    graph = _weights(G, weight)
+    start = np.zeros(len(G)) if nstart is None else _numbers_by_node(G, nstart, "nstart")
+    graph = _weighted_graph(G, weight)
     with unwarned(gasla.ConvergenceWarning):
         result = gasla.katz_centrality(
             graph,
             alpha=alpha,
-            beta=_worth(G, beta),
+            beta=_checked_beta(G, beta),
             max_iter=max_iter,
             tol=tol,
             nstart=start,
@@ -193,7 +193,7 @@ def katz_centrality(
     return scores if nstart is None else {name: scores[name] for name in nstart}
 
 
-def _worth(G: Converted, beta: Any) -> Any:
+def _checked_beta(G: Converted, beta: Any) -> Any:
     """Return `beta` as gasla takes it, which is a number or an array with one number per node.
 
     Raise NetworkX's error for an incomplete dictionary.
@@ -203,7 +203,7 @@ def _worth(G: Converted, beta: Any) -> Any:
     except (TypeError, ValueError, AttributeError) as error:
         if set(beta) != set(G.names):
             raise nx.NetworkXError("beta dictionary must have a value for every node") from error
-        return _shares(G, beta, "beta")
+        return _checked_shares(G, beta, "beta")
     if worth == 0 or not np.isfinite(worth):
         raise NotImplementedError("beta is 0 or not finite")
     return worth

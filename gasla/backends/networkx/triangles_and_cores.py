@@ -26,25 +26,25 @@ from gasla.graph.graph import Graph
 LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
 
 
-def _triangles(G: Converted) -> Array:
+def _triangle_counts(G: Converted) -> Array:
     """Return the number of triangles at each node."""
     return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
 
 
-def _neighbors(G: Converted) -> Array:
+def _neighbor_counts(G: Converted) -> Array:
     """Return the number of neighbors of each node, without the node itself."""
-    return np.bincount(_proper(G)[0], minlength=len(G))
+    return np.bincount(_edges_without_loops(G)[0], minlength=len(G))
 
 
-def _proper(G: Converted) -> tuple[Array, Array]:
+def _edges_without_loops(G: Converted) -> tuple[Array, Array]:
     """Return the tails and heads of all edges that are not loops. Parallel edges count once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
-    are = tails != heads
-    return tails[are], heads[are]
+    is_proper = tails != heads
+    return tails[is_proper], heads[is_proper]
 
 
-def _of(G: Converted, nodes: Any, values: list[Any]) -> Any:
+def _select(G: Converted, nodes: Any, values: list[Any]) -> Any:
     """Return the values of all nodes or of some nodes as a dictionary, or the value of one node."""
     if nodes is None:
         return dict(zip(G.names, values))
@@ -60,10 +60,10 @@ def _of(G: Converted, nodes: Any, values: list[Any]) -> Any:
 )
 def triangles(G: Converted, nodes: Any = None) -> Any:
     """Return the number of triangles at all nodes, some nodes, or one node."""
-    return _of(G, nodes, _triangles(G).tolist())
+    return _select(G, nodes, _triangle_counts(G).tolist())
 
 
-def _clustering(G: Converted, weight: Any) -> list[float]:
+def _clustering_coefficients(G: Converted, weight: Any) -> list[float]:
     """Return for each node the fraction of pairs of its neighbors that are adjacent.
 
     As in NetworkX, 0 is an integer.
@@ -72,12 +72,12 @@ def _clustering(G: Converted, weight: Any) -> list[float]:
         mode: Any = "directed" if G.is_directed() else "undirected"
         shares = moved(gasla.clustering(G.plain().to(G.device), mode=mode), "cpu")
     else:
-        closed, pairs = _closed(G, weight)
+        closed, pairs = _closed_walk_weights(G, weight)
         shares = closed / np.maximum(pairs, 1)
     return [share or 0 for share in shares.tolist()]
 
 
-def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
+def _closed_walk_weights(G: Converted, weight: Any) -> tuple[Array, Array]:
     """Return for each node the total weight of closed walks of three edges in any direction, and how many are possible.
 
     The weight of a walk is the geometric mean of its edges' weights, relative to the largest (J.-P. Onnela et al.,
@@ -96,14 +96,14 @@ def _closed(G: Converted, weight: Any) -> tuple[Array, Array]:
     ends = tails[proper], heads[proper]
     one_way = csr_array((roots[proper], ends), shape=(n, n))
     joined = csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    both, met = (one_way + one_way.T, joined + joined.T) if G.is_directed() else (one_way, joined)
-    degrees = np.bincount(met.tocoo().row, met.data, n)
+    adjacency, edge_counts = (one_way + one_way.T, joined + joined.T) if G.is_directed() else (one_way, joined)
+    degrees = np.bincount(edge_counts.tocoo().row, edge_counts.data, n)
     pairs = degrees * (degrees - 1)
     if G.is_directed():
-        pairs = 2 * (pairs - 2 * np.bincount(met.tocoo().row, met.data == 2, n))
-    graph = Graph(both).to(G.device)
+        pairs = 2 * (pairs - 2 * np.bincount(edge_counts.tocoo().row, edge_counts.data == 2, n))
+    graph = Graph(adjacency).to(G.device)
     squares = moved(gasla.mxm(graph, graph, mask=graph).data, "cpu")
-    return np.bincount(both.tocoo().row, both.data * squares, n), pairs
+    return np.bincount(adjacency.tocoo().row, adjacency.data * squares, n), pairs
 
 
 WEIGHT = by_name("weight")
@@ -112,7 +112,7 @@ WEIGHT = by_name("weight")
 @register(SIMPLE, WEIGHT, least=5_000)
 def clustering(G: Converted, nodes: Any = None, weight: Any = None) -> Any:
     """Return the clustering coefficients of all nodes, some nodes, or one node."""
-    return _of(G, nodes, _clustering(G, weight))
+    return _select(G, nodes, _clustering_coefficients(G, weight))
 
 
 compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
@@ -124,19 +124,19 @@ def square_clustering(G: Converted, nodes: Any = None) -> Any:
 
     For a node without possible squares this is the integer 0 and not 0.0, as in NetworkX.
     """
-    degrees, (tails, heads) = _neighbors(G), _proper(G)
+    degrees, (tails, heads) = _neighbor_counts(G), _edges_without_loops(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    # whether squares are possible at a node, even if there are none
-    possible = (degrees - 1) * (around - degrees) > 2 * _triangles(G)
+    # Whether squares through a node are possible, even if there are none.
+    possible = (degrees - 1) * (around - degrees) > 2 * _triangle_counts(G)
     shares = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
-    return _of(G, nodes, [share or (0.0 if some else 0) for share, some in zip(shares, possible.tolist())])
+    return _select(G, nodes, [share or (0.0 if some else 0) for share, some in zip(shares, possible.tolist())])
 
 
 @register(UNDIRECTED, SIMPLE, least=5_000)
 def transitivity(G: Converted) -> Any:
     """Return the fraction of pairs of neighbors of a node that are adjacent, over all nodes of the graph."""
-    closed = 2 * int(_triangles(G).sum()) if len(G) else 0
-    degrees = _neighbors(G)
+    closed = 2 * int(_triangle_counts(G).sum()) if len(G) else 0
+    degrees = _neighbor_counts(G)
     return closed / int((degrees * (degrees - 1)).sum()) if closed else 0
 
 

@@ -48,8 +48,8 @@ def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, 
     levels, _ = _levels(G, weight, loops)
     out = G.plain().out
     tails, heads = out.owners(), out.indices
-    kept = (tails != heads) | loops
-    return tails[kept], heads[kept], levels[heads[kept]] - levels[tails[kept]]
+    is_counted = (tails != heads) | loops
+    return tails[is_counted], heads[is_counted], levels[heads[is_counted]] - levels[tails[is_counted]]
 
 
 @register(DIRECTED, WEIGHT, least=2_000)

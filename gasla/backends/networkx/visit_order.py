@@ -26,13 +26,13 @@ class Queue(NamedTuple):
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
     """Return nodes in the order of a breadth-first search. SciPy computes it, since its search is sequential, too."""
-    matrix = G.once(("queue", reverse and G.is_directed()), lambda: _matrix(G.plain(reverse)))
+    matrix = G.once(("queue", reverse and G.is_directed()), lambda: _adjacency_matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
         queue_parents = parents[order]
         queue_parents[0] = -1
         return Queue(order, queue_parents)
-    # for several sources, the search starts from an additional vertex with edges to all of them
+    # For several sources, the search starts from an additional vertex with edges to all sources.
     n, first = len(G), matrix.indptr[-1]
     indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
     indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
@@ -43,7 +43,7 @@ def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
     return Queue(order[1:], queue_parents)
 
 
-def _matrix(graph: Graph) -> csr_array:
+def _adjacency_matrix(graph: Graph) -> csr_array:
     out = graph.out
     return csr_array((np.ones(len(out.indices)), out.indices, out.indptr), shape=(graph.n, graph.n))
 
@@ -95,20 +95,26 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     if not tied.any():
         return rank_of
     tails, heads = edges()
-    # edges grouped by head, with the edges of a head in the order of the rows
+    # Edges are grouped by head. Within a group they stay in the order of the rows.
     by_head = np.argsort(rank_of[heads], kind="stable")
     tails, heads = tails[by_head], heads[by_head]
     places = rank_of[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
         group = np.arange(first, last)
-        # whether an edge joins vertices with equal keys, and so has length 0
-        along = keys[tails[group]] == keys[heads[group]]
-        before, within = group[~along], group[along]
-        begun = _order_of_arrival(tails[before], heads[before], by_head[before], rank_of, latest) if start else sources
-        if len(begun) < end - start:
-            begun = _order_within_level(begun.tolist(), tails[within], heads[within], by_head[within])
-        rank_of[begun] = np.arange(start, end)
+        # Whether each edge joins vertices with equal keys, which means that its length is 0.
+        has_length_0 = keys[tails[group]] == keys[heads[group]]
+        from_nearer, at_equal_distance = group[~has_length_0], group[has_length_0]
+        ordered = (
+            _order_of_arrival(tails[from_nearer], heads[from_nearer], by_head[from_nearer], rank_of, latest)
+            if start
+            else sources
+        )
+        if len(ordered) < end - start:
+            ordered = _order_within_level(
+                ordered.tolist(), tails[at_equal_distance], heads[at_equal_distance], by_head[at_equal_distance]
+            )
+        rank_of[ordered] = np.arange(start, end)
     return rank_of
 
 
@@ -120,7 +126,7 @@ def _order_of_arrival(tails: Array, heads: Array, places: Array, ranks: Array, l
     return ordered[::-1] if latest else ordered
 
 
-def _order_within_level(begun: list[int], tails: Array, heads: Array, places: Array) -> Array:
+def _order_within_level(ordered: list[int], tails: Array, heads: Array, places: Array) -> Array:
     """Return the vertices at one distance in the order in which a search reaches them.
 
     First come the vertices `begun`, which edges from smaller distances reach, then those that edges of length 0 reach
@@ -129,10 +135,10 @@ def _order_within_level(begun: list[int], tails: Array, heads: Array, places: Ar
     rows: dict[int, list[int]] = {}
     for edge in np.argsort(places).tolist():
         rows.setdefault(int(tails[edge]), []).append(int(heads[edge]))
-    seen = set(begun)
-    for vertex in begun:
+    seen = set(ordered)
+    for vertex in ordered:
         for other in rows.get(vertex, ()):
             if other not in seen:
                 seen.add(other)
-                begun.append(other)
-    return np.array(begun, np.int64)
+                ordered.append(other)
+    return np.array(ordered, np.int64)

@@ -17,9 +17,9 @@ def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> 
     """
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
-    before: list[dict[int, int]] = [{source: -1}, {target: -1}]
+    parents: list[dict[int, int]] = [{source: -1}, {target: -1}]
     heaps: list[list[tuple[float, int, int]]] = [[(0.0, 0, source)], [(0.0, 1, target)]]
-    least, middle, count, side = float("inf"), -1, 2, 1
+    shortest, middle, count, side = float("inf"), -1, 2, 1
     while heaps[0] and heaps[1]:
         side = 1 - side
         distance, _, v = heappop(heaps[side])
@@ -28,19 +28,19 @@ def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> 
         done[side][v] = distance
         if v in done[1 - side]:
             break
-        for w, length in _edges_of(graph if side == 0 else back, v):
+        for w, length in _edges_out_of(graph if side == 0 else back, v):
             total = distance + length
             if w in done[side] or total >= seen[side].get(w, float("inf")):
                 continue
-            seen[side][w], before[side][w] = total, v
+            seen[side][w], parents[side][w] = total, v
             heappush(heaps[side], (total, count, w))
             count += 1
-            if w in seen[1 - side] and total + seen[1 - side][w] < least:
-                least, middle = total + seen[1 - side][w], w
-    return [*reversed(list(_traced(before[0], middle))), *_traced(before[1], before[1][middle])]
+            if w in seen[1 - side] and total + seen[1 - side][w] < shortest:
+                shortest, middle = total + seen[1 - side][w], w
+    return [*reversed(list(_trace_back(parents[0], middle))), *_trace_back(parents[1], parents[1][middle])]
 
 
-def _edges_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
+def _edges_out_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
     """Return an iterator over the heads and lengths of the edges out of a vertex, in the order of its list."""
     first, last = graph.out.indptr[v : v + 2].tolist()
     heads = graph.out.indices[first:last].tolist()
@@ -48,7 +48,7 @@ def _edges_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
     return zip(heads, [1.0] * len(heads) if values is None else values[first:last].tolist())
 
 
-def _traced(before: dict[int, int], v: int) -> Iterator[int]:
+def _trace_back(parents: dict[int, int], v: int) -> Iterator[int]:
     while v >= 0:
         yield v
-        v = before[v]
+        v = parents[v]

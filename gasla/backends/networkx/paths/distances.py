@@ -40,23 +40,25 @@ def shortest_path(
 ) -> Any:
     """Return shortest paths from a source, to a target, between both, or between all pairs of nodes."""
     _check_method(method)
-    by = {} if weight is None else {"weight": weight}
+    weight_option = {} if weight is None else {"weight": weight}
     if source is None and target is None:
-        return (weighted.all_pairs_dijkstra_path if by else unweighted.all_pairs_shortest_path)(G, **by)
+        return (weighted.all_pairs_dijkstra_path if weight_option else unweighted.all_pairs_shortest_path)(
+            G, **weight_option
+        )
     if target is None:
-        find = weighted.single_source_dijkstra_path if by else unweighted.single_source_shortest_path
-        return find(G, source, **by)
+        find = weighted.single_source_dijkstra_path if weight_option else unweighted.single_source_shortest_path
+        return find(G, source, **weight_option)
     if source is None:
         return _paths_to(G, target, weight)
     if weight is None:
         return unweighted.bidirectional_shortest_path(G, source, target)
-    return _between(G, source, target, weight)[1]
+    return _path_between(G, source, target, weight)[1]
 
 
 @register(least=20_000)
 def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any = "weight") -> tuple[Any, list[Any]]:
     """Return the distance from one node to another, and a shortest path."""
-    return _between(G, source, target, weight)
+    return _path_between(G, source, target, weight)
 
 
 def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
@@ -67,7 +69,7 @@ def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
     return {name: path[::-1] for name, path in search.paths().items()}
 
 
-def _between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
+def _path_between(G: Converted, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
     """Return the distance between two nodes, and a shortest path.
 
     If there are several shortest paths, return the one that NetworkX's bidirectional search finds.
@@ -94,26 +96,26 @@ def shortest_path_length(
 ) -> Any:
     """Return distances from a source, to a target, between both, or between all pairs of nodes."""
     _check_method(method)
-    by = {} if weight is None else {"weight": weight}
+    weight_option = {} if weight is None else {"weight": weight}
     if source is None and target is None:
-        find = weighted.all_pairs_dijkstra_path_length if by else unweighted.all_pairs_shortest_path_length
-        return find(G, **by)
+        find = weighted.all_pairs_dijkstra_path_length if weight_option else unweighted.all_pairs_shortest_path_length
+        return find(G, **weight_option)
     if target is None:
-        if by:
-            return weighted.single_source_dijkstra_path_length(G, source, **by)
+        if weight_option:
+            return weighted.single_source_dijkstra_path_length(G, source, **weight_option)
         return unweighted.single_source_shortest_path_length(G, source)
     if source is None:
-        if by:
+        if weight_option:
             return weighted._search(G, [target], None, weight, reverse=True).lengths()
         return unweighted._distances(G, unweighted.numbered(G, target, f"Source {target} is not in G"), None, True)
-    if by:
-        return weighted.dijkstra_path_length(G, source, target, **by)
+    if weight_option:
+        return weighted.dijkstra_path_length(G, source, target, **weight_option)
     first = unweighted.numbered(G, source, f"Source {source} is not in G")
     last = unweighted.numbered(G, target, f"Target {target} is not in G")
-    far = int(unweighted.levels(G, first, None)[last])
-    if far < 0:
+    distance = int(unweighted.levels(G, first, None)[last])
+    if distance < 0:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-    return far
+    return distance
 
 
 def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
@@ -142,15 +144,15 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
         raise nx.NetworkXPointlessConcept(message)
     if n == 1:
         return 0
-    by = None if method == "unweighted" else weight
+    used_weight = None if method == "unweighted" else weight
     total = 0.0
-    for rows in rows_of(G, list(range(n)), by):
+    for rows in rows_of(G, list(range(n)), used_weight):
         if not np.isfinite(rows).all():
             kind = "strongly connected" if G.is_directed() else "connected"
             raise nx.NetworkXError(f"Graph is not {kind}.")
         total += float(rows.sum())
-    whole = by is None or G.are_whole(by)
-    return (int(total) if whole else total) / (n * (n - 1))
+    is_integer = used_weight is None or G.are_whole(used_weight)
+    return (int(total) if is_integer else total) / (n * (n - 1))
 
 
 def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
@@ -162,8 +164,8 @@ def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
             strongly = "because the digraph is not strongly connected"
             why = strongly if G.is_directed() else "because the graph is not connected"
             raise nx.NetworkXError(f"Found infinite path length {why}")
-        whole = weight is None or G.are_whole(weight)
-        eccentricities += [far or 0 for far in (farthest.astype(np.int64) if whole else farthest).tolist()]
+        are_integers = weight is None or G.are_whole(weight)
+        eccentricities += [far or 0 for far in (farthest.astype(np.int64) if are_integers else farthest).tolist()]
     return eccentricities
 
 
@@ -183,7 +185,8 @@ for theirs in (nx.diameter, nx.radius, nx.periphery):
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """Return the nodes with the smallest eccentricity."""
     if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
-        # NetworkX's algorithm for trees needs their adjacency, which this backend's graphs don't have
+        # Given eccentricities, NetworkX does not use its algorithm for trees, which needs an adjacency that graphs here
+        # lack.
         e = eccentricity(G)
     vertices: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
     return vertices
@@ -203,7 +206,7 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
             f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
         )
     nearest = np.flatnonzero(totals == totals.min()) if len(totals) else totals.astype(np.int64)
-    # NetworkX walks through a tree from the first node, so it lists nodes in the order of their distance from it
+    # For trees, NetworkX lists nodes in the order in which a walk from the first node reaches them.
     if undirected and is_tree(G):
         nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
     return G.called(nearest)
@@ -216,22 +219,22 @@ register(
 )(barycenter)
 
 
-def _inverses(G: Converted, weight: Any) -> float:
+def _sum_of_inverses(G: Converted, weight: Any) -> float:
     """Return the sum of 1 / distance over all ordered pairs of nodes.
 
     Pairs without a path and at distance 0 are left out.
     """
     total = 0.0
     for rows in rows_of(G, list(range(len(G))), weight):
-        far = rows[np.isfinite(rows) & (rows > 0)]
-        total += float((1 / far).sum())
+        distances = rows[np.isfinite(rows) & (rows > 0)]
+        total += float((1 / distances).sum())
     return total
 
 
 @register(only("sp", None), least=500)
 def harmonic_diameter(G: Converted, sp: Any = None, *, weight: Any = None) -> float:
     """Return the harmonic mean of all distances."""
-    n, total = len(G), _inverses(G, weight)
+    n, total = len(G), _sum_of_inverses(G, weight)
     if total != 0:
         return n * (n - 1) / total
     return math.inf if n > 1 else math.nan
@@ -241,10 +244,10 @@ def harmonic_diameter(G: Converted, sp: Any = None, *, weight: Any = None) -> fl
 def global_efficiency(G: Converted) -> float:
     """Return the mean of 1 / distance over all pairs of nodes."""
     n = len(G)
-    return _inverses(G, None) / (n * (n - 1)) if n > 1 else 0
+    return _sum_of_inverses(G, None) / (n * (n - 1)) if n > 1 else 0
 
 
-def _whole(rows: Array) -> Array:
+def _to_integers(rows: Array) -> Array:
     """Convert distances that are whole numbers from floats to integers.
 
     The result has NumPy's int64, or Python's integers if a sum of squares, or of products with degrees, may exceed
@@ -262,12 +265,12 @@ def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Ar
     """
     check_nodes(G)
     total: Any = 0
-    whole = len(G) == 1 or weight is None or G.are_whole(weight)
+    are_integers = len(G) == 1 or weight is None or G.are_whole(weight)
     first = 0
     for rows in rows_of(G, list(range(len(G))), weight):
         if not np.isfinite(rows).all():
             return math.inf
-        total += np.asarray(measure(_whole(rows) if whole else rows, first).sum()).item()
+        total += np.asarray(measure(_to_integers(rows) if are_integers else rows, first).sum()).item()
         first += len(rows)
     return total
 
@@ -338,36 +341,36 @@ def local_efficiency(G: Converted) -> float:
     for degree in np.unique(degrees[degrees > 1]).tolist():
         vertices = np.flatnonzero(degrees == degree)
         step = max(1, 2**20 // degree**2)
-        for some in (vertices[first : first + step] for first in range(0, len(vertices), step)):
-            near = out.indices[out.indptr[some][:, None] + np.arange(degree)].astype(np.int64)
-            pairs = near[:, :, None] * n + near[:, None, :]
+        for block in (vertices[first : first + step] for first in range(0, len(vertices), step)):
+            neighbors = out.indices[out.indptr[block][:, None] + np.arange(degree)].astype(np.int64)
+            pairs = neighbors[:, :, None] * n + neighbors[:, None, :]
             places = np.minimum(np.searchsorted(edges, pairs), len(edges) - 1)
-            total += _inverses_within(G, edges[places] == pairs) / (degree * (degree - 1))
+            total += _sum_of_inverses_within(G, edges[places] == pairs) / (degree * (degree - 1))
     return total / n
 
 
-def _inverses_of(graph: Graph) -> float:
+def _sum_of_inverses_in(graph: Graph) -> float:
     """Return the sum of 1 / distance over all ordered pairs of vertices of a graph that have a path."""
     starts = range(0, graph.n, MANY)
     rows = (gasla.multi_source_bfs(graph, list(range(first, min(first + MANY, graph.n)))) for first in starts)
-    return float(sum((1 / far[far > 0]).sum() for far in (moved(block, "cpu") for block in rows)))
+    return float(sum((1 / distances[distances > 0]).sum() for distances in (moved(block, "cpu") for block in rows)))
 
 
-def _inverses_within(G: Converted, adjacent: Array) -> float:
+def _sum_of_inverses_within(G: Converted, adjacent: Array) -> float:
     """Return the sum of 1 / distance over all pairs of nodes within each of several small graphs of equal size.
 
     `adjacent` is a stack of their adjacency matrices.
     """
     degree = adjacent.shape[1]
     if degree > LARGE:
-        return float(sum(_inverses_of(Graph(csr_array(each)).to(G.device)) for each in adjacent))
+        return float(sum(_sum_of_inverses_in(Graph(csr_array(each)).to(G.device)) for each in adjacent))
     steps = adjacent.astype(np.float32)
-    reached, fresh = adjacent | np.eye(degree, dtype=np.bool_), adjacent & ~np.eye(degree, dtype=np.bool_)
+    reached, newly_reached = adjacent | np.eye(degree, dtype=np.bool_), adjacent & ~np.eye(degree, dtype=np.bool_)
     total, distance = 0.0, 1
-    while count := int(fresh.sum()):
+    while count := int(newly_reached.sum()):
         total += count / distance
-        fresh = (fresh.astype(np.float32) @ steps > 0) & ~reached
-        reached |= fresh
+        newly_reached = (newly_reached.astype(np.float32) @ steps > 0) & ~reached
+        reached |= newly_reached
         distance += 1
     return total
 

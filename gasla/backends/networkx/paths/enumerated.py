@@ -16,7 +16,7 @@ WHOLE = when("a bound that is no whole number", lambda given: not isinstance(giv
 FIRST, GROWTH = 1 << 10, 32
 
 
-def _lists(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
+def _search_in_steps(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
     """Yield the paths, cycles or cliques that a search finds, each as a list of nodes.
 
     The search finds the first ones up to a limit. When they have been read, it is repeated with a larger limit.
@@ -36,11 +36,11 @@ def all_simple_paths(G: Converted, source: Any, target: Any, cutoff: Any = None)
     """Return an iterator over the paths between two nodes that visit no node twice, in NetworkX's order."""
     if source not in G or target not in G:
         raise NotImplementedError("a node is not in the graph")
-    most = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
+    longest = len(G) - 1 if cutoff is None else ceil(min(cutoff, len(G) - 1))
     if source == target:
-        return iter([[source]] if most >= 0 else [])
+        return iter([[source]] if longest >= 0 else [])
     ends = G.numbers[source], G.numbers[target]
-    return _lists(G, lambda graph, limit: gasla.simple_paths(graph, *ends, max(most, 0), limit=limit))
+    return _search_in_steps(G, lambda graph, limit: gasla.simple_paths(graph, *ends, max(longest, 0), limit=limit))
 
 
 @register(SIMPLE, WHOLE, least=500, choice="NetworkX gives cycles in another order and from other nodes")
@@ -51,9 +51,9 @@ def simple_cycles(G: Converted, length_bound: Any = None) -> Iterator[list[Any]]
     """
     if length_bound is not None and length_bound < 0:
         raise NotImplementedError("a bound is negative")
-    most = len(G) if length_bound is None else min(length_bound, len(G))
+    longest = len(G) if length_bound is None else min(length_bound, len(G))
     directed = G.is_directed()
-    return _lists(G, lambda graph, limit: gasla.simple_cycles(graph, most, directed=directed, limit=limit))
+    return _search_in_steps(G, lambda graph, limit: gasla.simple_cycles(graph, longest, directed=directed, limit=limit))
 
 
 @register(
@@ -78,4 +78,4 @@ def find_cliques(G: Converted, nodes: Any = None) -> Iterator[list[Any]]:
 
     The nodes of a clique are in the order of the graph.
     """
-    return _lists(G, lambda graph, limit: gasla.maximal_cliques(graph, limit=limit))
+    return _search_in_steps(G, lambda graph, limit: gasla.maximal_cliques(graph, limit=limit))

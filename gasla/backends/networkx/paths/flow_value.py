@@ -31,7 +31,7 @@ CONDITIONS = (
 )
 
 
-def _solved(
+def _solve(
     flowG: Converted, _s: Any, _t: Any, capacity: Any, solve: Any, *, only_whole: bool = False
 ) -> tuple[Any, Any]:
     """Return the value of a flow or a cut as a number of NetworkX's type, and gasla's whole result."""
@@ -40,23 +40,23 @@ def _solved(
             raise nx.NetworkXError(f"node {name} not in graph")
     if _s == _t:
         raise nx.NetworkXError("source and sink are the same node")
-    # large numbers are accepted, because people write 1e20 for no limit
-    given = flowG.each(capacity, UNLIMITED, large=True)
-    if np.isnan(given).any():
+    # Numbers of 2**53 and more are accepted, because people write 1e20 for no limit.
+    limits = flowG.each(capacity, UNLIMITED, large=True)
+    if np.isnan(limits).any():
         raise NotImplementedError("an edge has the capacity NaN")
     source, target = flowG.numbers[_s], flowG.numbers[_t]
-    capacities = _integer_capacities(flowG, given, capacity, source, target)
-    whole = capacities is not None
-    if only_whole and not whole:
+    capacities = _integer_capacities(flowG, limits, capacity, source, target)
+    are_integers = capacities is not None
+    if only_whole and not are_integers:
         raise NotImplementedError("capacities are floats, and cuts may differ by their rounding")
-    graph = flowG.plain().with_values(capacities if whole else np.maximum(given, 0).astype(np.float64))
+    graph = flowG.plain().with_values(capacities if are_integers else np.maximum(limits, 0).astype(np.float64))
     try:
         solution = solve(graph.to(flowG.device), source, target)
     except UnboundedFlowError:
         raise nx.NetworkXUnbounded(UNBOUNDED) from None
     except ValueError as error:
         raise NotImplementedError(str(error)) from None
-    return int(solution.value) if whole else float(solution.value) or 0, solution
+    return int(solution.value) if are_integers else float(solution.value) or 0, solution
 
 
 def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
@@ -83,7 +83,7 @@ def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int
     return numbers
 
 
-def _offer(name: str, solve: Any) -> None:
+def _register_value(name: str, solve: Any) -> None:
     """Register a function under this name that returns only the value of gasla's result."""
 
     @register(*CONDITIONS, least=5_000, name=name)
@@ -98,11 +98,11 @@ def _offer(name: str, solve: Any) -> None:
         cutoff: Any = MISSING,
     ) -> float | int:
         """Return the value of a maximum flow, which is the capacity of a minimum cut."""
-        return _solved(flowG, _s, _t, capacity, solve)[0]
+        return _solve(flowG, _s, _t, capacity, solve)[0]
 
 
-_offer("maximum_flow_value", gasla.maximum_flow)
-_offer("minimum_cut_value", gasla.minimum_cut)
+_register_value("maximum_flow_value", gasla.maximum_flow)
+_register_value("minimum_cut_value", gasla.minimum_cut)
 
 
 @register(*CONDITIONS, least=5_000, choice="of many maximum flows NetworkX's is its algorithm's")
@@ -120,7 +120,7 @@ def maximum_flow(
 
     There are many maximum flows, and this one is not NetworkX's.
     """
-    value, solution = _solved(flowG, _s, _t, capacity, gasla.maximum_flow)
+    value, solution = _solve(flowG, _s, _t, capacity, gasla.maximum_flow)
     out = flowG.plain().out
     heads, ends = flowG.called(out.indices), out.indptr.tolist()
     flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # zeros are integers, as in NetworkX
@@ -143,9 +143,12 @@ def minimum_cut(
 
     The latter are the nodes that can reach the target by edges with capacity left.
     """
-    value, solution = _solved(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
-    near = moved(solution.source_side, "cpu")
-    return value, (set(flowG.called(np.flatnonzero(near))), set(flowG.called(np.flatnonzero(~near))))
+    value, solution = _solve(flowG, _s, _t, capacity, gasla.minimum_cut, only_whole=True)
+    is_on_source_side = moved(solution.source_side, "cpu")
+    return value, (
+        set(flowG.called(np.flatnonzero(is_on_source_side))),
+        set(flowG.called(np.flatnonzero(~is_on_source_side))),
+    )
 
 
 @register(UNDIRECTED, SIMPLE, least=1_000, choice="NetworkX contracts nodes in another order")

@@ -32,16 +32,16 @@ def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
     """Return the nodes within a number of edges of a source, in NetworkX's order, and their distances."""
     visited = queue(G, [source], reverse)
-    far = levels(G, source, limit, reverse)[visited.order]
+    distances = levels(G, source, limit, reverse)[visited.order]
     if limit is not None:
-        last = int(np.searchsorted(np.where(far < 0, limit + 1, far), limit, side="right"))
-        visited, far = Queue(visited.order[:last], visited.parents[:last]), far[:last]
-    return visited, far
+        last = int(np.searchsorted(np.where(distances < 0, limit + 1, distances), limit, side="right"))
+        visited, distances = Queue(visited.order[:last], visited.parents[:last]), distances[:last]
+    return visited, distances
 
 
 def _distances(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, int]:
-    visited, far = _within(G, source, depth(cutoff), reverse)
-    return dict(zip(G.called(visited.order), far.tolist()))
+    visited, distances = _within(G, source, depth(cutoff), reverse)
+    return dict(zip(G.called(visited.order), distances.tolist()))
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
@@ -93,12 +93,12 @@ all_pairs_shortest_path_length = compose(nx.all_pairs_shortest_path_length, numb
 def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
     """Return the predecessors of each node on paths with the fewest edges from a source."""
     vertex = numbered(G, source, f"Source {source} not in G")
-    visited, far = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
-    pred = dict(zip(G.called(visited.order), _predecessors(G, visited, far)))
-    seen = dict(zip(pred, far.tolist())) if return_seen else {}
+    visited, distances = _within(G, vertex, max(depth(cutoff) or 1, 1) if cutoff else None, False)
+    pred = dict(zip(G.called(visited.order), _predecessors(G, visited, distances)))
+    seen = dict(zip(pred, distances.tolist())) if return_seen else {}
     if target is not None:
-        before = pred.get(target, [])
-        return (before, seen.get(target, -1)) if return_seen else before
+        predecessors = pred.get(target, [])
+        return (predecessors, seen.get(target, -1)) if return_seen else predecessors
     return (pred, seen) if return_seen else pred
 
 
@@ -164,19 +164,19 @@ def _path_to_root(before: Array, vertex: int) -> list[int]:
     return path
 
 
-def neighbors(lists: Any, some: Array) -> tuple[Array, Array]:
+def neighbors(lists: Any, vertices: Array) -> tuple[Array, Array]:
     """Return the tails and heads of the edges out of some vertices, row after row."""
-    firsts = lists.indptr[some].astype(np.int64)
-    counts = lists.indptr[some + 1] - firsts
+    firsts = lists.indptr[vertices].astype(np.int64)
+    counts = lists.indptr[vertices + 1] - firsts
     shifts = np.repeat(firsts - np.cumsum(counts) + counts, counts)
-    return np.repeat(some, counts), lists.indices[np.arange(len(shifts)) + shifts]
+    return np.repeat(vertices, counts), lists.indices[np.arange(len(shifts)) + shifts]
 
 
 def first_of(heads: Array, are_new: Array) -> Array:
     """Return the position in `heads` at which each new vertex comes first."""
     places = np.flatnonzero(are_new[heads])
-    _, at = np.unique(heads[places], return_index=True)
-    firsts: Array = places[np.sort(at)]
+    _, first_positions = np.unique(heads[places], return_index=True)
+    firsts: Array = places[np.sort(first_positions)]
     return firsts
 
 

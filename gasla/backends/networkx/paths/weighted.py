@@ -29,18 +29,18 @@ class Search:
         beyond[self.sources] = False
         self.distances[beyond] = np.inf
         self.is_whole = G.are_whole(weight)
-        self._tight: tuple[Array, Array] | None = None
+        self._tight_edges: tuple[Array, Array] | None = None
         self._ranks: Array | None = None
 
     def tight(self) -> tuple[Array, Array]:
         """Return the tails and heads of all edges that is_tight on a shortest path, sorted by tail."""
-        if self._tight is None:
+        if self._tight_edges is None:
             out = self.graph.out
-            tails, heads, d = out.owners(), out.indices, self.distances
-            long = 1.0 if self.graph.values is None else self.graph.out_values
-            is_tight = (d[tails] + long == d[heads]) & np.isfinite(d[heads])
-            self._tight = tails[is_tight], heads[is_tight]
-        return self._tight
+            tails, heads, distances = out.owners(), out.indices, self.distances
+            edge_lengths = 1.0 if self.graph.values is None else self.graph.out_values
+            is_tight = (distances[tails] + edge_lengths == distances[heads]) & np.isfinite(distances[heads])
+            self._tight_edges = tails[is_tight], heads[is_tight]
+        return self._tight_edges
 
     def ranks(self) -> Array:
         """Return for each node its position in the order in which NetworkX's heap yields nodes, or -1 if unreached."""
@@ -64,9 +64,9 @@ class Search:
         """Return the distance of each reached node, by name and in NetworkX's order."""
         order = self.order()
         distances = self.distances[order]
-        far = (distances.astype(np.int64) if self.is_whole else distances).tolist()
-        far[: len(self.sources)] = [0] * len(self.sources)
-        return dict(zip(self.G.called(order), far))
+        numbers = (distances.astype(np.int64) if self.is_whole else distances).tolist()
+        numbers[: len(self.sources)] = [0] * len(self.sources)
+        return dict(zip(self.G.called(order), numbers))
 
     def parents(self) -> Array:
         """Return for each node the node before it on NetworkX's shortest path, or -1 for sources.
@@ -97,19 +97,19 @@ class Search:
 
         NetworkX sums distances from both ends, so paths count as equally edge_lengths if they differ by rounding only.
         """
-        out, d = self.graph.out, self.distances
+        out, distances = self.graph.out, self.distances
         edge_lengths = 1.0 if self.graph.values is None else self.graph.out_values
         tight_edges = np.flatnonzero(
-            d[out.owners()] + edge_lengths <= d[out.indices] * (1.0 if self.is_whole else 1 + 1e-9)
+            distances[out.owners()] + edge_lengths <= distances[out.indices] * (1.0 if self.is_whole else 1 + 1e-9)
         )
         counts = np.bincount(out.indices[tight_edges], minlength=len(self.G))
         return bool((counts[self.G.numbered(self.path(target)[1:])] == 1).all())
 
     def path(self, target: int) -> list[Any]:
         """Return the shortest path to a node."""
-        before, vertices = self.parents(), [target]
-        while before[vertices[-1]] >= 0:
-            vertices.append(int(before[vertices[-1]]))
+        parents, vertices = self.parents(), [target]
+        while parents[vertices[-1]] >= 0:
+            vertices.append(int(parents[vertices[-1]]))
         return self.G.called(vertices[::-1])
 
 
@@ -160,9 +160,9 @@ def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> di
     A node that is equally near to several centers belongs to the one from which NetworkX's search reaches it first.
     """
     search = _search(G, center_nodes, None, weight)
-    order, before = search.order(), search.parents()
-    root = np.where(before < 0, np.arange(len(before)), before)
-    # pointer doubling: each round doubles the number of steps toward the center
+    order, parents = search.order(), search.parents()
+    root = np.where(parents < 0, np.arange(len(parents)), parents)
+    # Pointer doubling: each round doubles the number of steps that `root` goes toward the center.
     for _ in range(len(root).bit_length()):
         root = root[root]
     cells: dict[Any, set[Any]] = {}
@@ -270,10 +270,10 @@ def dijkstra_predecessor_and_distance(
 
 def _discovery_order(search: Search) -> Array:
     """Return the reached nodes in the order in which NetworkX's search first met them, maybe at a larger distance."""
-    out, d = search.graph.out, search.distances
+    out, distances = search.graph.out, search.distances
     tails, heads = out.owners(), out.indices
-    long = 1.0 if search.graph.values is None else search.graph.out_values
-    is_within = np.isfinite(d[tails]) & (d[tails] + long <= search.limit)
+    edge_lengths = 1.0 if search.graph.values is None else search.graph.out_values
+    is_within = np.isfinite(distances[tails]) & (distances[tails] + edge_lengths <= search.limit)
     tails, heads = tails[is_within], heads[is_within]
     discovered = heads[np.argsort(search.ranks()[tails], kind="stable")]
     discovered = np.concatenate([np.array(search.sources, discovered.dtype), discovered])
