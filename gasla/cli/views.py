@@ -127,23 +127,23 @@ class Answered:
 
         Sources with the most vertices come first.
         """
-        sources, which, distance = self.arguments["sources"], self["nearest"], self["distances"]
-        sizes = np.bincount(which[which >= 0], minlength=len(sources))
+        sources, cell_of_vertex, distance = self.arguments["sources"], self["nearest"], self["distances"]
+        sizes = np.bincount(cell_of_vertex[cell_of_vertex >= 0], minlength=len(sources))
         for place, i in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
-            name, farthest = self.label(sources[i]), distance[which == i].max(initial=0).item()
+            name, farthest = self.label(sources[i]), distance[cell_of_vertex == i].max(initial=0).item()
             yield f"{place:4}  {sizes[i]:>14,} vertices nearest to {name}, largest distance {farthest:,.6g}"
 
     def groups(self) -> Iterator[str]:
         """Yield a line for each of the largest groups, with its size and one of its vertices."""
-        _, first, sizes = np.unique(self["labels"], return_index=True, return_counts=True)
+        _, first_member, sizes = np.unique(self["labels"], return_index=True, return_counts=True)
         for place, c in enumerate(np.argsort(-sizes, kind="stable")[: self.top].tolist(), 1):
-            yield f"{place:4}  {sizes[c]:>14,} vertices, among them {self.label(int(first[c]))}"
+            yield f"{place:4}  {sizes[c]:>14,} vertices, among them {self.label(int(first_member[c]))}"
 
     def features(self) -> Iterator[str]:
         """Yield a line for each feature, with its minimum, mean and maximum over all vertices."""
         numbers = np.atleast_2d(self["aggregated"].T)
-        for i, one in enumerate(numbers[: self.top] if numbers.size else []):
-            yield f"{i:4}  {one.min():14,.6g}  {one.mean():14,.6g}  {one.max():14,.6g}"
+        for i, feature in enumerate(numbers[: self.top] if numbers.size else []):
+            yield f"{i:4}  {feature.min():14,.6g}  {feature.mean():14,.6g}  {feature.max():14,.6g}"
 
     # --- views of vertices, rows of vertices, and edges ---------------------------------------------------------------
 

@@ -334,5 +334,5 @@ def two_sides(edges: Edges) -> tuple[Array, Array, Array]:
     n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
     half = components_of(sparse(2 * n, np.r_[src, src + n], np.r_[dst + n, dst]))
     component = components_of(sparse(n, src, dst))
-    first = np.unique(component, return_index=True)[1]
-    return component, half[:n] == half[n:], half[:n] == half[first][component]
+    smallest = np.unique(component, return_index=True)[1]
+    return component, half[:n] == half[n:], half[:n] == half[smallest][component]

@@ -86,9 +86,9 @@ def complement(graph: Any, made: Graph) -> None:
     )
     _require_distinct("complement", answer)
     require(answer.src != answer.dst, lambda e: f"vertex {answer.src[e]} of the complement has a self loop")
-    right = edges.n * (edges.n - 1) - len(np.unique(pairs_of_graph[edges.src != edges.dst]))
-    if answer.dst.size != right:
-        raise VerificationError(f"the complement has {answer.dst.size} edges; expected {right}")
+    expected = edges.n * (edges.n - 1) - len(np.unique(pairs_of_graph[edges.src != edges.dst]))
+    if answer.dst.size != expected:
+        raise VerificationError(f"the complement has {answer.dst.size} edges; expected {expected}")
 
 
 @verifier()
@@ -121,9 +121,9 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
     _require_distinct("line graph", answer)
     begin, end = np.bincount(low, minlength=n), np.bincount(high, minlength=n)
     incident = begin + np.bincount(high[low != high], minlength=n)
-    right = int((incident * (incident - 1) if undirected else begin * end).sum())
-    if answer.dst.size != right:
-        raise VerificationError(f"the line graph has {answer.dst.size} edges; expected {right}")
+    expected = int((incident * (incident - 1) if undirected else begin * end).sum())
+    if answer.dst.size != expected:
+        raise VerificationError(f"the line graph has {answer.dst.size} edges; expected {expected}")
 
 
 def _require_plain(what: str, made: Graph, n: int) -> None:
@@ -134,9 +134,9 @@ def _require_plain(what: str, made: Graph, n: int) -> None:
 
 def _require_distinct(what: str, edges: Edges) -> None:
     """Verify that a graph has no parallel edges. `what` is what the error message calls the graph."""
-    first = np.zeros(edges.dst.size, bool)
-    first[np.unique(edges.src.astype(np.int64) * edges.n + edges.dst, return_index=True)[1]] = True
-    require(first, lambda e: f"edge {edges.src[e]} → {edges.dst[e]} of the {what} is there twice")
+    is_first = np.zeros(edges.dst.size, bool)
+    is_first[np.unique(edges.src.astype(np.int64) * edges.n + edges.dst, return_index=True)[1]] = True
+    require(is_first, lambda e: f"edge {edges.src[e]} → {edges.dst[e]} of the {what} is there twice")
 
 
 def _check_values(weight: Array, place: Array, values: Array, pairs: Array, n: int, combine: semirings.Monoid) -> None:
@@ -148,14 +148,14 @@ def _check_values(weight: Array, place: Array, values: Array, pairs: Array, n: i
     if combine not in COMBINES:
         raise ValueError(f"combine is {combine!r}; expected semirings.plus, min or max")
     add, start = COMBINES[combine]
-    right, size = np.full(len(pairs), start), np.zeros(len(pairs))
-    add.at(right, place, weight)
+    expected, size = np.full(len(pairs), start), np.zeros(len(pairs))
+    add.at(expected, place, weight)
     np.add.at(size, place, np.abs(weight))
-    right = right.astype(values.dtype)  # a float64 sum may be infinite in float32, as in the answer
+    expected = expected.astype(values.dtype)  # a float64 sum may be infinite in float32, as in the answer
     require(
-        _equal_or_nan(values, right) | (np.abs(values - right) <= 1e-5 * size),
+        _equal_or_nan(values, expected) | (np.abs(values - expected) <= 1e-5 * size),
         lambda p: (
-            f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {values[p]}, not {right[p]}"
+            f"edge {pairs[p] // n} → {pairs[p] % n} of the condensation has the value {values[p]}, not {expected[p]}"
         ),
     )
 

@@ -116,8 +116,8 @@ def label_propagation(
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     if method == "synchronous":
-        right = _synchronous_labels(edges, weighted, max_iter)
-        require(label == right, lambda v: f"the label of vertex {v} is {right[v]}, not {label[v]}")
+        expected = _synchronous_labels(edges, weighted, max_iter)
+        require(label == expected, lambda v: f"the label of vertex {v} is {expected[v]}, not {label[v]}")
         return
     _check_numbering(label, label, None, what="community")
     count = max(label.max(initial=-1) + 1, 1)
@@ -312,8 +312,8 @@ def _check_communities(
 
 def _leaders(label: Array) -> Array:
     """Return for each entry the index of the first entry that has the same label."""
-    _, first, which = np.unique(label, return_index=True, return_inverse=True)
-    return first[which]
+    _, first_index, label_index = np.unique(label, return_index=True, return_inverse=True)
+    return first_index[label_index]
 
 
 def _modularity_function(edges: Edges, weight: Array, resolution: float, directed: bool) -> Callable[[Array], float]:
@@ -379,9 +379,9 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
     both = min(len(leaving), len(arriving))  # larger labels have no leaving or no arriving edges, so their product is 0
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
-    right = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
-    if not abs(score - right) <= 1e-9 * (1 + abs(resolution)):
-        raise VerificationError(f"the modularity is {right:.9g}, not {score:.9g}")
+    expected = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
+    if not abs(score - expected) <= 1e-9 * (1 + abs(resolution)):
+        raise VerificationError(f"the modularity is {expected:.9g}, not {score:.9g}")
 
 
 @verifier("shares")
@@ -440,11 +440,11 @@ def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mappi
             raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {answer.shape}")
         # a sum beyond the largest float64 is infinite, here as in the table
         with np.errstate(over="ignore", under="ignore"):
-            right, scaled_answer = np.ldexp(scaled, exponent), np.ldexp(answer, -exponent)
-        is_close = np.isclose(scaled_answer, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (answer == right)
+            exact, scaled_answer = np.ldexp(scaled, exponent), np.ldexp(answer, -exponent)
+        is_close = np.isclose(scaled_answer, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (answer == exact)
         if name == "conductance":
             is_close |= np.isnan(answer) & (smaller < VANISHING)
-        require(is_close, lambda c: f"the {name} of community {c} is {right[c]:g}, not {answer[c]:g}")  # noqa: B023
+        require(is_close, lambda c: f"the {name} of community {c} is {exact[c]:g}, not {answer[c]:g}")  # noqa: B023
 
 
 @verifier("shares")
@@ -508,11 +508,11 @@ def partition(
     sizes = np.bincount(label, minlength=k)
     if edges.n >= k:
         require(sizes > 0, lambda p: f"part {p} is empty; expected {k} parts")
-    each = np.ones(edges.n)
+    node_weight = np.ones(edges.n)
     if node_weights is not None:
-        each = vertex_numbers(as_graph(graph), "node_weights", node_weights, least=0)
-    loads, mean = np.bincount(label, each, k), each.sum() / k
-    max_load = max((1 + tolerance) * mean, mean + (1 - 1 / k) * each.max(initial=0))
+        node_weight = vertex_numbers(as_graph(graph), "node_weights", node_weights, least=0)
+    loads, mean = np.bincount(label, node_weight, k), node_weight.sum() / k
+    max_load = max((1 + tolerance) * mean, mean + (1 - 1 / k) * node_weight.max(initial=0))
     require(
         loads <= max_load * (1 + 1e-12),
         lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {max_load:.9g}",
@@ -526,9 +526,9 @@ def partition(
     if whole.has_symmetric_values if weighted else whole.is_symmetric:
         # symmetric graphs store each edge in both directions, of which the cut counts one
         between &= edges.src < edges.dst
-    right = float(edges.weight[between].sum()) if weighted else float(between.sum())
-    if not (cut == right or abs(cut - right) <= 1e-9 * right < np.inf):
-        raise VerificationError(f"the cut is {right:.9g}, not {cut:.9g}")
+    expected = float(edges.weight[between].sum()) if weighted else float(between.sum())
+    if not (cut == expected or abs(cut - expected) <= 1e-9 * expected < np.inf):
+        raise VerificationError(f"the cut is {expected:.9g}, not {cut:.9g}")
 
 
 @verifier()
@@ -550,10 +550,10 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
     inside = (label[joined.row] == label[joined.col]).sum() / 2
     sizes = np.bincount(label).astype(np.float64)
     together, pairs = (sizes * (sizes - 1)).sum() / 2, edges.n * (edges.n - 1) / 2
-    right = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
+    counts = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
     for name, answer, part, whole in (
-        ("coverage", coverage, inside, right[0]),
-        ("performance", performance, right[1], pairs),
+        ("coverage", coverage, inside, counts[0]),
+        ("performance", performance, counts[1], pairs),
     ):
         fraction = part / whole if whole else np.nan
         if not np.isclose(answer, fraction, rtol=1e-12, atol=0, equal_nan=True):

@@ -119,14 +119,14 @@ def _check_distance_scores(
     require(answer >= 0, lambda v: f"vertex {v} has the negative score {answer[v]:g}")
     chosen = check_sources(sources, edges.n)
     length = np.ones(edges.dst.size) if distance is None else edges.weight
-    backwards, right = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), answer.copy()
+    backwards, expected = edges._replace(src=edges.dst, dst=edges.src, weight=length).lightest(), answer.copy()
     sampled = sample(edges.n, samples or max(1, EDGES // (edges.dst.size + edges.n + 1)))
     for v in sampled.tolist():
         distances = distances_from(backwards, v)[chosen[chosen != v]]
-        right[v] = score(distances[np.isfinite(distances)], distances.size)
+        expected[v] = score(distances[np.isfinite(distances)], distances.size)
     require(
-        np.isclose(answer, right, rtol=1e-6, atol=0),
-        lambda v: f"vertex {v} has the score {answer[v]:.9g}, but its distances give {right[v]:.9g}",
+        np.isclose(answer, expected, rtol=1e-6, atol=0),
+        lambda v: f"vertex {v} has the score {answer[v]:.9g}, but its distances give {expected[v]:.9g}",
     )
 
 
@@ -146,10 +146,10 @@ def similarity(
     u, v, score = _sampled_pairs(graph, "scores", scores, "f", pairs, samples)
     simple = edges_of(graph).simple()
     degree = np.diff(simple.indptr).astype(np.float64)
-    right = scored(measure, degree[u], degree[v], common_weights(simple, u, v, weights_of(measure, degree)))
+    expected = scored(measure, degree[u], degree[v], common_weights(simple, u, v, weights_of(measure, degree)))
     require(
-        np.isclose(score, right, rtol=TOLERANCE, atol=0),
-        lambda i: f"the {measure} of {u[i]} and {v[i]} is {right[i]:.6g}, not {score[i]:.6g}",
+        np.isclose(score, expected, rtol=TOLERANCE, atol=0),
+        lambda i: f"the {measure} of {u[i]} and {v[i]} is {expected[i]:.6g}, not {score[i]:.6g}",
     )
 
 
@@ -167,8 +167,8 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
     u, v, answer = _sampled_pairs(graph, "counts", counts, "iu", pairs, samples)
     pattern = edges_of(graph).matrix()
     pattern.sum_duplicates()
-    right = common_weights(pattern, u, v).astype(np.int64)
-    require(answer == right, lambda i: f"{u[i]} and {v[i]} have {right[i]} common neighbors, not {answer[i]}")
+    expected = common_weights(pattern, u, v).astype(np.int64)
+    require(answer == expected, lambda i: f"{u[i]} and {v[i]} have {expected[i]} common neighbors, not {answer[i]}")
 
 
 def _sampled_pairs(
@@ -229,9 +229,10 @@ def triangles(graph: Any, total: int, per_vertex: ArrayLike, *, samples: int = S
             f"the counts of all vertices sum to {count.sum()}, not to 3 × {total}: every triangle has three corners"
         )
     sampled, degree = sample(len(count), samples), np.diff(simple.indptr).astype(np.int64)
-    right = edges_among_neighbors(simple, sampled)
+    expected = edges_among_neighbors(simple, sampled)
     require(
-        count[sampled] == right, lambda i: f"vertex {sampled[i]} is in {right[i]} triangles, not {count[sampled[i]]}"
+        count[sampled] == expected,
+        lambda i: f"vertex {sampled[i]} is in {expected[i]} triangles, not {count[sampled[i]]}",
     )
     require(
         (count >= 0) & (count <= degree * (degree - 1) // 2),
@@ -255,10 +256,10 @@ def clustering(
     edges = edges_of(graph)
     score = vertex_answer("scores", scores, edges.n, "f")
     sampled = sample(edges.n, samples)
-    right = _weighted_coefficients(edges, sampled) if weighted else _coefficients(edges, sampled, mode)
+    expected = _weighted_coefficients(edges, sampled) if weighted else _coefficients(edges, sampled, mode)
     require(
-        np.abs(score[sampled] - right) <= 1e-12,
-        lambda i: f"the clustering of vertex {sampled[i]} is {right[i]:.6g}, not {score[sampled[i]]:.6g}",
+        np.abs(score[sampled] - expected) <= 1e-12,
+        lambda i: f"the clustering of vertex {sampled[i]} is {expected[i]:.6g}, not {score[sampled[i]]:.6g}",
     )
 
 
@@ -276,10 +277,10 @@ def scan_statistics(graph: Any, counts: ArrayLike, *, samples: int = SAMPLES) ->
     simple = edges_of(graph).simple()
     answer = vertex_answer("counts", counts, simple.shape[0], "iu")
     sampled = sample(len(answer), samples)
-    right = edges_among_neighbors(simple, sampled) + np.diff(simple.indptr)[sampled]
+    expected = edges_among_neighbors(simple, sampled) + np.diff(simple.indptr)[sampled]
     require(
-        answer[sampled] == right,
-        lambda i: f"{right[i]} edges are among vertex {sampled[i]} and its neighbors, not {answer[sampled[i]]}",
+        answer[sampled] == expected,
+        lambda i: f"{expected[i]} edges are among vertex {sampled[i]} and its neighbors, not {answer[sampled[i]]}",
     )
 
 
@@ -360,10 +361,10 @@ def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> N
     edges, count = edges_of(graph), edge_answer("support", graph, support, "iu")
     sampled = sample(len(count), samples)
     src, dst = edges.src[sampled], edges.dst[sampled]
-    right = np.where(src == dst, 0, common_weights(edges.simple(), src, dst)).astype(np.int64)
+    expected = np.where(src == dst, 0, common_weights(edges.simple(), src, dst)).astype(np.int64)
     require(
-        count[sampled] == right,
-        lambda i: f"{edge_name(edges, sampled[i])} is in {right[i]} triangles, not {count[sampled[i]]}",
+        count[sampled] == expected,
+        lambda i: f"{edge_name(edges, sampled[i])} is in {expected[i]} triangles, not {count[sampled[i]]}",
     )
 
 
@@ -404,9 +405,9 @@ def aggregate_features(
         weight = weights[entering] if weighted else np.ones(len(entering))
         messages = (rows[edges.src[entering]].astype(np.float64).T * weight).T
         total = weight.sum() if reduce == "mean" and weight.any() else 1.0
-        right = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
+        expected = reduction(messages, axis=0) / total if len(messages) else np.zeros(rows.shape[1:])
         sizes = np.where(np.isfinite(messages), np.abs(messages / total), 0)
-        slack = ((2 + len(messages)) * eps * sizes).sum(axis=0) if is_sum else 2 * eps * np.abs(right)
-        is_close = np.isclose(answer[v].astype(np.float64), right, rtol=0, atol=slack, equal_nan=True)
+        slack = ((2 + len(messages)) * eps * sizes).sum(axis=0) if is_sum else 2 * eps * np.abs(expected)
+        is_close = np.isclose(answer[v].astype(np.float64), expected, rtol=0, atol=slack, equal_nan=True)
         if not is_close.all():
-            raise VerificationError(f"the features of vertex {v} come to {answer[v]}; expected {right}")
+            raise VerificationError(f"the features of vertex {v} come to {answer[v]}; expected {expected}")

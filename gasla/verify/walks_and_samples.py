@@ -49,10 +49,10 @@ def random_walks(
     require(~stays | ends, lambda i: f"{describe(i)}; expected a step along an edge")
     require(stays | (before >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
     known = _edge_keys(edges.n, edges.src[usable], edges.dst[usable])
-    right = stays | np.isin(_edge_keys(edges.n, before, after), known)
+    is_allowed = stays | np.isin(_edge_keys(edges.n, before, after), known)
     if restart:
-        right |= after == np.repeat(begun, steps)
-    require(right, lambda i: f"{describe(i)}; there is no such edge")
+        is_allowed |= after == np.repeat(begun, steps)
+    require(is_allowed, lambda i: f"{describe(i)}; there is no such edge")
 
 
 @verifier("shares")
@@ -94,9 +94,9 @@ def sample_neighbors(
             at = np.concatenate(parts) if parts else np.zeros(0)
         total = sum(map(len, several.values()))
         may = dict[Relation, _DrawableEdges]()
-        for name, one in graph.relations.items():
-            span = None if at is None else span_of(one, time, at, window, total)
-            may[name] = _DrawableEdges(one, direction, weighted, time, span)
+        for name, relation in graph.relations.items():
+            span = None if at is None else span_of(relation, time, at, window, total)
+            may[name] = _DrawableEdges(relation, direction, weighted, time, span)
         _require_typed(graph, may, several, k, sampled, replace, is_last, disjoint or at is not None)
         return
     whole, vertices = as_graph(graph), np.asarray(ids)
@@ -181,8 +181,8 @@ def _require_layers(
     drawing, drawn = edge_index if usable.owners is usable.sources else edge_index[::-1]
     require(roots[drawing] == roots[drawn], lambda e: f"edge {e} of the sample leads to another tree")
     for end, name, stored in zip(edge_index, ("source", "target"), map(np.asarray, graph.edges())):
-        right = np.asarray(vertices[end] == stored[edge_ids])
-        require(right, lambda e: f"the {name} of edge {e} of the sample is not that of edge {edge_ids[e]}")  # noqa: B023
+        is_same = np.asarray(vertices[end] == stored[edge_ids])
+        require(is_same, lambda e: f"the {name} of edge {e} of the sample is not that of edge {edge_ids[e]}")  # noqa: B023
     weight = np.ones(graph.m) if not usable.weighted else usable.weight
     require(weight[edge_ids] > 0, lambda e: f"edge {edge_ids[e]} was drawn, of weight {weight[edge_ids[e]]}")
     if not replace and len(np.unique(np.stack([roots[drawing], edge_ids]), axis=1).T) != len(edge_ids):
@@ -267,12 +267,12 @@ def _typed_tree_numbers(
     """
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
-    roots, first = dict[str, Array](), 0
+    roots, tree_count = dict[str, Array](), 0
     for kind, given_ids in ids.items():
         sampled_ids = np.asarray(vertices[kind])
         roots[kind] = np.asarray(batch[kind]) if disjoint else np.zeros(len(sampled_ids), int)
-        starts = np.arange(first, first + len(given_ids)) if disjoint else np.zeros(len(given_ids), int)
-        first += len(given_ids)
+        starts = np.arange(tree_count, tree_count + len(given_ids)) if disjoint else np.zeros(len(given_ids), int)
+        tree_count += len(given_ids)
         known = np.stack([roots[kind], sampled_ids])
         begins = np.array_equal(known[:, : len(given_ids)], np.stack([starts, given_ids]))
         if not begins or len(np.unique(known, axis=1).T) != len(sampled_ids):
@@ -310,8 +310,8 @@ def _require_draws(
     for j, edges in zip(rows, open_now):
         drawn = numbers[drawing == j]
         wanted = most * bool(len(edges)) if replace else min(most, len(edges))
-        right = np.isin(drawn, edges[len(edges) - wanted :] if is_last else edges).all()
-        if len(drawn) != wanted or not right or not (replace or len(np.unique(drawn)) == wanted):
+        are_allowed = np.isin(drawn, edges[len(edges) - wanted :] if is_last else edges).all()
+        if len(drawn) != wanted or not are_allowed or not (replace or len(np.unique(drawn)) == wanted):
             raise VerificationError(f"vertex {j} of the sample has not {wanted} edges of {name} that it may draw")
 
 
@@ -382,14 +382,14 @@ def negative_edges(
     if pairs.shape != (2, count) or pairs.dtype.kind != "i":
         raise VerificationError(f"pairs are {pairs.dtype}{pairs.shape}; expected integers of shape {2, count}")
     i, j = pairs.astype(np.int64)
-    right = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
+    is_valid = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
     wanted = "i < j" if undirected else "different vertices"
     if (sides := as_graph(graph).sides) is not None:
         sides = np.append(moved(sides, "cpu"), [2])  # the added entry stands for ids that are no vertex
         within = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
-        right, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
+        is_valid, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
-    require(np.asarray(right), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
+    require(np.asarray(is_valid), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
     whole = as_graph(graph)
     src, dst, _ = edges_by_id(whole)
     times = np.zeros(len(src)) if at is None else times_of_edges(whole, time)
@@ -398,11 +398,11 @@ def negative_edges(
     if undirected:
         keys, times = np.concatenate([keys, dst * edges.n + src]), np.concatenate([times, times])
     order = np.lexsort((times, keys))
-    known, first = np.unique(keys[order], return_index=True)
+    known, first_index = np.unique(keys[order], return_index=True)
     place = np.minimum(np.searchsorted(known, i * edges.n + j), max(len(known) - 1, 0))
     is_edge = np.zeros(count, bool)
     if len(known):
-        is_edge = (known[place] == i * edges.n + j) & (times[order][first][place] <= last)
+        is_edge = (known[place] == i * edges.n + j) & (times[order][first_index][place] <= last)
     require(~is_edge, lambda p: f"pair {p} is {i[p]}, {j[p]}: an edge")
     if by == "degree":
         _require_targets(
@@ -415,11 +415,11 @@ def negative_edges(
 def _require_targets(ends: Array, times: Array, targets: Array, others: Array, last: Array) -> None:
     """Verify that each target of a pair, or the other vertex of the pair, has an edge at the time `last` or before."""
     order = np.lexsort((times, ends))
-    known, first = np.unique(ends[order], return_index=True)
+    known, first_index = np.unique(ends[order], return_index=True)
     is_found = np.zeros(len(targets), bool)
     for vertices in (targets, others) if len(known) else ():
         place = np.minimum(np.searchsorted(known, vertices), len(known) - 1)
-        is_found |= (known[place] == vertices) & (times[order][first][place] <= last)
+        is_found |= (known[place] == vertices) & (times[order][first_index][place] <= last)
     require(is_found, lambda p: f"pair {p} has the target {targets[p]}, which has no edge; expected one with an edge")
 
 
@@ -448,9 +448,9 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
     stored = _edge_keys(edges.n, edges.src, edges.dst)
     kept = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
     if model != "configuration":
-        first = np.zeros(len(stored), bool)
-        first[np.unique(stored, return_index=True)[1]] = True
-        kept &= first
+        is_first = np.zeros(len(stored), bool)
+        is_first[np.unique(stored, return_index=True)[1]] = True
+        kept &= is_first
         require(answer.src != answer.dst, lambda e: f"edge {e} is a loop of vertex {answer.src[e]}; expected none")
         if (keys[1:] == keys[:-1]).any():
             raise VerificationError("two edges have the same ends; expected no parallel edges")

@@ -113,14 +113,14 @@ def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
     return levels, parents, src[is_other], dst[is_other]
 
 
-def _steps_to_meet(parents: Array, one: Array, two: Array) -> Array:
+def _steps_to_meet(parents: Array, left_vertex: Array, right_vertex: Array) -> Array:
     """Return for each pair of vertices on one level how many steps they climb until they meet."""
     xp: Any = array_module(parents)
-    steps, at = xp.zeros(len(one), np.int64), xp.arange(len(one))
-    while len(at):
-        apart = one != two
-        at, one, two = at[apart], parents[one[apart]], parents[two[apart]]
-        steps[at] += 1
+    steps, climbing = xp.zeros(len(left_vertex), np.int64), xp.arange(len(left_vertex))
+    while len(climbing):
+        apart = left_vertex != right_vertex
+        climbing, left_vertex, right_vertex = climbing[apart], parents[left_vertex[apart]], parents[right_vertex[apart]]
+        steps[climbing] += 1
     return steps
 
 

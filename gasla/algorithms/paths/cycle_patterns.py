@@ -54,9 +54,9 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
                 break
         cycles = xp.concatenate(parts)
     else:
-        each = size * matching.simple.id_dtype.itemsize
+        bytes_per_cycle = size * matching.simple.id_dtype.itemsize
         device = matching.simple.device
-        require_memory("the list has", number, each, available(device), "pass count=True or a limit")
+        require_memory("the list has", number, bytes_per_cycle, available(device), "pass count=True or a limit")
         cycles = matching.listed(number)
     return _from_smallest_vertex(cycles, not directed)
 
@@ -66,8 +66,8 @@ def _from_smallest_vertex(rows: Array, both_ways: bool) -> Array:
     if not len(rows):
         return rows
     xp, size = array_module(rows), rows.shape[1]
-    first = rows.argmin(axis=1)[:, None]
-    after, before = (xp.take_along_axis(rows, (first + by) % size, axis=1) for by in (1, size - 1))
+    smallest_index = rows.argmin(axis=1)[:, None]
+    after, before = (xp.take_along_axis(rows, (smallest_index + by) % size, axis=1) for by in (1, size - 1))
     step = xp.where(after > before, size - 1, 1) if both_ways else 1
-    turned: Array = xp.take_along_axis(rows, (first + step * xp.arange(size)) % size, axis=1)
+    turned: Array = xp.take_along_axis(rows, (smallest_index + step * xp.arange(size)) % size, axis=1)
     return turned

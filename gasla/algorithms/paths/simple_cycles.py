@@ -126,10 +126,10 @@ def simple_cycles(
             min_edges, max_edges, twice = min_edges - 1, max_edges - 1, 1
     if count:
         return len(loops) + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // twice
-    left = None if rows is None else max(rows - len(loops), 0)
+    remaining = None if rows is None else max(rows - len(loops), 0)
     one_way = twice == 2
     cycles = list_paths(
-        simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=left
+        simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=remaining
     )
     vertices = _from_smallest_vertex(cycles.indptr, names[cycles.vertices], not directed)
     loops = loops[:rows]
@@ -195,13 +195,13 @@ def _on_gpu(
         whether cycles are counted, not listed
     """
     simple = _within_components(simple) if directed and ends is None else simple
-    each = cycle_patterns.matchings(simple, *lengths, directed, ends)
+    matchings = cycle_patterns.matchings(simple, *lengths, directed, ends)
     if count:
-        return len(loops) + sum(matching.count() for matching in each)
+        return len(loops) + sum(matching.count() for matching in matchings)
     blocks = [loops[:limit, None]]
-    for matching in each:
-        left = None if limit is None else limit - sum(map(len, blocks))
-        blocks.append(cycle_patterns.listed(matching, left, directed))
+    for matching in matchings:
+        remaining = None if limit is None else limit - sum(map(len, blocks))
+        blocks.append(cycle_patterns.listed(matching, remaining, directed))
     sizes = np.repeat([rows.shape[1] for rows in blocks], [len(rows) for rows in blocks])
     xp = array_module(loops)
     indptr, vertices = xp.asarray(running_sums(sizes)), xp.concatenate([rows.ravel() for rows in blocks])
@@ -224,15 +224,15 @@ def _from_smallest_vertex(indptr: Array, vertices: Array, both_ways: bool) -> Ar
     """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
     if not len(vertices):
         return vertices
-    first, lengths = indptr[:-1], np.diff(indptr)
-    each = np.repeat(np.arange(len(lengths)), lengths)
-    smallest = np.flatnonzero(vertices == np.minimum.reduceat(vertices, first)[each]) - first
+    starts, lengths = indptr[:-1], np.diff(indptr)
+    cycle_index = np.repeat(np.arange(len(lengths)), lengths)
+    smallest = np.flatnonzero(vertices == np.minimum.reduceat(vertices, starts)[cycle_index]) - starts
     step = np.ones(len(lengths), np.int64)
     if both_ways:
-        after, before = (vertices[first + (smallest + by) % lengths] for by in (1, -1))
+        after, before = (vertices[starts + (smallest + by) % lengths] for by in (1, -1))
         step[after > before] = -1
-    place = np.arange(len(vertices)) - first[each]
-    return vertices[first[each] + (smallest[each] + step[each] * place) % lengths[each]]
+    place = np.arange(len(vertices)) - starts[cycle_index]
+    return vertices[starts[cycle_index] + (smallest[cycle_index] + step[cycle_index] * place) % lengths[cycle_index]]
 
 
 ROW = Row(

@@ -100,8 +100,8 @@ def simple_paths(
 
 def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
     """Return the argument `name`, which is one vertex or several, as an array of vertex ids."""
-    one = is_one_vertex(graph, given)
-    ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if one else given)
+    is_single = is_one_vertex(graph, given)
+    ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if is_single else given)
     return ends
 
 

@@ -79,14 +79,14 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
     require_lengths(graph)
     numbers, u, v, lengths = _shortest_edges(graph)
     count, n = len(numbers), graph.n
-    tails, heads, each = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([lengths, lengths])
+    tails, heads, both_lengths = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([lengths, lengths])
     distances = np.full(n, np.inf)
     if len(chosen):
-        distances = sssp(Graph.from_edges(tails, heads, each, n=n), chosen, dtype=np.float64)
+        distances = sssp(Graph.from_edges(tails, heads, both_lengths, n=n), chosen, dtype=np.float64)
     # All terminals become children of an added vertex, number n.
     tails, heads = np.append(tails, np.full(len(chosen), n)), np.append(heads, chosen)
-    each = np.append(each, np.zeros(len(chosen)))
-    tree = Tree.of(tails, heads, each, np.append(distances, 0.0), n)
+    both_lengths = np.append(both_lengths, np.zeros(len(chosen)))
+    tree = Tree.of(tails, heads, both_lengths, np.append(distances, 0.0), n)
     cell = _roots(np.where(tree.parents == n, np.arange(n + 1), tree.parents))
     across = np.flatnonzero((cell[u] != cell[v]) & np.isfinite(distances[u]) & np.isfinite(distances[v]))
     ways = distances[u[across]] + lengths[across] + distances[v[across]]
@@ -112,9 +112,9 @@ def _shortest_edges(graph: Graph) -> tuple[Array, Array, Array, Array]:
     u, v = np.minimum(src, dst), np.maximum(src, dst)
     order = np.lexsort((np.arange(graph.m), lengths, v, u))
     order = order[u[order] != v[order]]
-    first = np.ones(len(order), bool)
-    first[1:] = (u[order[1:]] != u[order[:-1]]) | (v[order[1:]] != v[order[:-1]])
-    numbers = order[first]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (u[order[1:]] != u[order[:-1]]) | (v[order[1:]] != v[order[:-1]])
+    numbers = order[is_first]
     return numbers, u[numbers], v[numbers], lengths[numbers]
 
 

@@ -92,8 +92,8 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
             try:
                 attributes.require(labels, name)
             except ValueError as error:  # the error speaks of attributes, which are numbers, while labels may be texts
-                each = "vertices" if of == "vertex" else "edges"
-                raise ValueError(f"{error}; or pass the texts themselves, an array for the {count} {each}") from None
+                plural = "vertices" if of == "vertex" else "edges"
+                raise ValueError(f"{error}; or pass the texts themselves, an array for the {count} {plural}") from None
         labels = attributes[labels]
     column: Array = moved(as_array(name, labels), "cpu")
     if column.shape != (count,) or column.dtype.kind not in "iubUSOT":

@@ -141,12 +141,12 @@ class EdgeMatching:
     @cached_property
     def _group(self) -> list[tuple[int, ...]]:
         """The automorphisms of the pattern under which the conditions between edges stay the same."""
-        known = {(one.earlier, one.later, id(one.expression)) for one in self.between}
+        known = {(condition.earlier, condition.later, id(condition.expression)) for condition in self.between}
 
         def is_kept(a: tuple[int, ...]) -> bool:
             moved = {
-                (self._image_of(one.earlier, a), self._image_of(one.later, a), id(one.expression))
-                for one in self.between
+                (self._image_of(condition.earlier, a), self._image_of(condition.later, a), id(condition.expression))
+                for condition in self.between
             }
             return moved == known
 
@@ -212,8 +212,8 @@ class EdgeMatching:
                 if step.is_new
                 else np.ones(len(positions), bool)
             )
-            for one in step.between:
-                keep &= self._condition_holds(one, columns, match_index, lists.ids[positions], all_steps)
+            for condition in step.between:
+                keep &= self._condition_holds(condition, columns, match_index, lists.ids[positions], all_steps)
             match_index, positions = match_index[keep], positions[keep]
             longer_columns, longer_vertices = (
                 np.concatenate([columns[:, match_index], lists.ids[positions][None]]),
@@ -288,7 +288,7 @@ class EdgeMatching:
         else the edge with the most conditions that can be tested.
         """
         sizes = {pair: int(self.masks[self._relation(pair)].sum()) for pair in self.edges}
-        condition_counts = {pair: sum(pair in one[:2] for one in self.between) for pair in self.edges}
+        condition_counts = {pair: sum(pair in condition[:2] for condition in self.between) for pair in self.edges}
         first = min(self.edges, key=lambda pair: (sizes[pair], -condition_counts[pair]))
         chain, order = [first], [*first]
         while len(chain) < len(self.edges):
@@ -308,7 +308,7 @@ class EdgeMatching:
     def _testable_conditions(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
         """Return the conditions between an edge and the edges that are matched before it."""
         pairs = {*before, pair}
-        return tuple(one for one in self.between if pair in one[:2] and {*one[:2]} <= pairs)
+        return tuple(condition for condition in self.between if pair in condition[:2] and {*condition[:2]} <= pairs)
 
     def _step(
         self, pair: Pair, before: Sequence[Pair], seen: Sequence[int], above: dict[int, tuple[int, ...]]

@@ -61,9 +61,9 @@ def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int
     """
     counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
-    for one in sorted(patterns, key=lambda p: -len(p.edges)):
-        within = sum(one.copies_in(other) * counts[other.degrees] for other in one.larger())
-        counts[one.degrees] = COUNTS[one.degrees](sums) - within
+    for pattern in sorted(patterns, key=lambda p: -len(p.edges)):
+        within = sum(pattern.copies_in(other) * counts[other.degrees] for other in pattern.larger())
+        counts[pattern.degrees] = COUNTS[pattern.degrees](sums) - within
     return counts
 
 

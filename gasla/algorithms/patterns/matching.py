@@ -71,8 +71,8 @@ class Matching:
             if self.labels is not None and pattern.labels[v] >= 0:
                 may_be &= self.labels[vertices] == pattern.labels[v]
             for ends, relations in pattern.relations.items():
-                for each in (related[relation - 1] for relation in relations if v in ends):
-                    may_be &= (each.out_degrees if v == ends[0] else each.in_degrees) > 0
+                for graph_of_relation in (related[relation - 1] for relation in relations if v in ends):
+                    may_be &= (graph_of_relation.out_degrees if v == ends[0] else graph_of_relation.in_degrees) > 0
             kinds |= may_be.astype(np.uint8) << np.uint8(v)
         return kinds
 
@@ -304,8 +304,8 @@ def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequen
     if not joins:
         yield columns
         return
-    for few, which, added in _extend_by_one(sides, kinds, columns, joins[0]):
-        longer = array_module(columns).concatenate([few[:, which], added[None]])
+    for few, match_index, added in _extend_by_one(sides, kinds, columns, joins[0]):
+        longer = array_module(columns).concatenate([few[:, match_index], added[None]])
         yield from _extend_all(sides, kinds, longer, joins[1:])
 
 
@@ -322,10 +322,10 @@ def _extend_by_one(
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
             few = chosen[:, part]
             above = few[list(join.above)].max(axis=0) if join.above else None
-            which, added = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
-            left = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
-            fits = _satisfies(sides, kinds, few, which, added, left)
-            yield few, *((which, added) if fits is None else (which[fits], added[fits]))
+            match_index, added = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
+            remaining_join = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
+            fits = _satisfies(sides, kinds, few, match_index, added, remaining_join)
+            yield few, *((match_index, added) if fits is None else (match_index[fits], added[fits]))
 
 
 def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:

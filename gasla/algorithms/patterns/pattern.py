@@ -64,8 +64,8 @@ class Pattern:
         for _ in range(size):
             reached |= {v for v in range(size) if any(pattern.has(u, v) for u in reached)}
         if len(reached) < size:
-            left = min(set(range(size)) - reached)
-            raise ValueError(f"no path of the pattern leads from vertex 0 to {left}; expected a connected pattern")
+            unreached = min(set(range(size)) - reached)
+            raise ValueError(f"no path of the pattern leads from vertex 0 to {unreached}; expected a connected pattern")
         return pattern
 
     def has(self, u: int, v: int) -> bool:

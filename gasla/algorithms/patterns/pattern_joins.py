@@ -78,7 +78,10 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
         if pattern.has(u, v)
     ]
     last = max(pattern.size - 1, 2)
-    plans = [_plan(pattern, one, last, induced, smaller_places(one, last, pattern.automorphisms)) for one in orders]
+    plans = [
+        _plan(pattern, order_of_plan, last, induced, smaller_places(order_of_plan, last, pattern.automorphisms))
+        for order_of_plan in orders
+    ]
     ways = [Counting(order, plan, count) for order, plan in zip(orders, plans)]
     return max(ways, key=lambda way: _quality(pattern, way))
 
@@ -161,8 +164,8 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
     while len(group) > 1:
         orbits = {frozenset(a[v] for a in group) for v in order}
         orbit = min(
-            (one for one in orbits if len(one) > 1),
-            key=lambda one: (order[0] not in one, not one <= core, min(map(order.index, one))),
+            (candidate for candidate in orbits if len(candidate) > 1),
+            key=lambda candidate: (order[0] not in candidate, not candidate <= core, min(map(order.index, candidate))),
         )
         first = min(orbit, key=order.index)
         for v in orbit - {first}:

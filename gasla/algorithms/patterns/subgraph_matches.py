@@ -227,8 +227,8 @@ def subgraph_matches(
             return matches.per_vertex() if per_vertex else matches.per_edge()
         return matches.listed(most) if size is None else matches.stream(size)
     chosen = (graph.select(moved(mask, graph.device)) for mask in masks)
-    related = [each.simple() if wanted.directed else simplify(each) for each in chosen]
-    wanted.sizes = tuple(each.m for each in related)
+    related = [selected.simple() if wanted.directed else simplify(selected) for selected in chosen]
+    wanted.sizes = tuple(selected.m for selected in related)
     matching = Matching(simple, wanted, induced, codes, related)
     if explain:
         return Lines(matching.explained())
@@ -243,9 +243,9 @@ def subgraph_matches(
         raise ValueError(
             f"there are {number:,} matches, and limit is {most:,}; expected no more: raise limit, or pass count=True"
         )
-    each = wanted.size * graph.id_dtype.itemsize
+    selected = wanted.size * graph.id_dtype.itemsize
     require_memory(
-        "the list has", number, each, available(graph.device), "pass count=True, or take a part of the graph"
+        "the list has", number, selected, available(graph.device), "pass count=True, or take a part of the graph"
     )
     return matching.listed(number)
 

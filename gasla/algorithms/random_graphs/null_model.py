@@ -111,8 +111,8 @@ def null_model(
     # sums over differences from the observed result, which rounding affects less
     sums, squares = np.zeros_like(first), np.zeros_like(first)
     for number in range(times):
-        other = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
-        result = _numbers(function(other))
+        random_graph = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
+        result = _numbers(function(random_graph))
         if result.shape != first.shape:
             raise ValueError(
                 f"the result has shape {result.shape} on a random graph, and {first.shape} on the graph; expected one "

@@ -150,23 +150,23 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
         partners = (total - places) % m
         bits = semirings.hash(seed, np.uint64(number), places)
         # an eighth of the pairs does not try, so that a swap can also occur alone
-        one = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))
-        other = partners[one]
-        a, b, c, d = src[one], dst[one], src[other], dst[other]
+        first_of_pair = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))
+        second_of_pair = partners[first_of_pair]
+        a, b, c, d = src[first_of_pair], dst[first_of_pair], src[second_of_pair], dst[second_of_pair]
         if undirected:
-            is_turned = (bits[one] & np.uint64(8)) > 0
+            is_turned = (bits[first_of_pair] & np.uint64(8)) > 0
             c, d = xp.where(is_turned, d, c), xp.where(is_turned, c, d)
         is_unique = _occurs_once(xp.concatenate([hashes_of(src, dst), hashes_of(a, d), hashes_of(c, b)]))
         is_swapped = (
-            is_unique[one]
-            & is_unique[other]
-            & is_unique[m : m + len(one)]
-            & is_unique[m + len(one) :]
+            is_unique[first_of_pair]
+            & is_unique[second_of_pair]
+            & is_unique[m : m + len(first_of_pair)]
+            & is_unique[m + len(first_of_pair) :]
             & (a != d)
             & (c != b)
         )
-        one, other = one[is_swapped], other[is_swapped]
-        dst[one], src[other], dst[other] = d[is_swapped], c[is_swapped], b[is_swapped]
+        first_of_pair, second_of_pair = first_of_pair[is_swapped], second_of_pair[is_swapped]
+        dst[first_of_pair], src[second_of_pair], dst[second_of_pair] = d[is_swapped], c[is_swapped], b[is_swapped]
     return src, dst
 
 

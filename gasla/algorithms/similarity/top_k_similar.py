@@ -104,8 +104,8 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     formula = FORMULAS[measure]
     degrees = simple.out_degrees.astype(np.float64)
     vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
-    first = _first_with_equal_neighbors(simple)
-    chosen = xp.flatnonzero(first == xp.arange(graph.n))
+    first_equal = _first_with_equal_neighbors(simple)
+    chosen = xp.flatnonzero(first_equal == xp.arange(graph.n))
     _warn_of_hubs(simple, chosen)
     best_ids, best = xp.empty((len(chosen), k + 1), simple.out.indices.dtype), xp.empty((len(chosen), k + 1))
     for block in two_hops(simple, weights_in(graph, formula), chosen):
@@ -113,7 +113,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
         rows = Sparse((len(block.indptr) - 1, graph.n), block.indptr, block.vertices, score)
         # k + 1, since a vertex may be among the most similar to itself
         best_ids[block.rows], best[block.rows] = top_k(rows, k + 1)
-    place = xp.searchsorted(chosen, first)
+    place = xp.searchsorted(chosen, first_equal)
     for part in shares(xp.full(graph.n, k + 1), MOST):
         ids, ids_of_rows = best_ids[place[part]], xp.arange(graph.n)[part]
         keep = ids != ids_of_rows[:, None]

@@ -270,5 +270,5 @@ def _fix_signs(vectors: Any) -> Any:
     The first entry of each vector that is nearly as large as its largest entry becomes positive.
     """
     xp, size = array_module(vectors), abs(vectors)
-    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
-    return vectors * xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    first_large = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    return vectors * xp.where(vectors[first_large, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)

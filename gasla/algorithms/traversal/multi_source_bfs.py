@@ -220,11 +220,11 @@ class Probe(NamedTuple):
 
 def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:
     """Search from the source of the largest degree, and return what this tells about searches from all sources."""
-    which = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
-    level = bfs(graph, sources[which], depth_limit=depth_limit)
+    index = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
+    level = bfs(graph, sources[index], depth_limit=depth_limit)
     depth, reached = int(level.max()), exact_total(level >= 0)
     waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
-    return Probe(which, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
+    return Probe(index, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 
 
 def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:

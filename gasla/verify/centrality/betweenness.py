@@ -135,22 +135,22 @@ def number_of_shortest_paths(graph: Any, source: Any, counts: ArrayLike, *, weig
     edges = edges_of(graph)
     source, count = check_source(source, edges.n), vertex_answer("counts", counts, edges.n, "f")
     tight = _tight_edges(edges, source, weighted)
-    right = np.bincount(edges.dst[tight], count[edges.src[tight]], edges.n)
-    right[source] = 1
+    expected = np.bincount(edges.dst[tight], count[edges.src[tight]], edges.n)
+    expected[source] = 1
     require(
-        np.isclose(count, right, rtol=1e-9, atol=0),
-        lambda v: f"vertex {v} has {count[v]:g} shortest paths; expected {right[v]:g} by its in-neighbors",
+        np.isclose(count, expected, rtol=1e-9, atol=0),
+        lambda v: f"vertex {v} has {count[v]:g} shortest paths; expected {expected[v]:g} by its in-neighbors",
     )
 
 
 def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
     """Verify that the sum of all unscaled scores equals the sum of (distance + `more`) over all reachable pairs."""
-    matrix, right = edges.matrix(), 0.0
+    matrix, expected = edges.matrix(), 0.0
     for s in track(sources.tolist(), "sources"):
         distance = distances_from(matrix, s)
-        right += float((distance[np.isfinite(distance) & (np.arange(edges.n) != s)] + more).sum())
-    if not abs(total - right) <= 1e-6 * right + 1e-9:
-        raise VerificationError(f"the scores sum to {total:.12g} before scaling, but distances to {right:.12g}")
+        expected += float((distance[np.isfinite(distance) & (np.arange(edges.n) != s)] + more).sum())
+    if not abs(total - expected) <= 1e-6 * expected + 1e-9:
+        raise VerificationError(f"the scores sum to {total:.12g} before scaling, but distances to {expected:.12g}")
 
 
 def _sum_sampled_parts(

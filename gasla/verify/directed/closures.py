@@ -30,10 +30,12 @@ def transitive_closure(graph: Any, closure: Graph, *, samples: int = SAMPLES) ->
         raise VerificationError(f"the closure has {answer.n} vertices, or values; expected {edges.n}, and no values")
     for v in sample(edges.n, samples).tolist():
         starts = edges.dst[edges.indptr[v] : edges.indptr[v + 1]]
-        right = np.flatnonzero(reachable(edges.n, edges.src, edges.dst, starts)) if len(starts) else starts
+        expected = np.flatnonzero(reachable(edges.n, edges.src, edges.dst, starts)) if len(starts) else starts
         neighbors = answer.dst[answer.indptr[v] : answer.indptr[v + 1]]
-        if not np.array_equal(neighbors, right):
-            raise VerificationError(f"the neighbors of vertex {v} are {neighbors.tolist()}; expected {right.tolist()}")
+        if not np.array_equal(neighbors, expected):
+            raise VerificationError(
+                f"the neighbors of vertex {v} are {neighbors.tolist()}; expected {expected.tolist()}"
+            )
 
 
 @verifier()
@@ -57,9 +59,9 @@ def transitive_reduction(graph: Any, kept: ArrayLike, *, samples: int = SAMPLES)
     if is_kept.shape != src.shape or is_kept.dtype != bool:
         raise VerificationError(f"kept: {len(src)} bools were expected, not {is_kept.dtype} of shape {is_kept.shape}")
     pair = src * n + dst
-    first = np.zeros(len(src), bool)
-    first[np.unique(pair, return_index=True)[1]] = True
-    require(first | ~is_kept, lambda e: f"edge {e} is kept, and parallel to an earlier one")
+    is_first = np.zeros(len(src), bool)
+    is_first[np.unique(pair, return_index=True)[1]] = True
+    require(is_first | ~is_kept, lambda e: f"edge {e} is kept, and parallel to an earlier one")
     for kept_value in (True, False):
         candidates = np.flatnonzero(is_kept == kept_value)
         for e in candidates[sample(len(candidates), samples)].tolist():

@@ -192,8 +192,8 @@ def minimum_cost_flow(graph: Any, supplies: Any, cost: int, flow: Any, prices: A
     sent = sent.astype(np.int64)
     require((sent >= 0) & (sent <= limits), lambda e: f"{name(e)} carries {sent[e]}; its capacity is {limits[e]}")
     _require_exact_sums(graph.n, src, dst, sent)
-    left = _vertex_sums(graph.n, src, sent, 0) - _vertex_sums(graph.n, dst, sent, 0)
-    require(left == supply, lambda v: f"{left[v]} more leave vertex {v} than arrive; expected its supply")
+    net_outflow = _vertex_sums(graph.n, src, sent, 0) - _vertex_sums(graph.n, dst, sent, 0)
+    require(net_outflow == supply, lambda v: f"{net_outflow[v]} more leave vertex {v} than arrive; expected its supply")
     size = 0 if is_whole else _float_sum(abs(costs * sent))
     if not size < np.inf:
         raise VerificationError("the edges of the flow cost more than 1.8e308; expected an error")
@@ -287,17 +287,17 @@ def _check_balance(
     """
     n, src, dst = edges
     is_whole = sent.dtype.kind == "i"
-    right = value if is_whole else math.ldexp(value, scale)
+    expected = value if is_whole else math.ldexp(value, scale)
     arrives, leaves = (_vertex_sums(n, at, sent, scale) for at in (dst, src))
     excess = arrives - leaves
     is_known, throughput = np.isfinite(excess) & here, np.maximum(arrives, leaves)
-    if is_known[target] and not abs(excess[target].item() - right) <= _slack_of(
-        is_whole, right + throughput[target] / 2**20
+    if is_known[target] and not abs(excess[target].item() - expected) <= _slack_of(
+        is_whole, expected + throughput[target] / 2**20
     ):
         received = excess[target].item() * 2**-scale
         raise VerificationError(f"the value is {value}, but {received} arrives at target {target}")
     excess[[source, target]] = 0
-    balanced = abs(excess) <= _slack_of(is_whole, throughput + right / 2**20)
+    balanced = abs(excess) <= _slack_of(is_whole, throughput + expected / 2**20)
     require(balanced | ~is_known, lambda v: f"inflow minus outflow of vertex {v} is {excess[v].item() * 2**-scale}")
     return here & ~is_known
 
@@ -357,7 +357,7 @@ def _largest_flow(
 
     is_whole = capacity.dtype.kind == "i"
     shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # as fractions of `most`, at most 2
-    tails, heads, left = _both_directions(n, src, dst, shares)
+    tails, heads, residual = _both_directions(n, src, dst, shares)
     total, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
     # an added vertex, number n, sends at most the limit to the source
@@ -365,17 +365,17 @@ def _largest_flow(
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - CAPACITY_BITS)
         unit = max(1, int(unit)) if is_whole else unit
-        parts = np.append(np.minimum(left, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
+        parts = np.append(np.minimum(residual, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
         sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
-        edge_flow = np.asarray(sent.flow[tails, heads]).ravel().astype(left.dtype)
+        edge_flow = np.asarray(sent.flow[tails, heads]).ravel().astype(residual.dtype)
         total += type(total)(sent.flow_value) * unit
-        left = left - edge_flow[:-2] * unit
+        residual = residual - edge_flow[:-2] * unit
         has_capacity = parts - edge_flow > 0
         source_side = reachable(n + 1, tails[has_capacity], heads[has_capacity], [n])
-        cut_left = left[source_side[tails[:-2]] & ~source_side[heads[:-2]]]
+        cut_left = residual[source_side[tails[:-2]] & ~source_side[heads[:-2]]]
         remaining = min(exact_total(cut_left) if is_whole else cut_left.sum(), bound - total)
         if not source_side[source] or remaining <= (0 if is_whole else 1e-10):
-            return min(total, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], left)
+            return min(total, bound) * (1 if is_whole else most), (tails[:-2], heads[:-2], residual)
         limit = type(limit)(remaining)
         bound = min(bound, total + limit)
 

@@ -139,9 +139,13 @@ def longest_path(
         ),
     )
     attains = ~(np.abs(excess) > rounding)
-    right = (parent == np.arange(edges.n)) & (far == 0)  # the first vertex of a path is its own parent, with length 0
-    right[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
-    require(right, lambda v: f"vertex {v} has the length {answer[v]}, but no path through its parent {parent[v]} has")
+    is_attained = (parent == np.arange(edges.n)) & (
+        far == 0
+    )  # the first vertex of a path is its own parent, with length 0
+    is_attained[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
+    require(
+        is_attained, lambda v: f"vertex {v} has the length {answer[v]}, but no path through its parent {parent[v]} has"
+    )
     if path is not None:
         _require_path(np.asarray(path), far, parent)
     if length is not None and length != far.max(initial=0):

@@ -61,8 +61,10 @@ def depth_first_order(
         (after == before + size - 1 - depth)[visited],
         lambda k: f"vertex {visited[k]} is at the place {after[visited[k]]} of postorder, which does not fit preorder",
     )
-    left = is_visited[edges.src] & (after[edges.src] < after[edges.dst]) & (before[edges.src] < before[edges.dst])
-    require(~left, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
+    is_left_early = (
+        is_visited[edges.src] & (after[edges.src] < after[edges.dst]) & (before[edges.src] < before[edges.dst])
+    )
+    require(~is_left_early, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
     _require_stored_order(edges, up, before)
     roots = visited[is_start[visited]]
     # for each vertex, the largest index in preorder of the visited vertices up to it
@@ -119,9 +121,10 @@ def _require_stored_order(edges: Edges, up: Array, before: Array) -> None:
     )
     rank = src * (n + 1) + before[dst]
     in_order = rank == np.maximum.accumulate(rank) if len(rank) else rank == 0
-    first = is_tree & (np.bincount(dst[is_tree], minlength=n)[dst] == 1)
+    is_only_edge = is_tree & (np.bincount(dst[is_tree], minlength=n)[dst] == 1)
     require(
-        in_order | ~first, lambda e: f"{edge_name(edges, e)} was followed before an earlier edge of vertex {src[e]}"
+        in_order | ~is_only_edge,
+        lambda e: f"{edge_name(edges, e)} was followed before an earlier edge of vertex {src[e]}",
     )
 
 

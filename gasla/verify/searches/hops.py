@@ -71,10 +71,10 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
     edges = edges_of(graph)
     answer = vertex_answer("counts", counts, edges.n, "f")
     for v, level in _sampled_levels(edges, samples):
-        right = int((level <= k).sum())
-        if not abs(answer[v] - right) <= tolerance * right:
+        expected = int((level <= k).sum())
+        if not abs(answer[v] - expected) <= tolerance * expected:
             raise VerificationError(
-                f"vertex {v} is said to have {answer[v]} vertices within {k} hops; there are {right}"
+                f"vertex {v} is said to have {answer[v]} vertices within {k} hops; there are {expected}"
             )
 
 

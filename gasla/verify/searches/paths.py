@@ -213,12 +213,12 @@ def _require_parent_tree(
         lambda v: f"vertex {v} is reached, but its parent {parent[v]} is not a vertex",
     )
     is_parent = edges.src == parent[edges.dst]
-    linked, right = np.zeros(edges.n, bool), np.zeros(edges.n, bool)
+    linked, is_allowed = np.zeros(edges.n, bool), np.zeros(edges.n, bool)
     linked[edges.dst[is_parent]] = True
-    right[edges.dst[is_parent & allowed]] = True
-    linked[source] = right[source] = True
+    is_allowed[edges.dst[is_parent & allowed]] = True
+    linked[source] = is_allowed[source] = True
     require(linked | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, but there is no edge between them")
-    require(right | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, which {otherwise}")
+    require(is_allowed | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, which {otherwise}")
 
     ancestor = np.where(reached, parent, source)
     for _ in range(int(edges.n).bit_length()):  # pointer doubling

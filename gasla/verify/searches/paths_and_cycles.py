@@ -144,11 +144,11 @@ def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
     offsets = getattr(lists, "indptr", None)
     if offsets is not None:
         ends, entries = np.asarray(offsets), np.asarray(lists.vertices)  # type: ignore[attr-defined]
-        right = ends.ndim == 1 and len(ends) > 0 and ends.dtype.kind in "iu" and entries.ndim == 1
-        if not right or ends[0] != 0 or ends[-1] != len(entries) or (np.diff(ends) <= 0).any():
+        is_valid = ends.ndim == 1 and len(ends) > 0 and ends.dtype.kind in "iu" and entries.ndim == 1
+        if not is_valid or ends[0] != 0 or ends[-1] != len(entries) or (np.diff(ends) <= 0).any():
             raise VerificationError("the offsets of the lists do not ascend from 0 to the number of their entries")
-    for each in lists:
-        row = np.asarray(each)
+    for vertices in lists:
+        row = np.asarray(vertices)
         if row.ndim != 1 or row.dtype.kind not in "iu" or not len(row) or row.min() < 0 or row.max() >= n:
             raise VerificationError(f"{row.tolist()} is no list of vertices")
         rows.append(tuple(row.tolist()))
@@ -190,9 +190,9 @@ def _check_branches(
     for begin, known in (places[i] for i in sample(len(places), samples)):
         passed = {*begin} - {target}
         for u in near[begin[-1]] - known - passed:
-            back = u == target and u == begin[-1]  # whether the edge is a self loop
+            is_loop = u == target and u == begin[-1]  # whether the edge is a self loop
             if (
-                not back
+                not is_loop
                 and min_edges <= len(begin) + _distance(near, u, target, passed, max_edges - len(begin)) <= max_edges
             ):
                 raise VerificationError(f"a path that begins with {list(begin)}, and then goes to {u}, is missing")

@@ -86,12 +86,14 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     # the edges i -> j and j -> i are one undirected edge, and two such edges are no bridge
     doubled = directed[count > 1]
     doubled = np.append(doubled, doubled % max(edges.n, 1) * edges.n + doubled // max(edges.n, 1))
-    right = ((answer >= 0) & (answer < edges.n)).all(axis=1) & (answer[:, 0] < answer[:, 1]) & ~np.isin(named, doubled)
+    is_valid = (
+        ((answer >= 0) & (answer < edges.n)).all(axis=1) & (answer[:, 0] < answer[:, 1]) & ~np.isin(named, doubled)
+    )
     added = _count_components(edges, ~np.isin(pair, named)) - _count_components(edges)
-    if right.all() and added < len(np.unique(named)):
-        right = np.array([_count_components(edges, pair != p) > _count_components(edges) for p in named.tolist()])
+    if is_valid.all() and added < len(np.unique(named)):
+        is_valid = np.array([_count_components(edges, pair != p) > _count_components(edges) for p in named.tolist()])
     require(
-        right,
+        is_valid,
         lambda i: (
             f"an edge between {answer[i, 0]} and {answer[i, 1]} is no bridge, or there is none, or it is in "
             "the wrong order"

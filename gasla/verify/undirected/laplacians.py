@@ -60,11 +60,11 @@ def spectral_embedding(
         residual = float(np.linalg.norm(laplacian @ x[:, i] - eigenvalues[i] * x[:, i]))
         if not residual <= tolerance * size:
             raise VerificationError(f"vector {i} is no eigenvector of {eigenvalues[i]}: the residual is {residual:.3g}")
-    right = _smallest(laplacian, known, x.shape[1])
-    wrong = np.flatnonzero(abs(eigenvalues - right) > tolerance * size)
+    expected = _smallest(laplacian, known, x.shape[1])
+    wrong = np.flatnonzero(abs(eigenvalues - expected) > tolerance * size)
     if len(wrong):
         i = int(wrong[0])
-        raise VerificationError(f"eigenvalue {i} is {eigenvalues[i]:.6g}; expected {right[i]:.6g}")
+        raise VerificationError(f"eigenvalue {i} is {eigenvalues[i]:.6g}; expected {expected[i]:.6g}")
 
 
 @verifier("shares")
