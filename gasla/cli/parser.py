@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from gasla.names import meant
 
-# options that are easily mistaken for each other, since each command has only one of them
+# options that are easily mistaken for each other, since each command has only one of these
 ALIKE = {"--source", "--sources", "--starts", "--ids"}
 _VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # a value that follows name= in a message
 

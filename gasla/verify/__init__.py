@@ -1,4 +1,4 @@
-"""Verifiers: check an answer by properties that only the right answer has, without computing a second one.
+"""Verifiers, which check an answer by properties that only the right answer has, without computing a second answer.
 
 Each function takes the graph, the arguments of the algorithm with the same names and meaning, and the answer. It
 returns nothing, or raises a `VerificationError` that names the vertex or edge and the property that it violates. None

@@ -86,8 +86,8 @@ def geolocate(
     if answer.shape != (n, 2) or answer.dtype.kind != "f":
         raise VerificationError(f"({n}, 2) floating-point numbers were expected, not {answer.dtype}{answer.shape}")
     known = ~np.isnan(known_locations[:, 0])
-    kept = (answer == known_locations).all(axis=1) | ~known
-    require(kept, lambda v: f"vertex {v} was at {known_locations[v].tolist()}, not at {answer[v].tolist()}")
+    is_unchanged = (answer == known_locations).all(axis=1) | ~known
+    require(is_unchanged, lambda v: f"vertex {v} was at {known_locations[v].tolist()}, not at {answer[v].tolist()}")
     steps = _hops_to_known(simple, known)
     located = np.isfinite(answer).all(axis=1) if len(steps) else known
     require(

@@ -446,20 +446,20 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
     if undirected and not np.array_equal(keys, reverse_keys):
         raise VerificationError("an edge has no reverse; expected both directions, as in the graph")
     stored = _edge_keys(edges.n, edges.src, edges.dst)
-    kept = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
+    is_counted = edges.src != edges.dst if model != "configuration" or undirected else np.ones(len(stored), bool)
     if model != "configuration":
         is_first = np.zeros(len(stored), bool)
         is_first[np.unique(stored, return_index=True)[1]] = True
-        kept &= is_first
+        is_counted &= is_first
         require(answer.src != answer.dst, lambda e: f"edge {e} is a loop of vertex {answer.src[e]}; expected none")
         if (keys[1:] == keys[:-1]).any():
             raise VerificationError("two edges have the same ends; expected no parallel edges")
     if model == "erdos_renyi":
-        if len(answer.src) != kept.sum():
-            raise VerificationError(f"the random graph has {len(answer.src)} edges; expected {kept.sum()}")
+        if len(answer.src) != is_counted.sum():
+            raise VerificationError(f"the random graph has {len(answer.src)} edges; expected {is_counted.sum()}")
         return
     for name, ends, others in (("out-edges", answer.src, edges.src), ("in-edges", answer.dst, edges.dst)):
-        degrees, expected = (np.bincount(each, minlength=edges.n) for each in (ends, others[kept]))
+        degrees, expected = (np.bincount(each, minlength=edges.n) for each in (ends, others[is_counted]))
         require(degrees == expected, lambda v: f"vertex {v} has {degrees[v]} {name}; expected {expected[v]}")  # noqa: B023
 
 

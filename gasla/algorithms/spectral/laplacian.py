@@ -66,7 +66,7 @@ class Filter(VertexProgram):
         return {"now": factor * product - vertex.before, "before": vertex.now}
 
     def activate(self, before, after):
-        return True  # max_iterations ends the run
+        return True  # every vertex stays active, so max_iterations ends the run
 
 
 class Laplacian(NamedTuple):
@@ -248,8 +248,8 @@ def _orthonormal(xp: Any, block: Any) -> Any:
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)
     squares, turn = np.linalg.eigh(moved(block.T @ block, "cpu"))
-    kept = squares > DEPENDENT * squares.max(initial=0)
-    return block @ xp.asarray(turn[:, kept] / np.sqrt(squares[kept]))
+    is_independent = squares > DEPENDENT * squares.max(initial=0)
+    return block @ xp.asarray(turn[:, is_independent] / np.sqrt(squares[is_independent]))
 
 
 def _smallest_by_dense_matrix(laplacian: Laplacian, k: int) -> tuple[Any, Any]:

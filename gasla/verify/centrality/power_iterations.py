@@ -61,14 +61,14 @@ def pagerank(
 
     matrix = edges.matrix(near_one(edges.weight) if weighted and normalized else None)
     strength = np.asarray(matrix.sum(axis=1)).ravel()
-    again = alpha * (matrix.T @ _divide_by_positive(rank, strength))
+    next_rank = alpha * (matrix.T @ _divide_by_positive(rank, strength))
     if normalized:
         jumps = np.full(n, 1 / n) if personalization is None else _scale_to_sum_one(vector_of(personalization, n))
         lost = jumps if dangling is None else _scale_to_sum_one(vector_of(dangling, n))
-        again += alpha * rank[strength == 0].sum() * lost + (1 - alpha) * jumps
+        next_rank += alpha * rank[strength == 0].sum() * lost + (1 - alpha) * jumps
     else:
-        again += 1 - alpha
-    _require_still("ranks", rank, again, slack)
+        next_rank += 1 - alpha
+    _require_still("ranks", rank, next_rank, slack)
 
 
 @verifier("shares")
@@ -90,9 +90,9 @@ def article_rank(
     rank, n = scores_of("ranks", ranks, edges.n), edges.n
     matrix = edges.matrix(near_one(edges.weight) if weighted else None)
     strength = np.asarray(matrix.sum(axis=1)).ravel()
-    again = 1 - alpha + alpha * (matrix.T @ _divide_by_positive(rank, strength + strength.sum() / max(n, 1)))
+    next_rank = 1 - alpha + alpha * (matrix.T @ _divide_by_positive(rank, strength + strength.sum() / max(n, 1)))
     slack = (tol + 16 * _epsilon_of(ranks) * max(rank.sum(), 1.0)) * n / max(1 - alpha, 1e-3)
-    _require_still("ranks", rank, again, slack)
+    _require_still("ranks", rank, next_rank, slack)
 
 
 @verifier("shares")
@@ -171,14 +171,17 @@ def katz(
     scale = 1.0
     if normalized:
         _require_norm(scores, score)
-        scale = float((score - arriving) @ constants / (constants @ constants))  # 1 / (norm before normalization)
+        # 1 / (norm of the scores before normalization)
+        scale = float((score - arriving) @ constants / (constants @ constants))
         if scale < 0:
             raise VerificationError(
                 "the scores have the wrong sign: normalization divides by the norm, which is positive"
             )
     growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
-    again = arriving + scale * constants
-    _require_still("scores", score, again, edges.n * tol * growth * abs(scale) + _rounding_error(scores, score, again))
+    next_score = arriving + scale * constants
+    _require_still(
+        "scores", score, next_score, edges.n * tol * growth * abs(scale) + _rounding_error(scores, score, next_score)
+    )
 
 
 @verifier("shares")
@@ -204,18 +207,18 @@ def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: b
     weight = near_one(edges.weight) if weighted else np.ones(edges.dst.size)
     largest = weight.max(initial=0)
     matrix = edges.matrix(np.ldexp(weight, -int(np.frexp(largest)[1])) if 0 < largest < 1 else weight)
-    further = matrix.T @ score + score
-    norm = float(np.sqrt(further @ further))
-    growth, again = 2 * (1 + float(matrix.sum(axis=1).max())) / norm, further / norm
-    _require_still("scores", score, again, edges.n * tol * growth + _rounding_error(scores, score, again))
+    product = matrix.T @ score + score
+    norm = float(np.sqrt(product @ product))
+    growth, next_score = 2 * (1 + float(matrix.sum(axis=1).max())) / norm, product / norm
+    _require_still("scores", score, next_score, edges.n * tol * growth + _rounding_error(scores, score, next_score))
 
 
 def _epsilon_of(given: ArrayLike) -> float:
     return float(np.finfo(np.asarray(given).dtype).eps)
 
 
-def _rounding_error(given: ArrayLike, score: Array, again: Array) -> float:
-    return 64 * _epsilon_of(given) * float((np.abs(score) + np.abs(again)).sum())
+def _rounding_error(given: ArrayLike, score: Array, next_score: Array) -> float:
+    return 64 * _epsilon_of(given) * float((np.abs(score) + np.abs(next_score)).sum())
 
 
 def _divide_by_positive(score: Array, by: Array) -> Array:
@@ -233,14 +236,14 @@ def _require_norm(given: ArrayLike, score: Array) -> None:
         raise VerificationError(f"the squares of the scores sum to {norm**2:.9g}, not to 1")
 
 
-def _require_still(name: str, score: Array, again: Array, slack: float) -> None:
-    """Verify that one more step, whose result is `again`, changes the scores by at most `slack`, summed over all
+def _require_still(name: str, score: Array, next_score: Array, slack: float) -> None:
+    """Verify that one more step, whose result is `next_score`, changes the scores by at most `slack`, summed over all
     vertices.
     """
-    moved = np.abs(again - score)
-    if not moved.sum() <= slack or moved.sum() == np.inf:
-        worst = int(np.argmax(moved))
+    change = np.abs(next_score - score)
+    if not change.sum() <= slack or change.sum() == np.inf:
+        worst = int(np.argmax(change))
         raise VerificationError(
-            f"one more step moves the {name} by {moved.sum():.3g}, over the tolerance {slack:.3g}; "
-            f"vertex {worst} moves most, from {score[worst]:.6g} to {again[worst]:.6g}"
+            f"one more step moves the {name} by {change.sum():.3g}, over the tolerance {slack:.3g}; "
+            f"vertex {worst} moves most, from {score[worst]:.6g} to {next_score[worst]:.6g}"
         )

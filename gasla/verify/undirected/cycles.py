@@ -171,8 +171,8 @@ def biconnected_components(
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise VerificationError(f"tree: pairs were expected, not {pairs.dtype} of shape {pairs.shape}")
     proper = src != dst
-    right = np.where(proper, (label >= 0) & (label < count), label == -1)
-    require(right, lambda e: f"edge {e} has the label {label[e]}; expected 0 to {count - 1}, and -1 for a self loop")
+    expected = np.where(proper, (label >= 0) & (label < count), label == -1)
+    require(expected, lambda e: f"edge {e} has the label {label[e]}; expected 0 to {count - 1}, and -1 for a self loop")
     src, dst, label = src[proper], dst[proper], label[proper].astype(np.int64)
     if len(np.unique(label)) != count:
         raise VerificationError(f"there are {len(np.unique(label))} components, not {count}")
@@ -183,9 +183,9 @@ def biconnected_components(
         raise VerificationError("the components are not connected, or share vertices along a cycle")
     several = np.bincount(at, minlength=n) > 1
     cut = several[at]
-    right = np.sort(at[cut] * count + of[cut])
+    expected = np.sort(at[cut] * count + of[cut])
     if (
-        not np.array_equal(pairs.astype(np.int64) @ [count, 1], right)
+        not np.array_equal(pairs.astype(np.int64) @ [count, 1], expected)
         or (pairs[:, 1:] >= count).any()
         or (pairs < 0).any()
     ):

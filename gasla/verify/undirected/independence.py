@@ -188,11 +188,11 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     _, is_odd, is_left = two_sides(edges)
     if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
-    has = mate >= 0
+    has_mate = mate >= 0
     is_small = np.asarray(is_left if given_sides is None else given_sides == 0)
     is_small = is_small if 2 * is_small.sum() <= edges.n else ~is_small
     must = np.ones(edges.n, bool) if given_sides is None else is_small
-    require(has | ~must, lambda v: f"vertex {v} has no mate; expected one, as it is on the smaller side")
+    require(has_mate | ~must, lambda v: f"vertex {v} has no mate; expected one, as it is on the smaller side")
     turned = ~is_small[edges.src]
     tail, head = np.where(turned, edges.dst, edges.src), np.where(turned, edges.src, edges.dst)
     cost = edges.weight.astype(np.float64) / max(1e-300, np.abs(edges.weight.astype(np.float64)).max(initial=0))
@@ -200,9 +200,9 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     least = np.full(edges.n, np.inf)
     np.minimum.at(least, tail[matched], cost[matched])
     small, free, others = (
-        np.flatnonzero(is_small & has),
-        np.flatnonzero(~is_small & ~has),
-        np.flatnonzero(~is_small & has),
+        np.flatnonzero(is_small & has_mate),
+        np.flatnonzero(~is_small & ~has_mate),
+        np.flatnonzero(~is_small & has_mate),
     )
     hub = edges.n  # an added vertex: through it, a vertex without a mate takes the place of one that has a mate
     tail = np.r_[tail, mate[small], free, np.full(len(others), hub)].astype(np.int64)

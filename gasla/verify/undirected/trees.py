@@ -50,18 +50,18 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     gasla.verify.VerificationError: edge 2 weighs 2, but an edge on the path between its ends weighs 4
     """
     graph = as_graph(graph)
-    (src, dst, _), taken = edges_by_id(graph), np.asarray(edges)
+    (src, dst, _), tree_edges = edges_by_id(graph), np.asarray(edges)
     weight = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
-    if taken.ndim != 1 or taken.dtype.kind not in "iu":
-        raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
-    require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
-    require(np.bincount(taken, minlength=graph.m) < 2, lambda e: f"edge {e} is a duplicate")
-    parent, up = _root_forest(graph.n, src[taken], dst[taken], weight[taken])
+    if tree_edges.ndim != 1 or tree_edges.dtype.kind not in "iu":
+        raise VerificationError(f"edges: numbers of edges were expected, not {tree_edges.dtype}{tree_edges.shape}")
+    require((tree_edges >= 0) & (tree_edges < graph.m), lambda k: f"the graph has no edge {tree_edges[k]}")
+    require(np.bincount(tree_edges, minlength=graph.m) < 2, lambda e: f"edge {e} is a duplicate")
+    parent, up = _root_forest(graph.n, src[tree_edges], dst[tree_edges], weight[tree_edges])
     steps = _lift_forest(parent, up)
     for first in range(0, graph.m, BLOCK):
         part = slice(first, first + BLOCK)
         _check_edges(first, weight[part], src[part], dst[part], steps)
-    chosen = weight[taken].tolist()
+    chosen = weight[tree_edges].tolist()
     is_float = weight.dtype.kind == "f"
     weight_sum = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow
     slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
@@ -89,13 +89,17 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
     from scipy.sparse.csgraph import connected_components
 
     graph = as_graph(graph)
-    (src, dst, weight), taken, ends = edges_by_id(graph), np.asarray(edges), np.unique(np.asarray(terminals, np.int64))
-    if taken.ndim != 1 or taken.dtype.kind not in "iu":
-        raise VerificationError(f"edges: numbers of edges were expected, not {taken.dtype}{taken.shape}")
-    require((taken >= 0) & (taken < graph.m), lambda k: f"the graph has no edge {taken[k]}")
-    a, b, n = src[taken], dst[taken], graph.n
-    count, tree = connected_components(sparse(n, a, b, np.ones(len(taken))), directed=False)
-    if count != n - len(taken):
+    (src, dst, weight), tree_edges, ends = (
+        edges_by_id(graph),
+        np.asarray(edges),
+        np.unique(np.asarray(terminals, np.int64)),
+    )
+    if tree_edges.ndim != 1 or tree_edges.dtype.kind not in "iu":
+        raise VerificationError(f"edges: numbers of edges were expected, not {tree_edges.dtype}{tree_edges.shape}")
+    require((tree_edges >= 0) & (tree_edges < graph.m), lambda k: f"the graph has no edge {tree_edges[k]}")
+    a, b, n = src[tree_edges], dst[tree_edges], graph.n
+    count, tree = connected_components(sparse(n, a, b, np.ones(len(tree_edges))), directed=False)
+    if count != n - len(tree_edges):
         raise VerificationError("the edges form a cycle; expected a tree")
     degree = np.bincount(np.concatenate([a, b]), minlength=n)
     is_terminal = np.isin(np.arange(n), ends)
@@ -107,7 +111,7 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
         np.bincount(tree[ends], minlength=n)[tree[ends]] == np.bincount(parts[ends], minlength=n)[parts[ends]],
         lambda k: f"terminal {ends[k]} is not joined to all terminals that it can be joined to",
     )
-    weight_sum = float(weight[taken].sum())
+    weight_sum = float(weight[tree_edges].sum())
     if not np.isclose(weight_sum, float(total), rtol=1e-9, atol=0):
         raise VerificationError(f"the edges weigh {weight_sum}, not {total}")
     if len(ends) <= SAMPLES:
