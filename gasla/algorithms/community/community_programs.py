@@ -28,9 +28,6 @@ from gasla.algorithms.community.label_propagation import SmallestMembers
 from gasla.algorithms.independence.undirected import undirected
 from gasla.arrays import module_of
 from gasla.graph.graph import Graph
-from gasla.graph.neighbor_lists import Lists
-from gasla.graph.transform.merging import number_groups
-from gasla.graph.transform.origin import Derived, IdMap, Origin
 from gasla.graph.weights import check_sums, in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.primitives import fits_one_thread, number
@@ -245,7 +242,7 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
 
 def keeps_weights(graph: Graph) -> bool:
     """Return whether kernels convert weights as they read them, so that a graph needs no float64 weights, or none."""
-    return graph.is_whole and graph.device == "gpu" and not graph.is_streamed
+    return graph.is_whole and graph.engine == "gpu" and not graph.is_streamed
 
 
 def _weight_type(graph: Graph) -> Any:
@@ -308,23 +305,12 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
     """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group."""
     if keeps_weights(graph):
-        return _contracted_in_chunks(graph, groups)
+        from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
+
+        return contract_gpu.contracted(graph, groups)
     smaller: Any = graph.contract(groups, semirings.plus)
     origin = smaller.origin
     return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices
-
-
-def _contracted_in_chunks(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
-    """Return what `contracted` returns, on a GPU, without keeping the numbers of the edges of the previous graph."""
-    from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
-
-    group_of, count = number_groups(graph.n, graph.id_dtype, groups)
-    lists, values = contract_gpu.summed(graph.lists.out, graph.valued.each, group_of, count)
-    vertex_map = IdMap(graph.device, graph.n, count, became=group_of)
-    none = IdMap(graph.device, 0, 0)
-    smaller = graph._derived(Derived(Lists(count, graph.device, lists), values, Origin(vertex_map, none)))
-    smaller.valued.are_private = True  # no caller has the array
-    return smaller, vertex_map.new_ids, vertex_map.old_ids
 
 
 def _renumber(graph: Graph, label: Any) -> Any:

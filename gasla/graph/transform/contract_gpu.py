@@ -11,12 +11,30 @@ import numpy as np
 
 from gasla.arrays import array_module, index_dtype
 from gasla.graph.adjacency import Adjacency, Array
+from gasla.graph.graph import Graph
 from gasla.graph.lists_gpu import _lower_halves, _pack_keys, group, owners
-from gasla.graph.transform.merging import _reduce_runs_of_edges, mirrored
+from gasla.graph.neighbor_lists import Lists
+from gasla.graph.transform.merging import _reduce_runs_of_edges, mirrored, number_groups
+from gasla.graph.transform.origin import IdMap
 from semirings import plus
 
 CHUNK = 1 << 23  # edges that are sorted at once
 EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # up to here, float32 and float64 have all whole numbers
+
+
+def contracted(graph: Graph, groups: Array) -> tuple[Graph, Array, Array]:
+    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group.
+
+    Values are the sums of those of `graph`, which is undirected. The new graph has no `origin`, which would keep arrays
+    of the previous graph.
+    """
+    group_of, count = number_groups(graph.n, graph.id_dtype, groups)
+    lists, values = summed(graph.lists.out, graph.valued.each, group_of, count)
+    vertex_map = IdMap(graph.device, graph.n, count, became=group_of)
+    smaller = Graph.__new__(Graph)
+    smaller._set_lists(Lists(count, graph.device, lists), values)
+    smaller.valued.are_private = True  # no caller has the array
+    return smaller, vertex_map.new_ids, vertex_map.old_ids
 
 
 def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int) -> tuple[Adjacency, Array]:
