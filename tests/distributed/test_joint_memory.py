@@ -163,6 +163,8 @@ def test_memory_below_the_limit_is_taken_from_blocks_that_no_array_uses(
     held[0] = 9
     with pytest.raises(MemoryError, match="card 0 has 6 bytes left"), joint_memory.spreading([0, 1], 8):
         pass
+    with joint_memory.spreading([0, 1], 8, lambda: held.update({0: -1})):  # frees what is kept for later calls
+        assert held[0] == 8
 
 
 class Card:
