@@ -19,23 +19,23 @@ from gasla.distributed.thread_ranks import ThreadRanks
 __all__ = ["BlockArray", "Cluster", "Communicator", "Edges", "Graph", "Rank", "RankError", "Ranks", "ThreadRanks"]
 __all__ += ["Checkpoint", "WorkerLost", "current"]
 
-# The interface of an engine: see `gasla.engines.Engine`.
+# The interface that each engine has (`gasla.engines.Engine`).
 prepare = Compiled().prepare
 interpreted = Interpreted()
 primitives = DistributedPrimitives
 
 
 def explain(runs: Any, program: Any, graph: Any) -> list[str]:
-    """Return sentences on what runs of the program do, and why."""
+    """Return sentences on how ranks, or one GPU alone, would run the program, and why."""
     lines, are_all = one_card.sentences(program, graph, runs.options)
     return lines if are_all else [*lines, *sentences(program, graph, runs.options)]
 
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:
-    """Raise TypeError: calling stages one by one would need explicit communication between ranks."""
+    """Raise TypeError, because calling stages one by one would need explicit communication between ranks."""
     raise not_whole("stages: ranks run whole programs, by gasla.run")
 
 
 def workspace(program: Any, graph: Any, deterministic: bool) -> NoReturn:
-    """Raise TypeError: each rank has a workspace of its own."""
+    """Raise TypeError, because each rank has a workspace of its own."""
     raise not_whole("one workspace: Graph.report() has the memory of each rank")

@@ -80,7 +80,7 @@ class BlockArray:
         """
         ranks, key = self.handle.ranks, self.handle.key
         is_small = math.prod(self.shape) * self.dtype.itemsize <= SMALL
-        blocks = ranks.together(_blocks_here, key, self.name) if is_small else None
+        blocks = ranks.together(_blocks_of_process, key, self.name) if is_small else None
         return np.concatenate(ranks.each(_block, key, self.name) if blocks is None else blocks)
 
     def compute(self) -> np.ndarray:
@@ -88,7 +88,7 @@ class BlockArray:
         ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
-        gathered: np.ndarray = ranks.each(_gathered, self.handle.key, self.name)[0]
+        gathered: np.ndarray = ranks.each(_gather_blocks, self.handle.key, self.name)[0]
         return gathered.reshape(self.shape)
 
     def to_dask_array(self) -> Any:
@@ -118,7 +118,7 @@ class BlockArray:
         return self.compute().astype(dtype or self.dtype, copy=False)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*map(_whole, inputs), **kwargs)
+        return getattr(ufunc, method)(*map(_gathered_if_distributed, inputs), **kwargs)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -139,7 +139,7 @@ def _operator(name: str) -> Any:
     """Return a method for `BlockArray` that gathers its operands and applies the operator `name` of NumPy arrays."""
 
     def apply(self: BlockArray, *others: Any) -> Any:
-        return getattr(self.compute(), name)(*map(_whole, others))
+        return getattr(self.compute(), name)(*map(_gathered_if_distributed, others))
 
     return apply
 
@@ -191,8 +191,9 @@ def divide(
 
 
 def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
-    """Copy the resulting fields of a run into the arrays that the caller gave as `out`, and return those as the
-    results.
+    """Copy the resulting fields of a run into the arrays that the caller gave as `out`.
+
+    These arrays then replace the fields in `results`.
     """
     for name, array in out.items():
         if isinstance(array, BlockArray):
@@ -210,7 +211,7 @@ def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
         rank.kept[to].with_mirrors.clear()
 
 
-def _whole(x: Any) -> Any:
+def _gathered_if_distributed(x: Any) -> Any:
     return x.compute() if isinstance(x, BlockArray) else x
 
 
@@ -220,7 +221,7 @@ def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
     return block
 
 
-def _blocks_here(group: Any, key: Any, name: str) -> list[np.ndarray]:
+def _blocks_of_process(group: Any, key: Any, name: str) -> list[np.ndarray]:
     """Return the blocks of all GPUs of this process in host memory, copied by the calling thread."""
     blocks: list[np.ndarray] = []
     for member in group.members:
@@ -233,6 +234,6 @@ def _length(rank: Rank, key: Any, name: str) -> int:
     return len(_block(rank, key, name))
 
 
-def _gathered(rank: Rank, key: Any, name: str) -> np.ndarray:
+def _gather_blocks(rank: Rank, key: Any, name: str) -> np.ndarray:
     """Return the array of all ranks, in one dimension as ranks exchange only such arrays (collective)."""
     return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

@@ -102,8 +102,8 @@ class Saver(NamedTuple):
                 "a run with out, or a run of phases, can't be saved, because other objects hold its fields; run it "
                 "outside of distributed.Checkpoint"
             )
-        asked = _open[-1]
-        return cls(asked.path, asked.every, asked.resume, asked.next_run())
+        checkpoint = _open[-1]
+        return cls(checkpoint.path, checkpoint.every, checkpoint.resume, checkpoint.next_run())
 
     def next_stop(self, until: int, iteration: int) -> int:
         """Return the superstep at which the run has to stop next: at `until`, or earlier to save its state."""
@@ -121,13 +121,13 @@ class Saver(NamedTuple):
         communicator: Communicator = run.communicator
         folder = Path(self.path, name)
         folder.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / _file(communicator)) as stream:
-            np.savez(stream, **_arrays(run))
+        with replacing(folder / _file_name(communicator)) as stream:
+            np.savez(stream, **_state_arrays(run))
         communicator.barrier()
         if communicator.rank == 0:
             with replacing(Path(self.path, _CURRENT)) as stream:
-                said = {"version": VERSION, "folder": name, "run": self.number, "ranks": communicator.size}
-                stream.write(json.dumps(said).encode())
+                contents = {"version": VERSION, "folder": name, "run": self.number, "ranks": communicator.size}
+                stream.write(json.dumps(contents).encode())
             for other in Path(self.path).glob("*-*"):
                 if other.name != name:
                     shutil.rmtree(other)
@@ -135,33 +135,33 @@ class Saver(NamedTuple):
     def restore(self, run: Any) -> None:
         """Set the run to the saved state, if the folder has a state of this run. Otherwise do nothing."""
         current = Path(self.path, _CURRENT)
-        said: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
-        version = said.get("version", VERSION)
+        contents: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
+        version = contents.get("version", VERSION)
         if version != VERSION:
             raise ValueError(
                 f"{current} has version {version!r} of checkpoints, and this gasla reads version {VERSION}; resume "
                 "with the gasla that wrote it, or start anew in another folder"
             )
-        if said["run"] != self.number:
+        if contents["run"] != self.number:
             return
         communicator: Communicator = run.communicator
-        if said["ranks"] != communicator.size:
+        if contents["ranks"] != communicator.size:
             raise ValueError(
-                f"{self.path} was written by {said['ranks']} ranks, and now there are {communicator.size}; "
+                f"{self.path} was written by {contents['ranks']} ranks, and now there are {communicator.size}; "
                 "expected the same number"
             )
-        file = Path(self.path, said["folder"], _file(communicator))
+        file = Path(self.path, contents["folder"], _file_name(communicator))
         with self._report_damage(file):
             with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 saved = dict(archive)
-            of, expected = str(saved.pop("of")), _identity(run)
+            of, expected = str(saved.pop("of")), _describe_run(run)
         if of != expected:
             raise ValueError(f"{self.path} has the state of {of}; expected that of {expected}")
         with self._report_damage(file):
             for name in (*_NUMBERS, *_ARRAYS, *map("field.{}".format, run.state)):
                 if name not in saved:
                     raise ValueError(f"no array {name!r}")
-            _put(run, saved)
+            _set_state(run, saved)
 
     def _read_current(self, current: Path) -> dict[str, Any]:
         """Return the contents of the file that says which checkpoint is the current one."""
@@ -193,11 +193,11 @@ _DAMAGED = ValueError, TypeError, LookupError, AttributeError, EOFError, NotImpl
 VERSION = 1  # version of the format of a checkpoint
 
 
-def _file(communicator: Communicator) -> str:
+def _file_name(communicator: Communicator) -> str:
     return f"{communicator.rank}-of-{communicator.size}.npz"
 
 
-def _identity(run: Any) -> str:
+def _describe_run(run: Any) -> str:
     """Return a text that is equal only for the same program, parameters and part of a graph."""
     shard = run.shard
     graph = shard.graph_on("cpu")
@@ -210,9 +210,9 @@ def _identity(run: Any) -> str:
     return f"{type(run.program).__name__}({given}) on a graph of {shard.n} vertices and {shard.m} edges, part {crc:08x}"
 
 
-def _arrays(run: Any) -> dict[str, Any]:
+def _state_arrays(run: Any) -> dict[str, Any]:
     """Return the whole state of this rank's part of a run, as arrays by name."""
-    arrays: dict[str, Any] = {"of": np.array(_identity(run))}
+    arrays: dict[str, Any] = {"of": np.array(_describe_run(run))}
     arrays |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
     arrays |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
     arrays |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
@@ -223,7 +223,7 @@ def _arrays(run: Any) -> dict[str, Any]:
     return arrays | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
 
 
-def _put(run: Any, saved: Mapping[str, np.ndarray]) -> None:
+def _set_state(run: Any, saved: Mapping[str, np.ndarray]) -> None:
     """Set the state of this rank's part of a run to saved arrays."""
     for name, array in saved.items():
         kind, _, which = name.partition(".")

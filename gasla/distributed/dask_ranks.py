@@ -63,7 +63,7 @@ class DaskRanks:
         self.dropped = Dropped()
         self._stuck = False
         self._news: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self._client.subscribe_topic("all", self._receive)
+        self._client.subscribe_topic("all", self._handle_event)
         worlds = self._client.run(register, self._session, self._addresses, numbers, workers=self._addresses)
         self._worlds = [worlds[address] for address in self._addresses]
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
@@ -77,20 +77,24 @@ class DaskRanks:
                 raise cards[address]
         return [cards[address] for address in self._addresses]
 
-    def _receive(self, event: Any) -> None:
+    def _handle_event(self, event: Any) -> None:
         """Record a lost worker when the scheduler reports one.
 
         Dask calls this on the client's thread for each event.
         """
-        what = event[1]
-        if isinstance(what, dict) and what.get("action") == "remove-worker" and what["worker"] in self._addresses:
-            self._lost.add(what["worker"])
-            self._news.put(("lost", what["worker"]))
+        event_data = event[1]
+        if (
+            isinstance(event_data, dict)
+            and event_data.get("action") == "remove-worker"
+            and event_data["worker"] in self._addresses
+        ):
+            self._lost.add(event_data["worker"])
+            self._news.put(("lost", event_data["worker"]))
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)` on each worker. Return the results in the order of the ranks."""
         packed, worlds = pack((function, arguments, [*self.dropped.taken()])), self._worlds if self.over_mpi else None
-        return self._call(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
+        return self._run_on_ranks(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """Compute Dask's delayed values, and store each on a rank under `key`.
@@ -102,15 +106,24 @@ class DaskRanks:
         futures = self._user.compute(list(parts))
         distributed.wait(futures)
         holders = self._user.who_has(futures)
-        own: list[list[int]] = [[] for _ in self.here]
+        numbers_by_rank: list[list[int]] = [[] for _ in self.here]
         for number, future in enumerate(futures):
-            there = [self._addresses.index(a) for a in holders[future.key] if a in self._addresses]
-            own[min(there, key=lambda rank: len(own[rank])) if there else number * self.size // len(parts)].append(
-                number
-            )
-        self._call(
+            holding_ranks = [self._addresses.index(a) for a in holders[future.key] if a in self._addresses]
+            numbers_by_rank[
+                min(holding_ranks, key=lambda rank: len(numbers_by_rank[rank]))
+                if holding_ranks
+                else number * self.size // len(parts)
+            ].append(number)
+        self._run_on_ranks(
             self._user,
-            lambda rank, _: (keep, self._session, rank, key, own[rank], [futures[number] for number in own[rank]]),
+            lambda rank, _: (
+                keep,
+                self._session,
+                rank,
+                key,
+                numbers_by_rank[rank],
+                [futures[number] for number in numbers_by_rank[rank]],
+            ),
         )
         return True
 
@@ -131,7 +144,7 @@ class DaskRanks:
             for rank, address in enumerate(self._addresses)
         ]
 
-    def _call(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
+    def _run_on_ranks(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
         """Run a task on each rank, and return the results in rank order, or raise the error of the first rank that
         failed.
 
@@ -140,20 +153,21 @@ class DaskRanks:
         self._raise_if_lost(0)
         self._calls += 1
         call, news = self._calls, SimpleQueue[tuple[str, Any]]()
-        self._news, alone = news, {"pure": False, "retries": 0, "priority": 1}
+        self._news, options = news, {"pure": False, "retries": 0, "priority": 1}
         futures = [
-            client.submit(*task(rank, call), workers=[address], **alone) for rank, address in enumerate(self._addresses)
+            client.submit(*task(rank, call), workers=[address], **options)
+            for rank, address in enumerate(self._addresses)
         ]
         for rank, future in enumerate(futures):
             future.add_done_callback(lambda _, rank=rank: news.put(("done", rank)))
         try:
-            outcomes = self._wait(futures, call)
+            outcomes = self._wait_for_outcomes(futures, call)
             if len(outcomes) < self.size:
                 self._stop(call, "a worker was lost")
-                outcomes |= self._wait(futures, call, PATIENCE)
-        except BaseException as error:  # Ctrl-C
+                outcomes |= self._wait_for_outcomes(futures, call, PATIENCE)
+        except BaseException as error:  # BaseException, because Ctrl-C must end the ranks, too
             self._stop(call, f"the client was stopped: {type(error).__name__}")
-            self._wait(futures, call, PATIENCE)
+            self._wait_for_outcomes(futures, call, PATIENCE)
             raise
         finally:
             client.cancel(futures)
@@ -163,7 +177,7 @@ class DaskRanks:
             raise_first(errors, [outcomes[rank].place if rank in outcomes else f"rank {rank}" for rank in self.here])
         return [outcomes[rank].value for rank in self.here]
 
-    def _wait(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
+    def _wait_for_outcomes(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
         """Wait for the outcomes of all ranks. Return those so far if `seconds` have passed, or if a worker was lost."""
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}

@@ -152,7 +152,7 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
         state.mail = {key: part for key, part in state.mail.items() if key[0][0] >= call}
     wanted = _Cancellation(session, rank)
     if worlds:
-        communicator = _over_mpi(state, call, worlds, wanted)
+        communicator = _mpi_communicator(state, call, worlds, wanted)
     else:
         communicator = DaskCommunicator(state, session, (call,), wanted)
 
@@ -160,14 +160,14 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
         function, arguments, dropped = pickle.loads(message)
         for key in dropped:
             rank.kept.pop(key, None)
-        with _card(state):
+        with _on_card(state):
             return function(rank, *arguments)
 
     value, failure = None, None
     try:
         value = invoke(_rank(communicator, state), perform, ())
     except BaseException as error:
-        failure = _portable(error)
+        failure = _make_picklable(error)
     return Outcome(value, failure, communicator.place, communicator.superstep)
 
 
@@ -183,7 +183,7 @@ def hold(session: str, rank: int, function: Callable[..., Any], arguments: Seque
     if state is None:
         raise RankError(f"rank {rank} no longer exists: its worker was lost, or the cluster was closed")
     no_communicator: Any = None
-    with _card(state):
+    with _on_card(state):
         return function(_rank(no_communicator, state), *arguments)
 
 
@@ -191,12 +191,12 @@ def _rank(communicator: Any, state: _RankState) -> Rank:
     return Rank(communicator, state.kept, state.card is not None)
 
 
-def _card(state: _RankState) -> AbstractContextManager[Any]:
+def _on_card(state: _RankState) -> AbstractContextManager[Any]:
     """Return a context manager in which the rank's GPU is CUDA's current device. Without a GPU it does nothing."""
     return nullcontext() if state.card is None else require_gpu().cuda.Device(state.card)
 
 
-def _portable(error: BaseException) -> BaseException:
+def _make_picklable(error: BaseException) -> BaseException:
     """Return the error, or a RuntimeError with the same text if it can't be pickled."""
     import pickle
 
@@ -228,7 +228,7 @@ class _Cancellation:
                 raise ConnectionAbortedError("the client was lost, or has cancelled the call")
 
 
-def _over_mpi(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
+def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
     """Return the rank's communicator over MPI, which is created at the first call."""
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 

@@ -318,8 +318,8 @@ class Graph(OneGraph):
 
         It must still exist on a GPU, and no caller may be able to write to its values.
         """
-        one = self._original() if card == self._original_card else None
-        return one if one is not None and one.valued.are_locked else None
+        original = self._original() if card == self._original_card else None
+        return original if original is not None and original.valued.are_locked else None
 
     def report(self) -> np.ndarray:
         """Return the distribution of the graph over its ranks.
@@ -536,8 +536,8 @@ class Graph(OneGraph):
 
     def _degrees_by_blocks(self, which: str) -> BlockArray:
         handle = Handle(self.ranks)
-        kind = self.ranks.each(_degrees, self.handle.key, handle.key, which)[0]
-        return BlockArray(handle, which, (self.n,), kind)
+        dtype = self.ranks.each(_degrees, self.handle.key, handle.key, which)[0]
+        return BlockArray(handle, which, (self.n,), dtype)
 
     @property
     def is_whole(self) -> bool:

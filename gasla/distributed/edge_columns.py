@@ -70,18 +70,18 @@ class EdgeValues:
     def __array_function__(self, function: Any, _: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         if function is not np.unique or named or len(arguments) != 1:
             self.__array__()
-        return self._shown(self.handle.ranks.each(_distinct, self.handle.key, self.name)[0])
+        return self._as_own_dtype(self.handle.ranks.each(_distinct_values, self.handle.key, self.name)[0])
 
-    def _shown(self, numbers: Any) -> Any:
+    def _as_own_dtype(self, numbers: Any) -> Any:
         return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
         """Return the smallest value, or NaN if any value is NaN."""
-        return self._shown(self._bounds()[0])
+        return self._as_own_dtype(self._bounds()[0])
 
     def max(self) -> Any:
         """Return the largest value, or NaN if any value is NaN."""
-        return self._shown(self._bounds()[1])
+        return self._as_own_dtype(self._bounds()[1])
 
     def _bounds(self) -> Any:
         if not len(self):
@@ -96,7 +96,7 @@ class EdgeValues:
         """Return what `function(values, numbers)` returns on each rank, where `numbers` are the edge numbers of the
         values.
         """
-        parts: list[Any] = self.handle.ranks.each(_of_ranks, self.handle.key, self.name, function)[0]
+        parts: list[Any] = self.handle.ranks.each(_call_with_values, self.handle.key, self.name, function)[0]
         return parts
 
     def __getitem__(self, edges: Any) -> np.ndarray:
@@ -107,7 +107,9 @@ class EdgeValues:
         for bad in (edges.min(), edges.max()) if len(edges) else ():
             if not 0 <= bad < len(self):
                 raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
-        values: np.ndarray = self._shown(self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0])
+        values: np.ndarray = self._as_own_dtype(
+            self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0]
+        )
         return values
 
 
@@ -152,7 +154,9 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
     attributes.
     """
     shard = rank.kept[graph][SHARE].shard
-    own = {name: None if column is None else _own(rank, shard, name, column) for name, column in given.items()}
+    own = {
+        name: None if column is None else _column_of_rank(rank, shard, name, column) for name, column in given.items()
+    }
     attributes = shard.attributes.replaced(own, shard.graph.m, "cpu")
     _require_one_type(rank, attributes)
     made = shard.with_graph(shard.graph.with_edge_attributes())
@@ -170,7 +174,7 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
     rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
 
 
-def _own(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
+def _column_of_rank(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
     """Return the values of an attribute at the edges of this rank, from an array, a reference, or a function."""
     if isinstance(column, Reference):
         return from_input_order(shard, rank.communicator, on_host(rank.kept[column.key][column.name]))
@@ -196,11 +200,11 @@ def column_of(shard: Shard, name: str | None) -> Any:
 def _require_one_type(rank: Rank, attributes: Attributes) -> None:
     """Raise TypeError if an attribute has different types on different ranks (a caller's function may return such)."""
     types = {**attributes.types, **attributes.time_types}
-    own = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
-    here, *others = (text.decode() for text in share_bytes(rank.communicator, own))
-    for other in others:
-        if other != here:
-            pairs = zip(here.splitlines(), other.splitlines(), strict=True)
+    own_text = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
+    first_text, *other_texts = (text.decode() for text in share_bytes(rank.communicator, own_text))
+    for other_text in other_texts:
+        if other_text != first_text:
+            pairs = zip(first_text.splitlines(), other_text.splitlines(), strict=True)
             one, two = next((a, b) for a, b in pairs if a != b)
             raise TypeError(f"edge attribute {one} on one rank, and {two} on another; expected one type: use .astype")
 
@@ -214,7 +218,7 @@ def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
     """Store, under a key, the graph of the same edges with other values. Return their type and range."""
     shard = rank.kept[graph][SHARE].shard
     if values is not None and not callable(values):
-        values = moved(_own(rank, shard, "values", values), shard.graph.device)
+        values = moved(_column_of_rank(rank, shard, "values", values), shard.graph.device)
     return _keep_valued(rank, graph, key, shard.graph.with_values(values))
 
 
@@ -248,13 +252,13 @@ def _range_of(rank: Rank, graph: Any, name: str | None) -> tuple[Any, Any]:
     return _joint_range(rank, range_of(column) if len(column) else None, column.dtype)
 
 
-def _of_ranks(rank: Rank, graph: Any, name: str | None, function: Callable[[Any, Any], Any]) -> list[Any]:
+def _call_with_values(rank: Rank, graph: Any, name: str | None, function: Callable[[Any, Any], Any]) -> list[Any]:
     shard = rank.kept[graph][SHARE].shard
-    answer = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
-    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(answer))]
+    result = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
+    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(result))]
 
 
-def _distinct(rank: Rank, graph: Any, name: str | None) -> Any:
+def _distinct_values(rank: Rank, graph: Any, name: str | None) -> Any:
     own = distinct(column_of(rank.kept[graph][SHARE].shard, name))
     return distinct(np.concatenate(rank.communicator.allgather(own)))
 
@@ -267,10 +271,10 @@ def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> 
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)
-    each, places = np.unique(wanted, return_inverse=True)
-    held = np.flatnonzero(np.isin(ids, each))
-    values_of_edges = np.empty(len(each), values.dtype)
-    values_of_edges[np.concatenate(rank.communicator.allgather(np.searchsorted(each, ids[held])))] = np.concatenate(
-        rank.communicator.allgather(values[held])
-    )
+    distinct_edges, places = np.unique(wanted, return_inverse=True)
+    stored_places = np.flatnonzero(np.isin(ids, distinct_edges))
+    values_of_edges = np.empty(len(distinct_edges), values.dtype)
+    values_of_edges[
+        np.concatenate(rank.communicator.allgather(np.searchsorted(distinct_edges, ids[stored_places])))
+    ] = np.concatenate(rank.communicator.allgather(values[stored_places]))
     return values_of_edges[places]

@@ -135,10 +135,10 @@ def connect(rank: Rank) -> None:
     if link is not None:
         link.close()
     number, connection = int(of_all[:, 0].max()) + 1, None
-    obstacle = first_text(communicator, peers().nccl.obstacle()) or _shared_card(communicator)
+    obstacle = first_text(communicator, peers().nccl.obstacle()) or _find_shared_card(communicator)
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)
-        connection, problem = _joined(communicator, communicator.allgather(key)[0])
+        connection, problem = _connect_nccl(communicator, communicator.allgather(key)[0])
         obstacle = first_text(communicator, problem)
         if obstacle and connection is not None:
             connection.abort()
@@ -147,7 +147,7 @@ def connect(rank: Rank) -> None:
     communicator.link = Link(number, connection, obstacle)
 
 
-def _joined(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
+def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
     """Return this rank's NCCL connection and "", or None and an error message (collective)."""
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
@@ -160,7 +160,7 @@ def first_text(communicator: Communicator, text: str) -> str:
     return next(filter(None, share_bytes(communicator, text.encode())), b"").decode()
 
 
-def _shared_card(communicator: Communicator) -> str:
+def _find_shared_card(communicator: Communicator) -> str:
     """Return an error message if two ranks have the same GPU, which NCCL does not allow, or "" (collective)."""
     where = host_key() + b" " + peers().shared_memory.bus_id()
     cards = share_bytes(communicator, where)

@@ -50,18 +50,18 @@ class MPICommunicator(Rounds):
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        Used by this object only.
+        The MPI communicator, which nothing else may use.
     patience : float or None
-        Seconds to wait for the others after a failure here before the job is aborted; None waits forever.
+        Seconds to wait for the other ranks after a failure of this rank before the job is aborted. None waits forever.
     """
 
     def __init__(self, comm: Any, patience: float | None = PATIENCE) -> None:
         super().__init__(comm.rank, comm.size)
         self._comm, self._patience = comm, patience
         # True while a round is under way; stays True if the round was interrupted, so that no other round is possible
-        self._torn = False
+        self._is_interrupted = False
         self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
-        self._large = [EMPTY] * self.size
+        self._large_buffers = [EMPTY] * self.size
         # the MPI requests of warnings, and the arrays that they send, which must live as long
         self._warnings: list[tuple[Any, np.ndarray]] = []
         self._given_up: set[int] = set()  # numbers of the tasks that other ranks have given up
@@ -69,20 +69,20 @@ class MPICommunicator(Rounds):
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Exchange the parts of one round by MPI messages."""
         self.raise_if_interrupted()
-        self._torn = True
+        self._is_interrupted = True
         # the result of an exchange must stay valid until the next exchange
         into = self._exchanged if kind == EXCHANGE else self._passing
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
         kinds, lengths = into.heads.T.tolist()
         if kinds.count(kind) < self.size:
-            self._torn = False
+            self._is_interrupted = False
             self.check(kind, kinds, [into.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
         received = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
         received[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
-            self._send_large(parts, lengths, received, self._large if kind == EXCHANGE else [EMPTY] * self.size)
-        self._torn = False
+            self._send_large(parts, lengths, received, self._large_buffers if kind == EXCHANGE else [EMPTY] * self.size)
+        self._is_interrupted = False
         return received
 
     def raise_if_interrupted(self) -> None:
@@ -95,20 +95,20 @@ class MPICommunicator(Rounds):
     ) -> None:
         """Exchange the messages that don't fit in slots, point to point. `buffers` are reused by later rounds."""
         requests = []
-        for peer in self._others():
+        for peer in self._other_ranks():
             if (length := lengths[peer]) > _CAPACITY:
                 if len(buffers[peer]) < length:
                     buffers[peer] = np.empty(length, np.uint8)
                 received[peer] = buffers[peer][:length]
                 requests += [self._comm.Irecv(piece, peer, _LARGE) for piece in _pieces(received[peer])]
-        for peer in self._others():
+        for peer in self._other_ranks():
             if len(parts[peer]) > _CAPACITY:
                 requests += [
                     self._comm.Isend(piece, peer, _LARGE) for piece in _pieces(np.ascontiguousarray(parts[peer]))
                 ]
         mpi().Request.Waitall(requests)
 
-    def _others(self) -> list[int]:
+    def _other_ranks(self) -> list[int]:
         """Return the other ranks, beginning with the next one, so that different ranks start with different peers."""
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
@@ -121,16 +121,16 @@ class MPICommunicator(Rounds):
         """Report to the other ranks that this one has failed. If they don't join a round in time, abort the job."""
         if isinstance(error, RankError):  # a RankError was raised on all ranks
             return
-        if self._torn:
+        if self._is_interrupted:
             self.stop(error)
         # If all ranks fail, the cause is in common arguments, so an error needs no note on where it was raised.
-        if set(self._tell(FAILED, error)) != {FAILED}:
+        if set(self._report_failure(FAILED, error)) != {FAILED}:
             note(error, self.place)
 
     def warn(self, number: int) -> None:
         """Warn the other ranks that this one has given up a task. They can receive the warning outside of rounds."""
         content = np.array([number], np.int64)
-        self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._others()]
+        self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._other_ranks()]
 
     def is_warned(self, number: int) -> bool:
         """Return whether another rank has given up the task of this number."""
@@ -141,7 +141,7 @@ class MPICommunicator(Rounds):
             self._given_up.add(int(content[0]))
         return number in self._given_up
 
-    def _tell(self, kind: int, error: BaseException) -> list[int]:
+    def _report_failure(self, kind: int, error: BaseException) -> list[int]:
         """Take part in the current round by reporting a failure.
 
         Return the kind of round in which each rank took part.
@@ -165,7 +165,7 @@ class MPICommunicator(Rounds):
             except RankError as found:
                 failure = found
         if failure is not None and (error is not None or not self._all_left()):
-            while not set(self._tell(LEFT, failure)) <= {LEFT, LEAVE}:
+            while not set(self._report_failure(LEFT, failure)) <= {LEFT, LEAVE}:
                 pass
         if failure is None:
             self._comm.Free()
@@ -210,9 +210,9 @@ def card_of(comm: Any) -> int:
 
     It is the number of the process among the processes of its host, modulo the number of GPUs.
     """
-    there = comm.Split_type(mpi().COMM_TYPE_SHARED)
-    number = int(there.rank)
-    there.Free()
+    processes_of_host = comm.Split_type(mpi().COMM_TYPE_SHARED)
+    number = int(processes_of_host.rank)
+    processes_of_host.Free()
     return number % int(require_gpu().cuda.runtime.getDeviceCount())
 
 
@@ -268,7 +268,7 @@ class MPIRanks:
         return None
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the ranks."""
+        """End the use of the ranks. If there was an error, it is reported to the other ranks."""
         shared = None
         if self.communicator.link is not None:
             self.communicator.link.close()

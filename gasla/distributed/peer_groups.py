@@ -138,8 +138,12 @@ class Processes:
             return f"there are {len(cards)} processes, and at most {peers().MOST} GPUs can exchange values"
         if len(set(cards)) < len(cards) and not MAY_SHARE_CARD:
             return "processes share a GPU, where their kernels would run in turns"
-        far = [card.decode() for card in cards if not shared_memory.can_map(card)]
-        return f"GPU {shared_memory.bus_id().decode()} does not reach the memory of GPU {far[0]}" if far else ""
+        unreachable = [card.decode() for card in cards if not shared_memory.can_map(card)]
+        return (
+            f"GPU {shared_memory.bus_id().decode()} does not reach the memory of GPU {unreachable[0]}"
+            if unreachable
+            else ""
+        )
 
     def _try_sharing(self) -> str:
         """Try to read what each other rank has written to its GPU's memory (collective). Return an error, or an empty
@@ -312,10 +316,10 @@ class Processes:
         for descriptor in self._ranks_of:
             os.close(descriptor)
         self._ranks_of.clear()
-        held, self._held = self._held, {}
-        for _, mapped in held.values():
+        shared_memory, self._held = self._held, {}
+        for _, mapped in shared_memory.values():
             _unmap(mapped)
-        return held
+        return shared_memory
 
 
 def _unmap(addresses: Sequence[int]) -> None:

@@ -103,16 +103,16 @@ def on_first_card(graph: Any) -> Graph | None:
     if (original := graph.original_on(first.card)) is not None:
         replica: Graph | None = original
         return replica
-    kept = first.kept[graph.handle.key]
-    if REPLICA not in kept and ASKED not in kept:
+    store = first.kept[graph.handle.key]
+    if REPLICA not in store and ASKED not in store:
         has_ended = False
         with suppress(MemoryError):  # not an error, because calls can do without a copy
             graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
             has_ended = True
         if not has_ended:  # outside of the `with`, where the error no longer keeps arrays alive
             release(graph)
-        kept[ASKED] = True
-    return kept.get(REPLICA)
+        store[ASKED] = True
+    return store.get(REPLICA)
 
 
 def has_copies(graph: Any) -> bool:
@@ -209,11 +209,11 @@ class Shared(Graph):
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
         """Return the graph with these adjacency lists and values on the first GPU. No caller can change the values."""
-        made = cls.__new__(cls)
-        made._set_lists(lists, values)
-        made.valued.are_private = array_module(lists.any_ids) is not np
-        made.vertex_attributes = spread.vertex_attributes.to(lists.device)
-        return made
+        view = cls.__new__(cls)
+        view._set_lists(lists, values)
+        view.valued.are_private = array_module(lists.any_ids) is not np
+        view.vertex_attributes = spread.vertex_attributes.to(lists.device)
+        return view
 
     def require_whole(self, option: str = "") -> None:
         """Raise TypeError for an option that distributed graphs don't support, even though this GPU has the whole
@@ -241,7 +241,7 @@ class Shared(Graph):
         """
         if len(items) < 2 or not self._has_copies():
             return function(self.whole, items, 0)
-        return array_module(self.lists.any_ids).concatenate(self._parts(_map_here, function, items))
+        return array_module(self.lists.any_ids).concatenate(self._parts(_map_own_range, function, items))
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
         """Add up terms (`gasla.Graph.sum_shares`) on the first GPU.
@@ -250,7 +250,7 @@ class Shared(Graph):
         """
         if len(items) < 2 or not self._has_copies():
             return functools.reduce(operator.add, function(self.whole, items))
-        return functools.reduce(operator.iadd, self._parts(_sum_here, function, list(items)))
+        return functools.reduce(operator.iadd, self._parts(_sum_own_terms, function, list(items)))
 
     def _parts(self, step: Callable[..., Any], function: Callable[..., Any], items: Any) -> list[Any]:
         """Call `step` on every rank, and return the results of all GPUs, copied to the first GPU."""
@@ -271,8 +271,8 @@ def _find_room(rank: Rank, graph: Any) -> np.ndarray:
     """
     host = zlib.crc32(socket.gethostname().encode())
     hosts = np.concatenate(rank.communicator.allgather(np.array([host], np.int64)))
-    there = None if REPLICA in rank.kept[graph] else available(rank.device)
-    room = -1 if there is None else there // (1 if rank.has_card else int(np.sum(hosts == host)))
+    free_bytes = None if REPLICA in rank.kept[graph] else available(rank.device)
+    room = -1 if free_bytes is None else free_bytes // (1 if rank.has_card else int(np.sum(hosts == host)))
     return np.concatenate(rank.communicator.allgather(np.array([room], np.int64)))
 
 
@@ -291,8 +291,8 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
 def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
     """Copy the whole graph to the first rank, if it takes at most half of the free memory there (collective)."""
-    there = available(rank.device)
-    fits = rank.communicator.allgather(np.array([there is None or there >= 2 * needed]))[0][0]
+    free_bytes = available(rank.device)
+    fits = rank.communicator.allgather(np.array([free_bytes is None or free_bytes >= 2 * needed]))[0][0]
     if fits:
         _receive(rank, graph, np.arange(rank.communicator.size) == 0)
 
@@ -301,12 +301,12 @@ def _receive_on_others(rank: Rank, graph: Any, needed: int) -> None:
     """Copy the whole graph to all ranks except the first, if it takes at most half of the free memory of each
     (collective).
     """
-    communicator, there = rank.communicator, available(rank.device)
+    communicator, free_bytes = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
-    fits = has_it or there is None or there >= 2 * needed
-    told = np.stack(communicator.allgather(np.array([has_it, fits])))
-    if told[:, 1].all():
-        _receive(rank, graph, ~told[:, 0])
+    fits = has_it or free_bytes is None or free_bytes >= 2 * needed
+    answers = np.stack(communicator.allgather(np.array([has_it, fits])))
+    if answers[:, 1].all():
+        _receive(rank, graph, ~answers[:, 0])
 
 
 def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
@@ -321,26 +321,26 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     def whole(column: Any) -> Any:
         if column is None:
             return None
-        some = received(moved(column, rank.device))
+        pieces = received(moved(column, rank.device))
         if not is_mine:
             return None
         gathered = xp.empty(share.m, column.dtype)
-        as_bits(gathered)[order] = as_bits(some)
+        as_bits(gathered)[order] = as_bits(pieces)
         return gathered
 
     order = received(edges.ids)
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
-    held = share.shard.attributes
-    attributes = {name: whole(held.numbers(name)) for name in held}
+    attributes_of_share = share.shard.attributes
+    new_columns = {name: whole(attributes_of_share.numbers(name)) for name in attributes_of_share}
     # Each rank owns a range of vertices, so the received parts in rank order are the whole column.
     own = share.shard.own_vertex_attributes
     vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
     if is_mine:
-        columns = {name: held.column(name, column) for name, column in attributes.items()}
-        made = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
-        made = made.with_vertex_attributes(vertices)
-        rank.kept[graph][REPLICA] = made
-        made.valued.are_private = xp is not np  # no caller can change the values
+        columns = {name: attributes_of_share.column(name, column) for name, column in new_columns.items()}
+        replica = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
+        replica = replica.with_vertex_attributes(vertices)
+        rank.kept[graph][REPLICA] = replica
+        replica.valued.are_private = xp is not np  # no caller can change the values
         finish(rank.device)  # other threads, which have CUDA streams of their own, will read the graph
 
 
@@ -367,31 +367,33 @@ def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[
     own = degrees(communicator, share, shard, "out")[: shard.own]
     every = exchange_joined(communicator, [own] * communicator.size)
     begins = running_sums(every).astype(shard.edge_ids.dtype)
-    lists, known, are_rows = shard.graph.in_, shard.ids_as(targets[me].dtype), True
+    lists, global_ids, are_lists = shard.graph.in_, shard.ids_as(targets[me].dtype), True
     owners = lists.owners()
     for start in range(0, shard.graph.m, CHUNK):
         part = slice(start, start + CHUNK)
-        sources, ids = known.take(lists.indices[part]), shard.edge_ids[part]
+        sources, ids = global_ids.take(lists.indices[part]), shard.edge_ids[part]
         inside = xp.logical_and(xp.greater_equal(ids, begins[sources]), xp.less(ids, begins[sources + 1]))
-        are_rows = are_rows and bool(inside.all())
+        are_lists = are_lists and bool(inside.all())
         targets[me][ids] = xp.add(owners[part], shard.first).astype(targets[me].dtype)
         if values is not None:
             values[me][ids] = shard.graph.valued.each[part]
     finish(rank.device)
-    return begins if np.all(communicator.allgather(np.array([are_rows]))) else None
+    return begins if np.all(communicator.allgather(np.array([are_lists]))) else None
 
 
 def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
     """Write the sources of this rank's edges, at the positions of their numbers, to memory that all GPUs share."""
     me, shard = rank.communicator.rank, rank.kept[graph][SHARE].shard
-    known = shard.ids_as(sources[me].dtype)
+    global_ids = shard.ids_as(sources[me].dtype)
     for start in range(0, shard.graph.m, CHUNK):
         part = slice(start, start + CHUNK)
-        sources[me][shard.edge_ids[part]] = known.take(shard.graph.in_.indices[part])
+        sources[me][shard.edge_ids[part]] = global_ids.take(shard.graph.in_.indices[part])
     finish(rank.device)
 
 
-def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool) -> Any:
+def _map_own_range(
+    rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool
+) -> Any:
     """Return the range of rows that this rank computes.
 
     The first rank computes on `whole`, the others on their copies.
@@ -404,7 +406,7 @@ def _map_here(rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph
     return rows
 
 
-def _sum_here(
+def _sum_own_terms(
     rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], whole: Graph, items: list[Any], compiled: bool
 ) -> Any:
     """Return the sum of the terms that this rank computes, or None if it has no items.
@@ -432,36 +434,36 @@ def _sum(
     and keeps its range of the sum.
     """
     communicator, whole = rank.communicator, replica_on(rank, graph)
-    size, here, total = communicator.size, communicator.rank, EMPTY
+    size, me, total = communicator.size, communicator.rank, EMPTY
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
-    counts = [len(range(other, len(items), size)) for other in range(size)]  # number of items of each rank
+    counts = [len(range(peer, len(items), size)) for peer in range(size)]  # number of items of each rank
     with running_as(compiled):
-        terms = iter(function(whole, items[here::size]))
-        first = [next(terms)] if counts[here] else []
+        terms = iter(function(whole, items[me::size]))
+        first = [next(terms)] if counts[me] else []
         length = int(communicator.allgather(np.array([len(term) for term in first], np.int64))[0][0])
-        kind = np.dtype(bytes(communicator.allgather(_name_of(first))[0]).decode())  # rank 0 always has an item
+        kind = np.dtype(bytes(communicator.allgather(_encode_dtype(first))[0]).decode())  # rank 0 always has an item
         together = max(1, min(TOGETHER, ROOM // max(1, length * kind.itemsize)))
         bounds = (length * np.arange(size + 1) // size).tolist()
-        width = bounds[here + 1] - bounds[here]
+        width = bounds[me + 1] - bounds[me]
         for begin in range(0, counts[0], together):
             communicator.superstep += 1
-            here_now, *now = (min(together, max(0, count - begin)) for count in [counts[here], *counts])
-            block = xp.empty((here_now, length), kind)
-            for row in range(here_now):
+            own_now, *now = (min(together, max(0, count - begin)) for count in [counts[me], *counts])
+            block = xp.empty((own_now, length), kind)
+            for row in range(own_now):
                 block[row] = moved(first.pop() if first else next(terms), device)
             spans = [xp.ascontiguousarray(block[:, a:b]).reshape(-1) for a, b in pairwise(bounds)]
             del block
             parts = exchange_arrays(communicator, spans)
             rows = [part.reshape(count, width) for part, count in zip(parts, now, strict=True)]
-            for row, other in itertools.product(range(together), range(size)):  # in the order of the items
-                if row < now[other]:
-                    total = rows[other][row] if total is EMPTY else total + rows[other][row]
+            for row, peer in itertools.product(range(together), range(size)):  # in the order of the items
+                if row < now[peer]:
+                    total = rows[peer][row] if total is EMPTY else total + rows[peer][row]
     rank.kept[result] = {"sum": total}
     return (length,), kind
 
 
-def _name_of(terms: Sequence[Any]) -> np.ndarray:
+def _encode_dtype(terms: Sequence[Any]) -> np.ndarray:
     """Return the dtype of the first array in a form that ranks can exchange: its name as bytes. Without arrays it is
     empty.
     """

@@ -59,11 +59,11 @@ class ThreadCommunicator(Rounds):
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Exchange the parts of one round through the table that the threads share."""
-        row = self._share((kind, parts))
+        row = self._share_in_table((kind, parts))
         self.check(kind, [there for there, _ in row], ())
         return [sent[self.rank] for _, sent in row]
 
-    def _share(self, what: Any) -> list[Any]:
+    def _share_in_table(self, what: Any) -> list[Any]:
         row = self._table.rows[self._round & 1]
         self._round += 1
         row[self.rank] = what
@@ -78,7 +78,7 @@ class ThreadCommunicator(Rounds):
         colors = [int(part[0]) for part in self.allgather(np.array([color]))]
         members = [rank for rank in range(self.size) if colors[rank] == color]
         self.end(SPLIT)
-        tables = self._share(_Table(len(members)))
+        tables = self._share_in_table(_Table(len(members)))
         return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
@@ -88,7 +88,7 @@ class ThreadCommunicator(Rounds):
 
 
 @contextmanager
-def _driving(card: int | None) -> Iterator[None]:
+def _on_card(card: int | None) -> Iterator[None]:
     """Make a GPU the current device of this thread, and let other threads run while this one waits for the GPU."""
     if card is None:
         yield
@@ -151,7 +151,7 @@ class ThreadRanks:
         """Call `function(rank, *arguments)` on each rank. Return the results in the order of the ranks."""
         _check_not_on_rank(function)
         with nullcontext() if self._cards is None else turn_over_cards:
-            return self._each(function, arguments)
+            return self._call_on_threads(function, arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call `function(group, *arguments)` in this thread, which then drives the GPUs of all ranks without other
@@ -173,7 +173,7 @@ class ThreadRanks:
             for store in self._stores:
                 store.pop(key, None)
 
-    def _each(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    def _call_on_threads(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
         for thread in self._late:
             thread.join()
         self._late = []
@@ -187,7 +187,7 @@ class ThreadRanks:
         def work(rank: int) -> None:
             _on_rank.is_here = True
             try:
-                with _driving(cards[rank]):
+                with _on_card(cards[rank]):
                     results[rank] = invoke(
                         Rank(communicators[rank], self._stores[rank], self.has_cards), function, arguments
                     )
@@ -207,16 +207,16 @@ class ThreadRanks:
             else:
                 for thread in threads:
                     thread.join()
-        except BaseException as error:  # Ctrl-C
+        except BaseException as error:  # BaseException, because Ctrl-C must end the ranks, too
             table.fail("the calling thread", error)
-            self._end(threads)
+            self._wait_for_end(threads)
             raise
         if errors:
-            self._end(threads)
+            self._wait_for_end(threads)
             raise_first(dict(errors), [communicator.place for communicator in communicators])
         return results
 
-    def _end(self, threads: Sequence[threading.Thread]) -> None:
+    def _wait_for_end(self, threads: Sequence[threading.Thread]) -> None:
         """Wait up to `PATIENCE` seconds for the ranks to end after a failure, of which they learn at their next
         exchange.
         """

@@ -62,7 +62,7 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
             forest[moved(np.array(one), rank.device)] = one[0]
         known = next((part for part in one if counts[me] <= part < counts[me + 1]), None)
     primitives.link_groups(edges.lists, groups, forest, known)
-    forest = _merged(rank, forest)
+    forest = _merge_forests(rank, forest)
     count = primitives.number(forest)
     rank.kept[result] = {"labels": forest[parts]}
     return count
@@ -114,7 +114,7 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
     return sorted(parts)
 
 
-def _merged(rank: Rank, forest: Any) -> Any:
+def _merge_forests(rank: Rank, forest: Any) -> Any:
     """Return a forest that joins all parts which the forest of any rank joins (collective)."""
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
     lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of adjacency lists with one entry each

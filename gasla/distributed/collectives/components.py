@@ -33,8 +33,10 @@ def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> in
     names = np.full(count, shard.n, dtype)
     np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(dtype))  # each part has an own vertex
     theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
-    labels = _spread(communicator, share, parts[: shard.own], names, _Pairs.unheard(parts[shard.own :], theirs))
-    numbers, total = _numbered(communicator, share, labels)
+    labels = _spread_labels(
+        communicator, share, parts[: shard.own], names, _Pairs.new_pairs(parts[shard.own :], theirs)
+    )
+    numbers, total = _number_components(communicator, share, labels)
     rank.kept[result] = {"labels": numbers.astype(dtype)}
     return total
 
@@ -49,7 +51,7 @@ class _Pairs(NamedTuple):
     known: np.ndarray
 
     @classmethod
-    def unheard(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
+    def new_pairs(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
         """Return pairs of parts along which no label has been sent yet."""
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
@@ -63,7 +65,7 @@ class _Pairs(NamedTuple):
         return _Pairs(mine[is_first], theirs[is_first], every.known[order][is_first])
 
 
-def _spread(
+def _spread_labels(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
     """Return the label of each own vertex, which is the smallest vertex of its connected component (collective)."""
@@ -87,7 +89,7 @@ def _spread(
         np.minimum.at(names, merged, before)
         parts = merged[parts]
         behind = np.flatnonzero(labels != names)
-        shortcuts = _Pairs.unheard(behind, labels[behind])
+        shortcuts = _Pairs.new_pairs(behind, labels[behind])
         pairs = pairs._replace(mine=merged[pairs.mine]).with_others(_Pairs(merged[to], whose, label), shortcuts)
 
 
@@ -104,7 +106,7 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
     return sum(int(some[0, 0]) for some in answers), np.concatenate([some[1:] for some in answers])
 
 
-def _numbered(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
+def _number_components(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
     """Number the components by their smallest vertices. Return the number of each own vertex's component, and their
     count.
     """

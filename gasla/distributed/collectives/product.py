@@ -37,18 +37,22 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: C
     if semiring.positional:
         raise not_whole(f"{semiring!r}, which reads indices")
     value = None if graph.values is None else graph.values.dtype
-    kind = np.dtype(np.float32) if x.dtype == HALF else x.dtype
-    if isinstance(trace(semiring, by_column, value, kind, None, wide=len(x.shape) > 1).out_type, TupleType):
+    computed_type = np.dtype(np.float32) if x.dtype == HALF else x.dtype
+    if isinstance(trace(semiring, by_column, value, computed_type, None, wide=len(x.shape) > 1).out_type, TupleType):
         raise not_whole(f"{semiring!r}, which gives several values")
 
     def multiply(graph: Any, x: Any) -> Any:
-        return of_whole(graph, x, semiring, by_column) if graph.is_whole else _over_ranks(graph, x, semiring, by_column)
+        return (
+            of_whole(graph, x, semiring, by_column)
+            if graph.is_whole
+            else _multiply_over_ranks(graph, x, semiring, by_column)
+        )
 
-    found: BlockArray = one_card.called(graph, multiply, (graph, x), {})
-    return found
+    result: BlockArray = one_card.called(graph, multiply, (graph, x), {})
+    return result
 
 
-def _over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
+def _multiply_over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
     """Return the product with x as a distributed array, whose rows each rank has computed for its own vertices."""
     handle = Handle(graph.ranks)
     sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
@@ -86,8 +90,8 @@ def _lists(communicator: Communicator, shard: Shard) -> Lists:
     Kernels read past the end of a row, so they reduce rows near the end of the arrays in another order. With these
     zeros, the rank reduces its rows as they would be reduced in the whole matrix, to the same bits.
     """
-    held = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
-    following = min(int(held[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0
+    edge_counts = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
+    following = min(int(edge_counts[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0
     graph = shard.graph_on("cpu")
     local, values = graph.in_, graph.in_values
     indptr = np.append(local.indptr[: shard.own + 1], local.indptr[shard.own] + following).astype(local.indptr.dtype)

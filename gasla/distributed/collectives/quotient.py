@@ -25,7 +25,7 @@ def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
     labels = labels.compute() if isinstance(labels, BlockArray) else labels
     became, count = number_groups(graph.n, graph.id_dtype, as_labels(labels, graph.n))
-    src, dst, values = graph.ranks.each(_merged, graph.handle.key, became, count, combine, loops)[0]
+    src, dst, values = graph.ranks.each(_merge_own_edges, graph.handle.key, became, count, combine, loops)[0]
     contracted = Graph.from_edges(src, dst, values, n=count).contract(np.arange(count), combine, loops=loops)
     vertices = IdMap("cpu", graph.n, count, became=became)
     contracted.origin = Origin(vertices, LazyIdMap("cpu", graph.m, contracted.m, _refuse_edges))
@@ -36,7 +36,9 @@ def _refuse_edges() -> IdMap:
     raise unsupported("the quotient of a distributed graph does not know which edges became one; ranks merged them")
 
 
-def _merged(rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool) -> tuple[Any, ...]:
+def _merge_own_edges(
+    rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool
+) -> tuple[Any, ...]:
     """Return the edges between groups of vertices (sources, targets, values), after each rank has merged its own."""
     edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values

@@ -59,11 +59,11 @@ def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
 
     Every rank must have at least one vertex, and every GPU must be able to access the memory of the other GPUs.
     """
-    least = min(n for (n,) in group.told(min(shard.graph.n for shard in shards)))
-    return least > 0 and not group.obstacle()
+    fewest_vertices = min(n for (n,) in group.told(min(shard.graph.n for shard in shards)))
+    return fewest_vertices > 0 and not group.obstacle()
 
 
-_OF_A_GPU = (MemoryError, RuntimeError, OSError)  # errors that come from a GPU and not from the caller's arguments
+_GPU_ERRORS = (MemoryError, RuntimeError, OSError)  # errors that come from a GPU and not from the caller's arguments
 
 
 def _advise(error: BaseException) -> None:
@@ -234,12 +234,12 @@ class CardsRun:
                 with self._on[i]():
                     here = values if given is None else {**values, **given[i]}
                     self._runs.append(parts.run(i, local, here, active))
-            except _OF_A_GPU as error:
-                self._name(error, i)
+            except _GPU_ERRORS as error:
+                self._note_place(error, i)
                 raise
         try:
             self._meeting: Any = peers().meet(self._runs, parts.mirrors, self._on, group)
-        except _OF_A_GPU as error:
+        except _GPU_ERRORS as error:
             _advise(error)
             raise
 
@@ -252,29 +252,29 @@ class CardsRun:
         starts: list[dict[str, LocalArray]] = [{} for _ in members]
         xp: Any = module_of(device)
         for name, (key, block) in references.items():
-            placed = [member.kept[key] for member in members]
-            known: list[Any] = [
+            stored = [member.kept[key] for member in members]
+            local_values: list[Any] = [
                 x.with_mirrors.get(shard) if isinstance(x, Placed) else None
-                for x, shard in zip(placed, shards, strict=True)
+                for x, shard in zip(stored, shards, strict=True)
             ]
-            if not all(is_known for (is_known,) in self._group.told(all(x is not None for x in known))):
+            if not all(is_known for (is_known,) in self._group.told(all(x is not None for x in local_values))):
                 pieces, own = [], []
                 for i in range(len(members)):
                     with self._on[i]():
                         # copied, if the blocks of all ranks are on the first GPU
-                        own.append(here(moved(placed[i][block], device), device))
+                        own.append(here(moved(stored[i][block], device), device))
                         pieces.append([own[i][ids] for ids in mirrors[i].sends])
                         finish(device)
                 for i, parts in enumerate(self._group.exchange(pieces)):
                     with self._on[i]():
                         # copied from the GPU of the rank that sent this part
                         received = [xp.array(part) for part in parts]
-                        known[i] = xp.concatenate([own[i], *received])
+                        local_values[i] = xp.concatenate([own[i], *received])
                         # another GPU may reuse the memory of the pieces after this, so wait until they are copied
                         finish(device)
-                    if isinstance(placed[i], Placed):
-                        placed[i].with_mirrors[shards[i]] = known[i]
-            for i, array in enumerate(known):
+                    if isinstance(stored[i], Placed):
+                        stored[i].with_mirrors[shards[i]] = local_values[i]
+            for i, array in enumerate(local_values):
                 starts[i][name] = LocalArray(array)
         return starts
 
@@ -297,14 +297,14 @@ class CardsRun:
                 try:
                     with self._on[i]():
                         run.launch(until)
-                except _OF_A_GPU as error:
-                    self._name(error, i)
+                except _GPU_ERRORS as error:
+                    self._note_place(error, i)
                     raise
-            self._each(self._finish)
+            self._on_each_gpu(self._finish)
             edges = sum([run.edges for run in self._runs])
             self.edges = sum([one for (one,) in self._group.told(edges)])
         except BaseException as error:
-            self._fail(error)
+            self._end_all_kernels(error)
             raise
         first = self._runs[0]
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
@@ -321,7 +321,7 @@ class CardsRun:
             self._group.find_failure(self._meeting.number, run.superstep)
             raise
 
-    def _fail(self, error: BaseException) -> None:
+    def _end_all_kernels(self, error: BaseException) -> None:
         """End the kernels of all ranks after an error. Later runs don't reuse the memory in which these kernels
         synchronize.
         """
@@ -330,26 +330,26 @@ class CardsRun:
             self._group.fail(number, self._runs[0].superstep)
         self._stop()
         if isinstance(error, PeerFailed):
-            self._hear()
+            self._raise_peer_error()
 
-    def _hear(self) -> None:
+    def _raise_peer_error(self) -> None:
         """Raise the RankError that another process has sent, which says why that process failed."""
         try:
             self._group.told(0)
         except RankError as error:
             raise error from None
 
-    def _each(self, step: Callable[[Any], None]) -> None:
+    def _on_each_gpu(self, step: Callable[[Any], None]) -> None:
         """Call `step` with the run of each GPU of this process, while that GPU is CUDA's current device."""
         for i, run in enumerate(self._runs):
             try:
                 with self._on[i]():
                     step(run)
-            except _OF_A_GPU as error:
-                self._name(error, i)
+            except _GPU_ERRORS as error:
+                self._note_place(error, i)
                 raise
 
-    def _name(self, error: BaseException, i: int) -> None:
+    def _note_place(self, error: BaseException, i: int) -> None:
         """Add a note to an error of a GPU that says on which rank and in which superstep it was raised."""
         if not hasattr(error, "__notes__"):  # An error raised while another GPU was waited for already has its note.
             superstep = self._runs[i].superstep if i < len(self._runs) else 0
@@ -362,7 +362,7 @@ class CardsRun:
         wait.
         """
         self._group.watch(self._meeting.number, superstep)
-        self._each(lambda run: run.raise_failure())
+        self._on_each_gpu(lambda run: run.raise_failure())
 
     def _stop(self) -> None:
         """Ask all kernels of this process to end, and wait until they have ended."""
@@ -375,8 +375,8 @@ class CardsRun:
     @property
     def aggregates(self) -> dict[str, Any]:
         """The values of the program's aggregates in the last iteration, reduced over all ranks."""
-        found = self._runs[0].aggregates()
-        return {name: found[name] for name in map(given_name, self._plan.traced.aggregate_types)}
+        all_values = self._runs[0].aggregates()
+        return {name: all_values[name] for name in map(given_name, self._plan.traced.aggregate_types)}
 
     def leave(self, key: Any) -> Mapping[str, Layout]:
         """Store each rank's fields under a key, without copying them. Return the shape and type of each whole field."""

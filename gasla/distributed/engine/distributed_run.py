@@ -90,7 +90,7 @@ class DistributedRuns:
         assert frontier is not None
         whole = one_card.whole_graph(program, graph, self.options)
         if whole is None or out:  # a run on one GPU checks its start values itself
-            _Given(self._plan, program, graph).check_all(fields, out or {})
+            _StartValues(self._plan, program, graph).check_all(fields, out or {})
         if whole is not None:
             with suppress(MemoryError):
                 return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
@@ -99,7 +99,7 @@ class DistributedRuns:
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
 
-class _Given(Binding):
+class _StartValues(Binding):
     """The start values that a caller gives to a run. They are checked here, before ranks begin, as in one process.
 
     Some of them may be distributed arrays (`BlockArray`).
@@ -178,9 +178,9 @@ class DistributedRun(Synchronous):
             self._is_together = self._together is not None
             if self._is_together:
                 return
-        self._tell(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
+        self._call_ranks(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
         if self._saver is not None and self._saver.resume:
-            self._tell(_restore, self._saver)
+            self._call_ranks(_restore, self._saver)
 
     def _begin_together(
         self,
@@ -202,11 +202,11 @@ class DistributedRun(Synchronous):
         run.advance(until)
         self.iteration, self.edges, self.ended, self.stopped = run.iteration, run.edges, run.ended, run.stopped
 
-    def _found_together(self, _: OneProcess | Processes, key: Any) -> tuple[Any, ...]:
+    def _outcome_together(self, _: OneProcess | Processes, key: Any) -> tuple[Any, ...]:
         run: Any = self._together
         return run.leave(key), run.active(), run.aggregates, {}
 
-    def _tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def _call_ranks(self, function: Callable[..., Any], *arguments: Any) -> None:
         status: Status = self._graph.ranks.each(function, self._handle.key, *arguments)[0]
         self.iteration, self.edges, self.ended, self.stopped, self._rows = status
 
@@ -225,7 +225,7 @@ class DistributedRun(Synchronous):
             else:
                 stop = stop if self._saver is None else self._saver.next_stop(stop, self.iteration)
                 if self._together is None:
-                    self._tell(_advance, stop, trace)
+                    self._call_ranks(_advance, stop, trace)
                 else:
                     self._graph.ranks.together(self._advance_together, stop)
             rows.append(self._rows)
@@ -252,7 +252,7 @@ class DistributedRun(Synchronous):
         fields, active, aggregates, at_vertices = (
             ranks.each(_leave, self._handle.key, handle.key)[0]
             if self._together is None
-            else ranks.together(self._found_together, handle.key)
+            else ranks.together(self._outcome_together, handle.key)
         )
         state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
         aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
@@ -286,11 +286,13 @@ def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProg
 
     The first rank of the process stores it, so that the GPUs' memory is free after the cluster is closed.
     """
-    kept, name = group.members[0].kept[key], (TOGETHER, type(program), options)
-    parts: Parts | bool | None = kept.get(name, False)
+    store, name = group.members[0].kept[key], (TOGETHER, type(program), options)
+    parts: Parts | bool | None = store.get(name, False)
     if [True] in group.told(parts is False):
-        shards, known = zip(*group.call(_part_on, key, program, options), strict=True)
-        parts = kept[name] = Parts(group, shards, known, program, options) if can_meet(group, shards) else None
+        shards, degrees_of_shards = zip(*group.call(_part_on, key, program, options), strict=True)
+        parts = store[name] = (
+            Parts(group, shards, degrees_of_shards, program, options) if can_meet(group, shards) else None
+        )
     assert not isinstance(parts, bool)
     return parts
 
@@ -316,8 +318,8 @@ def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: 
     """
     shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
-    made: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
-    return made
+    degrees_of_shard: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
+    return degrees_of_shard
 
 
 def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[str, bool]) -> None:

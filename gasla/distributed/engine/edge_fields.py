@@ -31,15 +31,15 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
     shard, types, functions = run.shard, run.traced.edge_types, run.functions()
     functions.seen_by_others = seen_by_others
     values = {name: kind for name, kind in types.items() if name not in functions.edge}
-    functions.edge |= {name: _values(run, given_name(name), kind) for name, kind in values.items()}
-    places, ids = _leading_from(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    functions.edge |= {name: _read_only_values(run, given_name(name), kind) for name, kind in values.items()}
+    places, ids = _find_out_edges(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     src, dst = (functions.vertices(ends[places]) for ends in shard.graph_on("cpu").edges())
     leaves = np.bool_(run.program.direction == "in")
     known = {"id": lambda: as_values(ids[places].astype(np.int64)), "leaves": lambda: leaves}
     write(functions.edge, types, places, functions.call("scatter", src, dst, functions.link("edge", places, known)))
 
 
-def _values(run: Any, name: str, kind: Any) -> np.ndarray:
+def _read_only_values(run: Any, name: str, kind: Any) -> np.ndarray:
     """Return the values of an edge field that `scatter` only reads: an edge attribute, or the edge values of the graph.
 
     They are converted to the field's type. In a graph without edge values they are ones.
@@ -49,7 +49,7 @@ def _values(run: Any, name: str, kind: Any) -> np.ndarray:
     return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
 
-def _leading_from(shard: Shard, vertices: np.ndarray) -> np.ndarray:
+def _find_out_edges(shard: Shard, vertices: np.ndarray) -> np.ndarray:
     """Return the local numbers, ascending, of the out-edges of some local vertices."""
     lists = shard.graph_on("cpu").out
     first = lists.indptr[vertices].astype(np.int64)
@@ -70,7 +70,7 @@ def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
 # --- conversion between the shard's order of edges and that of the input ---------------------------------------------
 
 
-def _bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
+def _even_bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
     """Return bounds that divide the edge numbers evenly: rank r stores results of the edges bounds[r] to bounds[r + 1]
     - 1.
     """
@@ -82,7 +82,7 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
 
     Return the values for this rank's range of edge numbers, in their order.
     """
-    bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts = places_by_owner(bounds, edge_ids)
     ids = exchange_joined(communicator, [edge_ids[part] for part in parts])
     received = exchange_joined(communicator, [values[part] for part in parts])
@@ -97,7 +97,7 @@ def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray
 
     `share` has the values for this rank's range of edge numbers. Return the values in the order of the shard's edges.
     """
-    bounds, edge_ids = _bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts, first = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
     answers = [share[ids - first] for ids in exchange_arrays(communicator, [edge_ids[part] for part in parts])]
     ordered = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)

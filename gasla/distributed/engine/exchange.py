@@ -69,7 +69,7 @@ class Exchange:
         else:
             tells_active = runs.whole.keeps_active and not runs.drains
             now = [state[name][ids] for name in runs.sent_fields]
-            changed = _differ(xp, now, self.sent[rank], len(ids))
+            changed = _find_changes(xp, now, self.sent[rank], len(ids))
             if changed.all() and not tells_active:
                 self.sent[rank] = now
                 return Updates(range(len(ids)), None, [array.copy() for array in now] if self._has_card else now)
@@ -135,14 +135,14 @@ class Exchange:
             heads = [part for part, _ in pairs]
             return heads, [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)], count
         if self._has_card and (link := find_link(communicator)) is not None:
-            return self._swap_apart(communicator, link, head, updates)
+            return self._swap_over_link(communicator, link, head, updates)
         sent = [head] * communicator.size
         for rank, one in updates:
             sent[rank] = pack_message(head, one.on_host() if self._has_card else one, len(runs.sends[rank]))
         got = communicator.exchange(sent)
-        return got, self._unpacked(got, at), sum(map(len, sent)) - at
+        return got, self._unpack(got, at), sum(map(len, sent)) - at
 
-    def _swap_apart(
+    def _swap_over_link(
         self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
     ) -> tuple[list[Any], Addressed, int]:
         """Do what `swap` does, where GPUs of several processes are connected by NCCL.
@@ -156,11 +156,13 @@ class Exchange:
             header, contents[rank] = pack(one, len(self._runs.sends[rank]))
             sent[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
         got = communicator.exchange(sent)
-        sizes = [content_size(message, at, self._held_from(rank), self._runs.kinds) for rank, message in enumerate(got)]
+        sizes = [
+            content_size(message, at, self._count_mirrors(rank), self._runs.kinds) for rank, message in enumerate(got)
+        ]
         received = link.exchange(communicator, contents, sizes)
-        return got, self._unpacked(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
+        return got, self._unpack(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
 
-    def _unpacked(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
+    def _unpack(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
         """Return the updates that begin at byte `at` of the messages, with the rank that each comes from.
 
         If GPUs have sent the contents of the updates separately, `contents` has them by rank.
@@ -169,19 +171,23 @@ class Exchange:
             (
                 rank,
                 unpack_message(
-                    message, at, self._held_from(rank), self._runs.kinds, None if contents is None else contents[rank]
+                    message,
+                    at,
+                    self._count_mirrors(rank),
+                    self._runs.kinds,
+                    None if contents is None else contents[rank],
                 ),
             )
             for rank, message in enumerate(got)
             if len(message) > at
         ]
 
-    def _held_from(self, rank: int) -> int:
+    def _count_mirrors(self, rank: int) -> int:
         """Return the number of vertices of another rank that have mirrors on this rank."""
         return self._runs.cuts[rank + 1] - self._runs.cuts[rank]
 
 
-def _differ(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
+def _find_changes(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
     """Return for each of `count` vertices whether any of its values has other bits than before."""
     differs = xp.zeros(count, bool)
     for a, b in zip(now, before, strict=True):

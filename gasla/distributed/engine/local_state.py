@@ -65,8 +65,10 @@ class InitialState(Binding):
         """Return the start values of all vertex fields at local vertices, by the fields' names in the program."""
         fields = {}
         for name in self.traced.vertex_types:
-            given = values.get(given_name(name))
-            fields[given_name(name)] = np.ascontiguousarray(self._start_array(name, self._here(name, given)))
+            value = values.get(given_name(name))
+            fields[given_name(name)] = np.ascontiguousarray(
+                self._start_array(name, self._restrict_to_shard(name, value))
+            )
         return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,16 +78,16 @@ class InitialState(Binding):
         """
         fields = {}
         for name, own_name, is_computed in self._fields:
-            given = values.get(own_name)
-            if given is not None:
-                given = self._here(name, given)
-            if is_computed and (given is None or isinstance(given, FEW)):
-                given = self._start_array(name, given)
-            if given is not None:
-                fields[own_name] = given
+            value = values.get(own_name)
+            if value is not None:
+                value = self._restrict_to_shard(name, value)
+            if is_computed and (value is None or isinstance(value, FEW)):
+                value = self._start_array(name, value)
+            if value is not None:
+                fields[own_name] = value
         return fields
 
-    def _here(self, name: str, given: Any) -> Any:
+    def _restrict_to_shard(self, name: str, given: Any) -> Any:
         """Return the start values of a field at local vertices, given those of all vertices of the graph."""
         shard = self.shard
         if isinstance(given, LocalArray):

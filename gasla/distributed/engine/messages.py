@@ -59,7 +59,7 @@ def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
 
     `held` is the number of this rank's vertices that the receiver mirrors.
     """
-    head, parts = _packed(news, held)
+    head, parts = _pack_parts(news, held)
     return np.frombuffer(b"".join([common, head, *[part.data for part in parts]]), np.uint8)
 
 
@@ -68,13 +68,13 @@ def pack(news: Updates, held: int) -> tuple[bytes, Any]:
 
     `held` is the number of this rank's vertices that the receiver mirrors.
     """
-    head, parts = _packed(news, held)
+    head, parts = _pack_parts(news, held)
     return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
-def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
+def _pack_parts(news: Updates, held: int) -> tuple[bytes, list[Any]]:
     """Return the header of updates, and the parts of their content as a list of byte arrays."""
-    form, parts = _encoded(news.places, held)
+    form, parts = _encode(news.places, held)
     active = news.is_active
     if active is not None:
         parts.append(array_module(active).packbits(active, bitorder="little"))
@@ -82,7 +82,7 @@ def _packed(news: Updates, held: int) -> tuple[bytes, list[Any]]:
     return HEAD.pack(len(news.places), form, active is not None), parts
 
 
-def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
+def _encode(places: Any, held: int) -> tuple[int, list[Any]]:
     """Encode ascending positions below `held` in the shortest form.
 
     Return the form's number, and the bytes in a list.
@@ -99,7 +99,7 @@ def _encoded(places: Any, held: int) -> tuple[int, list[Any]]:
     return BITMAP, [xp.packbits(bits, bitorder="little")]
 
 
-def _sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
+def _part_sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
     """Return the size in bytes of each part of an updates' content: positions, bitmap of active vertices, values by
     field.
     """
@@ -116,7 +116,7 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
     if len(message) == at:
         return 0
     count, form, has_active = HEAD.unpack_from(message.data, at)
-    return sum(_sizes(count, form, has_active, held, kinds))
+    return sum(_part_sizes(count, form, has_active, held, kinds))
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
@@ -128,26 +128,26 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
         return NO_UPDATES
     count, form, has_active = HEAD.unpack_from(message.data, at)
     content = message[at + HEAD.size :] if content is None else content
-    sizes = _sizes(count, form, has_active, held, kinds)
+    sizes = _part_sizes(count, form, has_active, held, kinds)
     ends = list(itertools.accumulate(sizes))
     encoded, bits, *each = [content[end - size : end] for size, end in zip(sizes, ends, strict=True)]
     # A GPU can read numbers only at aligned addresses, so parts are copied into new arrays, which are aligned.
     if array_module(content) is not np:
         encoded, each = encoded.copy(), [part.copy() for part in each]
-    active = _bits(bits, count) if has_active else None
+    active = _unpack_bits(bits, count) if has_active else None
     values = [part.view(kind).reshape(count, *shape) for part, (kind, shape) in zip(each, kinds, strict=True)]
-    return Updates(_decoded(encoded, form, held), active, values)
+    return Updates(_decode(encoded, form, held), active, values)
 
 
-def _decoded(encoded: Any, form: int, held: int) -> Any:
-    """Return the positions that `_encoded` has encoded in this form, given the bytes and the number of mirrors."""
+def _decode(encoded: Any, form: int, held: int) -> Any:
+    """Return the positions that `_encode` has encoded in this form, given the bytes and the number of mirrors."""
     if form == ALL:
         return range(held)
     xp = array_module(encoded)
     if form == BITMAP:
-        return xp.flatnonzero(_bits(encoded, held))
+        return xp.flatnonzero(_unpack_bits(encoded, held))
     return xp.cumsum(encoded.view(f"u{form}"), dtype=np.int64)
 
 
-def _bits(packed: Any, count: int) -> Any:
+def _unpack_bits(packed: Any, count: int) -> Any:
     return array_module(packed).unpackbits(packed, bitorder="little")[:count].astype(bool)

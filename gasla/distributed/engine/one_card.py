@@ -130,9 +130,9 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
     if whole is None:
         return None
     with turn_over_cards, on_card(graph):
-        answer = function(whole)
+        output = function(whole)
         finish(whole.device)
-    return answer
+    return output
 
 
 def called(
@@ -147,19 +147,19 @@ def called(
     if not is_left_to_one(graph, divided):
         return function(*args, **kwargs)
     cards = sorted({member.card for member in graph.ranks.members()})
-    for find, spreads in ((on_first_card, False), (over_cards, True), (over_cards, True)):
-        if (whole := find(graph)) is None:
+    for find_graph, is_spread in ((on_first_card, False), (over_cards, True), (over_cards, True)):
+        if (whole := find_graph(graph)) is None:
             continue
         free = functools.partial(peers().free_unused, cards)
-        spreading = peers().joint_memory.spreading(cards, graph.m, free) if spreads else nullcontext()
+        spreading = peers().joint_memory.spreading(cards, graph.m, free) if is_spread else nullcontext()
         with suppress(MemoryError), on_card(graph), spreading:
-            return _called_there(graph, whole, function, args, kwargs)
+            return _call_on_first_card(graph, whole, function, args, kwargs)
         del whole
         release(graph)
     return function(*args, **kwargs)
 
 
-def _called_there(
+def _call_on_first_card(
     graph: Any, whole: Graph, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """Call a function on the first GPU after replacing the distributed graph in its arguments by the whole graph.
@@ -167,18 +167,22 @@ def _called_there(
     Arrays with an entry per vertex among the arguments are copied to the first GPU, too.
     """
 
-    def there(given: Any) -> Any:
-        if given is graph:
+    def replace_argument(argument: Any) -> Any:
+        if argument is graph:
             return Shared.of(whole, graph)
-        if isinstance(given, BlockArray):
-            return joined(given, whole.device, graph)
-        is_of_vertices = isinstance(given, np.ndarray) and given.shape[:1] == (graph.n,) and given.dtype.kind in "biuf"
-        return moved(given, whole.device) if is_of_vertices else given
+        if isinstance(argument, BlockArray):
+            return joined(argument, whole.device, graph)
+        is_of_vertices = (
+            isinstance(argument, np.ndarray) and argument.shape[:1] == (graph.n,) and argument.dtype.kind in "biuf"
+        )
+        return moved(argument, whole.device) if is_of_vertices else argument
 
     with turn_over_cards, on_card(graph):
-        answer = function(*map(there, args), **{name: there(given) for name, given in kwargs.items()})
+        result = function(
+            *map(replace_argument, args), **{name: replace_argument(argument) for name, argument in kwargs.items()}
+        )
         finish(whole.device)
-        return in_blocks(graph, whole, answer)
+        return in_blocks(graph, whole, result)
 
 
 def joined(given: BlockArray, device: Device, graph: Any) -> Any:
@@ -230,16 +234,16 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[lis
     """
     if not is_free(graph, options):
         return [], False
-    chosen = choose(program, graph, options)
+    choice = choose(program, graph, options)
     whole = whole_graph(program, graph, options)
     if whole is not None:
-        first = f"The first card runs it alone, on the whole graph, because {chosen.reason}."
+        first = f"The first card runs it alone, on the whole graph, because {choice.reason}."
         with on_card(graph):
             return [first, *engine(whole.engine).explain(_runs(program, whole, options), program, whole)], True
-    if not chosen.is_one:
-        return [f"All cards take part, because {chosen.reason}."], False
+    if not choice.is_one:
+        return [f"All cards take part, because {choice.reason}."], False
     why = "a Checkpoint is open" if is_saving() else "the first has no room for the whole graph"
-    return [f"All cards take part, because {why}, although {chosen.reason}."], False
+    return [f"All cards take part, because {why}, although {choice.reason}."], False
 
 
 def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
@@ -255,18 +259,18 @@ def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
     memory = (
         f"A copy of the whole graph takes up to {needed:,} bytes of a card, and at most half of what is free there."
     )
-    chosen, whole = choose_call(graph, divided), whole_graph_for_call(graph, divided)
+    choice, whole = choose_call(graph, divided), whole_graph_for_call(graph, divided)
     if whole is None and is_left_to_one(graph, divided) and over_cards(graph) is not None:
         how = "with neighbor lists in the memory of all, because no card has room for the whole graph"
         return [f"The first card computes it, {how}.", memory]
     if whole is None:
         why = "a Checkpoint is open" if is_saving() else "the first has no room for the whole graph"
-        return [f"All cards take part, because {why if chosen.is_one else chosen.reason}.", memory]
-    found = [f"The first card computes it, on the whole graph, because {chosen.reason}."]
+        return [f"All cards take part, because {why if choice.is_one else choice.reason}.", memory]
+    lines = [f"The first card computes it, on the whole graph, because {choice.reason}."]
     if shared and len(members) > 1:
         share = "share" if has_copies(graph) else "have no room for copies; else they would share"
-        found.append(f"The other cards {share} the {shared}, if that saves {MUCH:,} visits of edges or more.")
-    return [*found, memory]
+        lines.append(f"The other cards {share} the {shared}, if that saves {MUCH:,} visits of edges or more.")
+    return [*lines, memory]
 
 
 def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
@@ -321,11 +325,13 @@ class OneCardRun(Synchronous):
         self._members = graph.ranks.members()
         # context in which the first GPU is CUDA's current device
         self._on: AbstractContextManager[Any] = peers().on(self._members[0].card)
-        given = {**out, **fields}
-        start = {n: joined(x, whole.device, graph) if isinstance(x, BlockArray) else x for n, x in given.items()}
+        values = {**out, **fields}
+        start_values = {
+            n: joined(x, whole.device, graph) if isinstance(x, BlockArray) else x for n, x in values.items()
+        }
         with self._on:
             runs = _runs(program, whole, options)
-            self._run: Running = runs.begin(program, whole, start, frontier, None, delta, None)
+            self._run: Running = runs.begin(program, whole, start_values, frontier, None, delta, None)
         self.log_rows = self._run.log_rows
 
     iteration = property(lambda self: self._run.iteration)

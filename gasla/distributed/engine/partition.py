@@ -88,8 +88,8 @@ class Rounds(NamedTuple):
 
 def rounds_of(device: Device, m: int, size: int) -> int:
     """Return the number of rounds in which `size` ranks send `m` edges, if all ranks send and receive about as many."""
-    mine = -(-m // size)
-    return 1 if module_of(device) is np or m == 0 else -(-mine // max(ROUND, -(-mine // ROUNDS)))
+    edges_per_rank = -(-m // size)
+    return 1 if module_of(device) is np or m == 0 else -(-edges_per_rank // max(ROUND, -(-edges_per_rank // ROUNDS)))
 
 
 class Held:
@@ -125,14 +125,14 @@ class Held:
 
     def targets(self, number: int, rounds: int) -> Array:
         """Return the targets of the edges that this rank sends in a round, on its device."""
-        return self._sent(self._edges.dst, self._part(number, rounds), self._n)
+        return self._ids_on_device(self._edges.dst, self._part(number, rounds), self._n)
 
     def edges(self, number: int, rounds: int) -> Edges:
         """Return the edges that this rank sends in a round, on its device."""
         edges, part = self._edges, self._part(number, rounds)
         values = None if edges.values is None else here(edges.values[part], self._device)
-        src, dst = (self._sent(ends, part, self._n) for ends in (edges.src, edges.dst))
-        return Edges(src, dst, self._sent(edges.ids, part, self._m), values)
+        src, dst = (self._ids_on_device(ends, part, self._n) for ends in (edges.src, edges.dst))
+        return Edges(src, dst, self._ids_on_device(edges.ids, part, self._m), values)
 
     def _part(self, number: int, rounds: int) -> Any:
         """Return the positions of the edges that this rank sends in a round, as a slice or an array."""
@@ -141,7 +141,7 @@ class Held:
             return slice(*np.searchsorted(self._edges.ids, ends).tolist())
         return self._order[slice(*np.searchsorted(self._edges.ids, ends, sorter=self._order).tolist())]
 
-    def _sent(self, ids: Array, part: Any, bound: int) -> Array:
+    def _ids_on_device(self, ids: Array, part: Any, bound: int) -> Array:
         """Return the ids at some positions, on the rank's device, in the smallest type for ids below `bound`.
 
         They are converted before they are copied to the device, because the copy is then half as large.
@@ -190,18 +190,18 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
         On every rank, if an id is out of range.
     """
     extents = np.stack(communicator.allgather(np.array([*source.extent(), source.count], np.int64)))
-    some = extents[extents[:, 2] > 0]
+    nonempty = extents[extents[:, 2] > 0]
     m = int(extents[:, 2].sum())
-    least, most = (int(some[:, 0].min()), int(some[:, 1].max())) if m else (0, -1)
-    if m and not 0 <= least <= most < n:
-        raise ValueError(f"an edge has the vertex {least if least < 0 else most}; expected 0 to {n - 1}")
+    smallest, largest = (int(nonempty[:, 0].min()), int(nonempty[:, 1].max())) if m else (0, -1)
+    if m and not 0 <= smallest <= largest < n:
+        raise ValueError(f"an edge has the vertex {smallest if smallest < 0 else largest}; expected 0 to {n - 1}")
     count, together = source.plan(m)
     targets = (source.targets(number, count) for number in range(count))
     shift = max(0, (n - 1).bit_length() - BINS)
     if count == together:
         bounds, indptr = balanced_bounds(communicator, n, _in_bins(targets, n, shift), shift), None
     else:
-        bounds, indptr = _counted(communicator, n, targets, shift, index_dtype(int(extents[:, 2].max())))
+        bounds, indptr = _count_edges(communicator, n, targets, shift, index_dtype(int(extents[:, 2].max())))
     parts = (source.edges(number, count) for number in range(count))
     return bounds, m, gather_rows(communicator, bounds, m, parts, together, indptr)
 
@@ -217,7 +217,7 @@ def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
     return totals
 
 
-def _counted(
+def _count_edges(
     communicator: Communicator, n: int, targets: Iterable[Array], shift: int, dtype: np.dtype[Any]
 ) -> tuple[np.ndarray, Array]:
     """Return which vertices each rank owns (the bounds of ranges), and the offsets of this rank's adjacency lists
@@ -248,9 +248,9 @@ def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift:
     `held` has the number of this rank's edges into each bin of 2**shift vertices. Ranges end only where a bin ends.
     """
     work = np.sum(communicator.allgather(held), axis=0) + (1 << shift)
-    before = running_sums(work)
-    wanted = before[-1] * np.arange(communicator.size + 1) / communicator.size
-    bounds = np.minimum(np.searchsorted(before, wanted) << shift, n).astype(np.int64)
+    work_before = running_sums(work)
+    work_until = work_before[-1] * np.arange(communicator.size + 1) / communicator.size
+    bounds = np.minimum(np.searchsorted(work_before, work_until) << shift, n).astype(np.int64)
     bounds[0], bounds[-1] = 0, n
     return np.maximum.accumulate(bounds)
 
@@ -284,14 +284,14 @@ def gather_rows(
     """
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     vertex, kind = index_dtype(int(bounds[-1])), index_dtype(numbers)
-    lists, received = None if indptr is None else _Lists(indptr), list[Edges]()
+    lists, received = None if indptr is None else _GrowingLists(indptr), list[Edges]()
     for number, edges in enumerate(parts, 1):
         src, dst, ids = edges.src.astype(vertex, copy=False), edges.dst.astype(vertex, copy=False), edges.ids
         edges = Edges(src, dst, ids.astype(kind, copy=False), edges.values)
         received.append(send_to(communicator, places_by_owner(bounds, dst), edges))
         del src, dst, ids, edges
         if number % together == 0:
-            rows = _rows_of(_joined(received), first, last - first)
+            rows = _rows_of(_join(received), first, last - first)
             if lists is None:
                 return rows
             lists.append(rows)
@@ -300,7 +300,7 @@ def gather_rows(
     return lists.rows()
 
 
-class _Lists:
+class _GrowingLists:
     """Adjacency lists whose offsets are known. The edges are added round by round, in the order of the rounds."""
 
     def __init__(self, indptr: Array) -> None:
@@ -350,7 +350,7 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
     return [order[a:b] for a, b in pairwise(cuts)]
 
 
-def _joined(parts: list[Edges]) -> Edges:
+def _join(parts: list[Edges]) -> Edges:
     """Return the edges of several rounds in one set of arrays, and empty the list, so that the memory of its parts is
     free.
     """
@@ -370,14 +370,14 @@ def _rows_of(edges: Edges, first: int, own: int) -> Rows:
     The given edges may be in any order.
     """
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
-    rows = _grouped(own_targets, edges, own)
+    rows = _group(own_targets, edges, own)
     if not lists_on(rows.ids).Properties(rows.indptr, rows.ids).ascend:
         order = edges.ids.argsort(kind="stable")
-        rows = _grouped(own_targets[order], edges.taken(order), own)
+        rows = _group(own_targets[order], edges.taken(order), own)
     return rows
 
 
-def _grouped(own_targets: Array, edges: Edges, own: int) -> Rows:
+def _group(own_targets: Array, edges: Edges, own: int) -> Rows:
     """Return adjacency lists by target, in which edges keep the order of `edges`."""
     lists = Adjacency.grouped(own_targets, edges.src, own)
     places = lists.numbers()
@@ -393,17 +393,17 @@ def exchange_arrays(communicator: Communicator, parts: Sequence[Array]) -> list[
 
     The arrays can have any type, which must be the same on all ranks. The copies are on the device of the arrays sent.
     """
-    return [array_module(part).array(part) for part in _exchanged(communicator, parts)]
+    return [array_module(part).array(part) for part in _exchange(communicator, parts)]
 
 
 def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array:
     """Send one array to each rank, and return the arrays received as one array, concatenated in rank order
     (collective).
     """
-    return array_module(parts[0]).concatenate(_exchanged(communicator, parts))
+    return array_module(parts[0]).concatenate(_exchange(communicator, parts))
 
 
-def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
+def _exchange(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
     """Send one array to each rank, and return the arrays received, which are valid until the next exchange
     (collective).
 
@@ -419,6 +419,6 @@ def _exchanged(communicator: Communicator, parts: Sequence[Array]) -> list[Array
     if is_on_card and (link := find_link(communicator)) is not None:
         sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)
         lengths = [int(size.view(np.int64)[0]) for size in communicator.exchange(list(sizes))]
-        return [got.view(kind).reshape(-1, *row) for got in link.exchange(communicator, parts, lengths)]
+        return [message.view(kind).reshape(-1, *row) for message in link.exchange(communicator, parts, lengths)]
     sent = [np.ascontiguousarray(moved(part, "cpu")).reshape(-1).view(np.uint8) for part in parts]
-    return [moved(got.view(kind).reshape(-1, *row), device) for got in communicator.exchange(sent)]
+    return [moved(message.view(kind).reshape(-1, *row), device) for message in communicator.exchange(sent)]

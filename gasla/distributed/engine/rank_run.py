@@ -49,7 +49,7 @@ class RankRun:
         self.start = runs.start
         self.start.program = program
         self._is_on_card = self.has_card
-        self.state = {name: self._here(array) for name, array in self.start.vertex_fields(values).items()}
+        self.state = {name: self._on_device(array) for name, array in self.start.vertex_fields(values).items()}
         self.parameters: dict[str, Any] = dict(self.start.parameters_of())
         self.exchange = Exchange(runs, self.state, self._is_on_card)
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
@@ -62,7 +62,7 @@ class RankRun:
         self._edges_before = 0
         self._begin(values)
         active = runs.whole.first_active(active)
-        local = self.xp.arange(runs.graph.n) if active.is_all else self._here(local_vertices(self.shard, active))
+        local = self.xp.arange(runs.graph.n) if active.is_all else self._on_device(local_vertices(self.shard, active))
         self._begin_active(local)
 
     def _begin(self, values: Mapping[str, Any]) -> None:
@@ -72,7 +72,7 @@ class RankRun:
         self.turn = runs.engine.turn
         self.turn.acquire()
         try:
-            self.running: Part = self._begin_there(edge) if self._is_on_card else self._begin_here(edge)
+            self.running: Part = self._begin_on_card(edge) if self._is_on_card else self._begin_on_cpu(edge)
         except BaseException:
             self.turn.release()
             raise
@@ -80,21 +80,23 @@ class RankRun:
         state = self.running.state() if names else {}
         self.edge_state = {name: on_host(state[name]) for name in names}
 
-    def _begin_here(self, edge: dict[str, Any]) -> Any:
+    def _begin_on_cpu(self, edge: dict[str, Any]) -> Any:
         """Begin the run on the CPU, whose engine updates the arrays of this object in place."""
         runs = self.runs
         fields = self.state | runs.constant | self.at_vertices.arrays
-        given = {name: fields.pop(name) for name in runs.doubled}
-        nothing = Frontier.none(runs.graph.n)
-        return runs.engine.begin(self._with_parameters(), runs.graph, given | edge, nothing, None, None, fields)
+        start_values = {name: fields.pop(name) for name in runs.doubled}
+        no_vertices = Frontier.none(runs.graph.n)
+        return runs.engine.begin(
+            self._with_parameters(), runs.graph, start_values | edge, no_vertices, None, None, fields
+        )
 
-    def _begin_there(self, edge: dict[str, Any]) -> Any:
+    def _begin_on_card(self, edge: dict[str, Any]) -> Any:
         """Begin the run on this rank's GPU, whose engine starts anew in every superstep."""
-        constant = {**self.runs.constant, **{name: self._here(x) for name, x in edge.items()}}
+        constant = {**self.runs.constant, **{name: self._on_device(x) for name, x in edge.items()}}
 
         def fields() -> dict[str, Any]:
             changing = {**self.at_vertices.arrays, **self.edge_state}
-            return {**self.state, **constant, **{name: self._here(array) for name, array in changing.items()}}
+            return {**self.state, **constant, **{name: self._on_device(array) for name, array in changing.items()}}
 
         self.edge_state = {}
         everyone = self.runs.plan.everyone and not self.runs.plan.active_only
@@ -105,7 +107,7 @@ class RankRun:
         """Whether this rank runs on a GPU."""
         return self.options.has_card
 
-    def _here(self, x: Any) -> Any:
+    def _on_device(self, x: Any) -> Any:
         """Return an array on the device of this run. Return anything else unchanged."""
         return moved(x, self.options.device) if self._is_on_card and isinstance(x, np.ndarray) else x
 
@@ -124,10 +126,10 @@ class RankRun:
         shard = self.shard
         whole = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         local = {OWN: shard.own, FIRST: shard.first}
-        made: VertexProgram = self.runs.local(
+        local_program: VertexProgram = self.runs.local(
             **self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}, **local
         )
-        return made
+        return local_program
 
     def _changed(self) -> dict[str, Any]:
         """Return the local program's parameters that differ between supersteps, by their names inside the program."""
@@ -147,19 +149,19 @@ class RankRun:
             if "bucket" in self.traced.functions:
                 self.waiting[self._on_host(own)] = True
                 own, mirrors = own[:0], mirrors[:0]
-            self._exchange(own, self._partials(), False)
+            self._exchange(own, self._partial_aggregates(), False)
             self.active = self.xp.concatenate([own, mirrors])
             self._resume()
         else:
-            self._count(len(own))
+            self._exchange_active_count(len(own))
 
-    def _count(self, own: int) -> None:
+    def _exchange_active_count(self, own: int) -> None:
         counts = self.communicator.allgather(np.array([own], np.int64))
         self.total = int(np.sum(counts))
         self.exchanges += 1
         self.ended = self.is_over()
 
-    def _partials(self) -> dict[str, Any]:
+    def _partial_aggregates(self) -> dict[str, Any]:
         """Return this rank's part of the aggregates in the host's memory, after the last iteration or at the start."""
         if not self.runs.types:
             return {}
@@ -187,16 +189,16 @@ class RankRun:
             self._step()
 
     def _step(self) -> None:
-        active, shares, before = self.total, self.runs.identities, (self.exchanges, self.bytes)
+        active, shares, counts_before = self.total, self.runs.identities, (self.exchanges, self.bytes)
         new = self.active[:0]
-        before_apply = self._seen_by_scatter()
+        before_apply = self._copy_fields_for_scatter()
         has_run = bool(self.runs.graph.n and (self.runs.plan.everyone or len(self.active)))
         if has_run:
             new, shares = self._iterate()
         if "bucket" in self.traced.functions:
             new = self.functions().open(self._on_host(new), self.waiting)
-        looked = self._exchange(new, shares, True)
-        self.edges += looked
+        traversed = self._exchange(new, shares, True)
+        self.edges += traversed
         if "scatter" in self.traced.functions:
             scatter(self, self._on_host(self.active), before_apply)
         self._exchange_at_vertices(has_run)
@@ -207,9 +209,11 @@ class RankRun:
         else:
             self._resume()
         if self.traces:
-            self.rows.append((active, looked, PULL, self.exchanges - before[0], self.bytes - before[1]))
+            self.rows.append(
+                (active, traversed, PULL, self.exchanges - counts_before[0], self.bytes - counts_before[1])
+            )
 
-    def _seen_by_scatter(self) -> dict[str, Any]:
+    def _copy_fields_for_scatter(self) -> dict[str, Any]:
         """Return copies, made before the iteration, of the fields that `scatter` will read at other vertices
         (`self.at`).
         """
@@ -238,7 +242,7 @@ class RankRun:
         self.state = {name: state[name] for name in self.state}
         shares = {name: self._on_host(aggregates[PREFIX + name]) for name in runs.types}
         if runs.whole.keeps_active:
-            return self.xp.sort(self._here(frontier.ids)), shares
+            return self.xp.sort(self._on_device(frontier.ids)), shares
         # If all vertices take part, only the number of active vertices matters, so the ids returned here are arbitrary.
         return self.xp.arange(min(len(frontier), self.shard.own)), shares
 
@@ -259,7 +263,7 @@ class RankRun:
         int
             The number of edges that all ranks together have traversed since the previous exchange.
         """
-        runs, new, head = self.runs, self._here(new), np.zeros(1, self.runs.head)
+        runs, new, head = self.runs, self._on_device(new), np.zeros(1, self.runs.head)
         updates = self.exchange.updates(self.state, new) if news else []
         head["active"] = sum([len(one.places) for _, one in updates]) if runs.drains else len(new)
         head["edges"], self._edges_before = self.running.edges - self._edges_before, self.running.edges
@@ -293,10 +297,10 @@ class RankRun:
         known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
         vertex, edge = ({inner(n): state[n] for n in names} for names in (self.state, self.edge_state))
         own = shard.first, shard.own
-        made = Functions(self.program, self.traced, self.parameters, numbers, vertex, edge, known, own)
-        made.aggregates = {inner(name): value for name, value in self.aggregates.items()}
-        made.deposits = {inner(name): array for name, array in self.at_vertices.arrays.items()}
-        return made
+        functions_on_values = Functions(self.program, self.traced, self.parameters, numbers, vertex, edge, known, own)
+        functions_on_values.aggregates = {inner(name): value for name, value in self.aggregates.items()}
+        functions_on_values.deposits = {inner(name): array for name, array in self.at_vertices.arrays.items()}
+        return functions_on_values
 
     def _resume(self) -> None:
         """Open the next bucket if no vertex is active, or call `idle` and `wake`."""
@@ -312,9 +316,9 @@ class RankRun:
                 self.waiting[woken] = True
                 self._open_next()
             else:
-                self._exchange(woken, self._total_as_shares(), True)
+                self._exchange(woken, self._parts_of_same_total(), True)
 
-    def _total_as_shares(self) -> dict[str, Any]:
+    def _parts_of_same_total(self) -> dict[str, Any]:
         """Return parts of the aggregates for an exchange that must not change their totals.
 
         The first rank contributes the whole total, and all other ranks the identity.
@@ -331,7 +335,7 @@ class RankRun:
             return False
         self.bucket, opened = lowest, ids[buckets == lowest]
         self.waiting[opened] = False
-        self._exchange(opened, self._total_as_shares(), True)
+        self._exchange(opened, self._parts_of_same_total(), True)
         return True
 
 

@@ -122,16 +122,16 @@ class Shard:
     @property
     def nbytes(self) -> int:
         """The memory in use now, in bytes, including copies on the other device."""
-        held = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
+        parts = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
         if self.graph.edge_attributes is not self.attributes:
-            held += self.attributes.arrays()
-        return sum(int(part.nbytes) for part in held if part is not None)
+            parts += self.attributes.arrays()
+        return sum(int(part.nbytes) for part in parts if part is not None)
 
     @cached_property
     def _mirrors_on_host(self) -> np.ndarray:
         """The global ids of the mirrors, in host memory."""
-        found: np.ndarray = self.array_on("cpu", "mirrors", self.mirrors)
-        return found
+        ids_on_host: np.ndarray = self.array_on("cpu", "mirrors", self.mirrors)
+        return ids_on_host
 
     def local_of(self, vertex: int) -> int | None:
         """Return the local number of a global vertex, or None if it is not in this shard."""
@@ -252,7 +252,7 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
     xp: Any = array_module(rows.others)
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     own, n = last - first, int(bounds[-1])
-    mirrors, local = _numbered(rows.others, first, own, n, mirrors_all)
+    mirrors, local = _number_locally(rows.others, first, own, n, mirrors_all)
     ends = xp.full(len(mirrors), len(local), rows.indptr.dtype)
     indptr = xp.concatenate([rows.indptr, ends])
     graph = Graph.from_csr(indptr, local, rows.values).reversed()
@@ -265,7 +265,7 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
     return Shard(graph, first, own, n, m, bounds, mirrors, own + cuts, sends, rows.ids)
 
 
-def _numbered(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
+def _number_locally(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
     """Return the mirrors of a rank (ascending global ids), and the local numbers of the vertices `others`.
 
     `others` has global ids, and may be overwritten by the result. Where memory suffices for an array over all vertices
@@ -316,13 +316,13 @@ def _keep_global_sizes(communicator: Communicator, shard: Shard, edges: int) -> 
 
 def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) -> Array:
     """Return the in- or out-degrees in the whole graph of a shard's own vertices and mirrors (collective)."""
-    held = share.shard
+    in_shard = share.shard
     if which == "in":
-        counted = held.graph.in_degrees[: held.own].astype(np.int64)
+        degrees_of_own = in_shard.graph.in_degrees[: in_shard.own].astype(np.int64)
     else:  # each rank counts the edges that it stores, and sends the counts to the owners of the edges' sources
-        counts = held.graph.out_degrees.astype(np.int64)
-        counted = counts[: held.own].copy()
-        parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(held.cuts.tolist())])
-        for ids, part in zip(held.sends, parts, strict=True):
-            counted[ids] += part
-    return shard.with_mirrors(communicator, counted)
+        counts = in_shard.graph.out_degrees.astype(np.int64)
+        degrees_of_own = counts[: in_shard.own].copy()
+        parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(in_shard.cuts.tolist())])
+        for ids, part in zip(in_shard.sends, parts, strict=True):
+            degrees_of_own[ids] += part
+    return shard.with_mirrors(communicator, degrees_of_own)

@@ -29,9 +29,9 @@ class VertexAggregates:
         self._shard = shard
         self._monoids = {given(name): declared.monoid for name, declared in traced.deposits.items()}
         self._dtypes: dict[str, Any] = {given(name): dtype for name, dtype in traced.deposit_types.items()}
-        self.arrays = {name: self._nothing(name) for name in self._monoids}
+        self.arrays = {name: self._identities(name) for name in self._monoids}
 
-    def _nothing(self, name: str) -> np.ndarray:
+    def _identities(self, name: str) -> np.ndarray:
         dtype = self._dtypes[name]
         return np.full(self._shard.graph.n, self._monoids[name].identity(dtype), dtype)
 
@@ -43,17 +43,17 @@ class VertexAggregates:
         """
         sent = 0
         for name, array in self.arrays.items():
-            part = self._nothing(name) if parts is None else parts[name]
-            total, count = self._combined(communicator, name, part)
+            part = self._identities(name) if parts is None else parts[name]
+            total, count = self._combine(communicator, name, part)
             sent += count + self._publish(communicator, array, total)
         return sent
 
-    def _combined(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
+    def _combine(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the totals over all ranks at this rank's own vertices, and the number of bytes sent to owners."""
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
         spans = [part[a:b] for a, b in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)]
-        messages = [_changes(span, np.broadcast_to(identity, span.shape)) for span in spans]
+        messages = [_pack_changes(span, np.broadcast_to(identity, span.shape)) for span in spans]
         received = communicator.exchange(messages)
         total = np.full(shard.own, identity)
         for rank, message in enumerate(received):
@@ -61,8 +61,8 @@ class VertexAggregates:
                 places: Any = slice(None)
                 values = part[: shard.own]
             else:
-                places, values = _unpacked(message, shard.own, dtype)
-            total[places] = _together(monoid, total[places], values)
+                places, values = _unpack_changes(message, shard.own, dtype)
+            total[places] = _combine_values(monoid, total[places], values)
         return total, sum(map(len, messages))
 
     def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
@@ -70,23 +70,23 @@ class VertexAggregates:
         bytes sent.
         """
         shard = self._shard
-        message = _changes(total, array[: shard.own])
+        message = _pack_changes(total, array[: shard.own])
         messages = [message if len(ids) else message[:0] for ids in shard.sends]
         received = communicator.exchange(messages)
         array[: shard.own] = total
         for rank, (first, last) in enumerate(zip(shard.cuts[:-1], shard.cuts[1:], strict=True)):
             if rank != communicator.rank:
-                places, values = _unpacked(received[rank], int(last - first), array.dtype)
+                places, values = _unpack_changes(received[rank], int(last - first), array.dtype)
                 array[first:last][places] = values
         return sum(map(len, messages))
 
 
-def _together(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _combine_values(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.asarray(monoid.combine(a, b), a.dtype)
 
 
-def _changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _pack_changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
     """Return a message with the positions and values of the entries whose bits differ from `before`.
 
     The message is empty if no entry differs.
@@ -98,8 +98,8 @@ def _changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
     return pack_message(b"", Updates(places, None, [now[places]]), len(now))
 
 
-def _unpacked(message: np.ndarray, held: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
-    """Return the positions and values that a message of `_changes` contains. An empty message contains none."""
+def _unpack_changes(message: np.ndarray, held: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
+    """Return the positions and values that a message of `_pack_changes` contains. An empty message contains none."""
     updates = unpack_message(message, 0, held, [(dtype, ())])
     if not updates.values:
         return slice(0, 0), np.zeros(0, dtype)

@@ -21,26 +21,26 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
     edges.
     """
     handle, limit = Handle(ranks), None if n is None else vertex_count(n)
-    most, m, waiting, count = -1, 0, list[Piece](), 0
-    ranks.each(_begin, handle.key)
-    for piece in _checked(chunks, limit):
-        most = max([most, *(int(ids.max()) for ids in (piece.src, piece.dst) if len(ids))])
-        waiting.append(piece)
+    largest_id, m, collected, count = -1, 0, list[Piece](), 0
+    ranks.each(_begin_list, handle.key)
+    for piece in _check_chunks(chunks, limit):
+        largest_id = max([largest_id, *(int(ids.max()) for ids in (piece.src, piece.dst) if len(ids))])
+        collected.append(piece)
         m, count = m + len(piece.src), count + len(piece.src)
         if count >= TOGETHER:
-            ranks.each(_take, handle.key, waiting)
-            waiting, count = [], 0
-    ranks.each(_take, handle.key, waiting)
+            ranks.each(_store_parts, handle.key, collected)
+            collected, count = [], 0
+    ranks.each(_store_parts, handle.key, collected)
     if limit is None:
-        limit = most + 1
+        limit = largest_id + 1
         require_vertices(limit)
         if doubt := are_sparse(limit, m, is_table=False):
             raise ValueError(doubt)
-    total: int = ranks.each(_number, handle.key, limit)[0]
+    total: int = ranks.each(_number_stored, handle.key, limit)[0]
     return total, handle
 
 
-def _checked(chunks: Any, n: int | None) -> Iterator[Piece]:
+def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
     """Yield the chunks after checks. Raise ValueError if only some of the chunks with edges have weights."""
     try:
         each = iter(chunks)
@@ -73,10 +73,10 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
             f"{where} is {reprlib.repr(chunk)}; expected a tuple of arrays, (src, dst) or (src, dst, weights)"
         )
     ends = []
-    for name, given in zip(("src", "dst"), chunk, strict=False):
-        ids = np.array(moved(as_ids(f"{name} of {where}", given), "cpu"))
-        if len(ids) and (least := int(ids.min())) < 0:
-            raise ValueError(f"{name} of {where} has the vertex {least}; expected ids from 0")
+    for name, ids_given in zip(("src", "dst"), chunk, strict=False):
+        ids = np.array(moved(as_ids(f"{name} of {where}", ids_given), "cpu"))
+        if len(ids) and (smallest := int(ids.min())) < 0:
+            raise ValueError(f"{name} of {where} has the vertex {smallest}; expected ids from 0")
         if n is not None:
             check_range(f"{name} of {where}: ids", ids, n)
         ends.append(ids)
@@ -93,11 +93,11 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
 # --- functions that run on each rank ----------------------------------------------------------------------------------
 
 
-def _begin(rank: Rank, key: Any) -> None:
+def _begin_list(rank: Rank, key: Any) -> None:
     rank.kept[key] = []
 
 
-def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
+def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
     """Store this rank's part of each chunk."""
     here, size = rank.communicator.rank, rank.communicator.size
     for number, where, src, dst, values, *_ in chunks:
@@ -106,6 +106,6 @@ def _take(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
         rank.kept[key].append(Piece(number * size + here, where, src[part].copy(), dst[part].copy(), kept))
 
 
-def _number(rank: Rank, key: Any, n: int) -> int:
+def _number_stored(rank: Rank, key: Any, n: int) -> int:
     """Give the edges that this rank has stored their global numbers (collective). Return the number of all vertices."""
     return number_edges(rank, key, rank.kept.pop(key), n)

@@ -35,15 +35,15 @@ def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -
         On every rank, if some pieces have values and others have none, or an id is out of range.
     """
     pieces = list(pieces)
-    starts = _starts(rank.communicator, pieces)
-    kind = _kind(rank.communicator, pieces)
+    starts = _first_numbers(rank.communicator, pieces)
+    kind = _common_dtype(rank.communicator, pieces)
     ids = [np.arange(start, start + len(piece.src)) for start, piece in zip(starts, pieces, strict=True)]
     values = None
     if kind is not None:
-        values = _joined([piece.values for piece in pieces if piece.values is not None], kind)
-    src, dst = (_joined([getattr(piece, end) for piece in pieces], np.dtype(np.int64)) for end in ("src", "dst"))
-    rank.kept[key] = Edges(src, dst, _joined(ids, np.dtype(np.int64)), values)
-    return _count(rank.communicator, pieces, n)
+        values = _join([piece.values for piece in pieces if piece.values is not None], kind)
+    src, dst = (_join([getattr(piece, end) for piece in pieces], np.dtype(np.int64)) for end in ("src", "dst"))
+    rank.kept[key] = Edges(src, dst, _join(ids, np.dtype(np.int64)), values)
+    return _count_vertices(rank.communicator, pieces, n)
 
 
 def take_share(rank: Rank, key: Any) -> Edges:
@@ -52,11 +52,11 @@ def take_share(rank: Rank, key: Any) -> Edges:
     return share
 
 
-def _joined(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+def _join(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
     return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
+def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
     """Return the global number of the first edge of each of this rank's pieces (collective)."""
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
@@ -66,15 +66,15 @@ def _starts(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
     return [int(start) for start in before[places]]
 
 
-def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
+def _common_dtype(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
     """Return the common dtype of the values of all pieces, or None if no piece has values (collective)."""
     own = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
     text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
     files: dict[str, str] = {}
-    for said in share_bytes(communicator, text.encode()):
-        for line in said.decode().splitlines():
+    for text_of_rank in share_bytes(communicator, text.encode()):
+        for line in text_of_rank.decode().splitlines():
             kind, where = line.split("\t", 1)
             files.setdefault(kind, where)
     if "" in files and len(files) > 1:
@@ -83,18 +83,18 @@ def _kind(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | Non
     return np.result_type(*files) if files.keys() - {""} else None
 
 
-def _count(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
+def _count_vertices(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
     """Return the number of vertices of the whole graph, after a check that all ids are in range (collective)."""
-    least, most, stated = NO_LIMIT, -1, 0
+    smallest, largest, stated = NO_LIMIT, -1, 0
     for piece in pieces:
         stated = max(stated, piece.n)
         for ends in (piece.src, piece.dst):
             if len(ends):
-                least, most = min(least, int(ends.min())), max(most, int(ends.max()))
-    of_ranks = np.stack(communicator.allgather(np.array([least, most, stated], np.int64)))
-    least, most = int(of_ranks[:, 0].min()), int(of_ranks[:, 1].max())
-    if least < 0:
-        raise ValueError(f"an edge has the vertex {least}; expected ids from 0")
-    if n is not None and most >= n:
-        raise ValueError(f"an edge has the vertex {most}; expected ids below n = {n}")
-    return n if n is not None else max(most + 1, int(of_ranks[:, 2].max()))
+                smallest, largest = min(smallest, int(ends.min())), max(largest, int(ends.max()))
+    of_ranks = np.stack(communicator.allgather(np.array([smallest, largest, stated], np.int64)))
+    smallest, largest = int(of_ranks[:, 0].min()), int(of_ranks[:, 1].max())
+    if smallest < 0:
+        raise ValueError(f"an edge has the vertex {smallest}; expected ids from 0")
+    if n is not None and largest >= n:
+        raise ValueError(f"an edge has the vertex {largest}; expected ids below n = {n}")
+    return n if n is not None else max(largest + 1, int(of_ranks[:, 2].max()))

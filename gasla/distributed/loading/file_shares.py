@@ -64,14 +64,14 @@ def list_files(paths: Paths) -> list[str]:
 
 def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: Columns, n: int | None) -> int:
     """Read this rank's part of the files, and store its edges (collective). Return the number of all vertices."""
-    units = _units(rank.communicator, paths, format, columns)
+    units = _list_units(rank.communicator, paths, format, columns)
     first, last = _own(rank.communicator, units)
     pieces = [_read(number, units[number], format, columns) for number in track(range(first, last), "parts of files")]
     _check_counts(rank.communicator, units, pieces)
     return number_edges(rank, key, pieces, n)
 
 
-def _units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
+def _list_units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
     """Return the units into which all files are divided, in order (collective).
 
     The first rank lists the files, and each rank inspects some of them.
@@ -81,7 +81,7 @@ def _units(communicator: Communicator, paths: Paths, format: str | None, columns
     other = next((path for path in files if formats[path] not in io.TABLES), None)
     if other is not None and any(column is not None for column in columns):
         raise ValueError(f"src, dst and weight are for tables; {other} is read as {formats[other]!r}")
-    own = [list(_divided(path, formats[path])) for path in files[communicator.rank :: communicator.size]]
+    own = [list(_divide(path, formats[path])) for path in files[communicator.rank :: communicator.size]]
     of_ranks = _allgather_json(communicator, own)
     units = [Unit(*u) for i in range(len(files)) for u in of_ranks[i % len(of_ranks)][i // len(of_ranks)]]
     return units
@@ -92,12 +92,14 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
     own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
     counts: dict[str, int] = {}
     promised = {}
-    for path, most, count in (one for said in _allgather_json(communicator, own) for one in said):
+    for path, promised_count, count in (
+        one for counts_of_rank in _allgather_json(communicator, own) for one in counts_of_rank
+    ):
         counts[path] = counts.get(path, 0) + count
-        promised[path] = most
-    for path, most in promised.items():
-        if counts[path] < most:
-            raise FormatError.of_count(Path(path), None, most, counts[path])
+        promised[path] = promised_count
+    for path, promised_count in promised.items():
+        if counts[path] < promised_count:
+            raise FormatError.of_count(Path(path), None, promised_count, counts[path])
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
@@ -105,7 +107,7 @@ def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 
-def _divided(path: str, format: str) -> Iterator[Unit]:
+def _divide(path: str, format: str) -> Iterator[Unit]:
     """Yield the units into which a file is divided: row groups of Parquet, byte ranges of edge lists, or the whole
     file.
     """
@@ -151,7 +153,7 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
             part = edge_lists.read_part(path, unit.start, None if unit.stop < 0 else unit.stop)
         return Piece(number, unit.path, part.src, part.dst, part.weights, part.n, part.m)
     if unit.stop < 0:
-        return _whole(number, path, known, columns)
+        return _read_whole(number, path, known, columns)
     with _explain(unit.path, unit.start):
         file = arrow("pyarrow.parquet").ParquetFile(unit.path)
         titles = file.schema_arrow.names
@@ -173,7 +175,7 @@ def of_table(number: int, where: str, table: Any) -> Piece:
 _EMPTY = np.zeros(0, np.int64)
 
 
-def _whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
+def _read_whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
     """Return all edges of a file, which is read by `gasla.io.read`."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
