@@ -42,7 +42,7 @@ _REDUCE = (
 )
 _DOT = "semirings.plus(x * y) is the dot product of two vectors"
 _LOOKUP = "a function of an array can't read it at a symbolic value; " + TABLE
-_INSTEAD = {
+_REPLACEMENTS = {
     **dict.fromkeys(("sum", "min", "max", "any", "all", "prod", "amin", "amax"), _REDUCE),
     **dict.fromkeys(("dot", "inner", "vdot", "matmul", "vecdot"), _DOT),
     **dict.fromkeys(("take", "choose", "searchsorted", "digitize", "interp"), _LOOKUP),
@@ -74,7 +74,7 @@ def instead(name: str) -> str | None:
     >>> instead("mean")
     'write semirings.plus(x) / len(x)'
     """
-    return _INSTEAD.get(name)
+    return _REPLACEMENTS.get(name)
 
 
 _MONOIDS = {

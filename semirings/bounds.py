@@ -32,11 +32,11 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
     """
     by_node: dict[Expr, Bounds] = {}
     for e in in_order(expr):
-        by_node[e] = _bounds(e, [by_node[arg] for arg in e.args], known)
+        by_node[e] = _bounds_of_node(e, [by_node[arg] for arg in e.args], known)
     return by_node[expr]
 
 
-def _bounds(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
+def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
     """Return the bounds of one node. `given` has the bounds of its arguments, and `known` those of symbols by name."""
     whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
     limits = whole

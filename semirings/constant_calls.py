@@ -34,10 +34,10 @@ def constant_call(function: Callable[..., Any]) -> str | None:
     """
     this = function.args[0] if isinstance(function, partial) and function.args else None
     plain = inspect.unwrap(getattr(function, "func", function))
-    return next(_calls(getattr(plain, "__func__", plain), this, set()), None)
+    return next(_find_constant_calls(getattr(plain, "__func__", plain), this, set()), None)
 
 
-def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
+def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
     """Yield the texts of calls that give one number for a whole run, also in functions of the same module.
 
     `this` is the object that `self` refers to, or None.
@@ -48,21 +48,21 @@ def _calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
     if not _may_call(function, this):
         return
     seen.add(function.__code__)
-    for text, value in _read(function, this):
-        if _is_constant(value):
+    for text, value in _resolve_names(function, this):
+        if _differs_per_call(value):
             yield text
         elif isinstance(value, FunctionType) and value.__module__ == function.__module__:
-            yield from _calls(value, this, seen)
+            yield from _find_constant_calls(value, this, seen)
 
 
 def _may_call(function: FunctionType, this: Any) -> bool:
     """Return whether a function's names make it worth reading its bytecode, which takes 0.1 ms."""
     names = {*function.__code__.co_names}
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
-    values += [_content(cell) for cell in function.__closure__ or ()]
+    values += [_cell_content(cell) for cell in function.__closure__ or ()]
     values += [inspect.getattr_static(this, name, None) for name in names if this is not None]
     return any(
-        _is_constant(value)
+        _differs_per_call(value)
         or isinstance(value, _generators())
         or (isinstance(value, FunctionType) and value.__module__ == function.__module__)
         or (isinstance(value, ModuleType) and not TELLING.isdisjoint({value.__name__, *names}))
@@ -71,7 +71,7 @@ def _may_call(function: FunctionType, this: Any) -> bool:
     )
 
 
-def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
+def _resolve_names(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text of each name in a function, and the object that it refers to.
 
     Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to.
@@ -90,14 +90,14 @@ def _read(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             value = function.__globals__.get(step.argval, getattr(builtins, step.argval, None))
         elif step.opname == "LOAD_DEREF" and step.argval in closure:
-            value = _content(closure[step.argval])
+            value = _cell_content(closure[step.argval])
         elif step.opname.startswith("LOAD_FAST") and step.argval == "self" and this is not None:
             value = this
         else:
             known = False
 
 
-def _content(cell: Any) -> Any:
+def _cell_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # the variable is not assigned yet
@@ -114,7 +114,7 @@ def _has_attributes(value: Any) -> bool:
     return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
 
 
-def _is_constant(value: Any) -> bool:
+def _differs_per_call(value: Any) -> bool:
     """Return whether a function gives another number at each call (a random number or the time)."""
     if not callable(value) or isinstance(value, type):
         return False

@@ -31,9 +31,9 @@ from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, c
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 # A thread holds this lock while it looks up or makes a node, so that two threads never make the same node twice.
-_making = RLock()
+_nodes_lock = RLock()
 
-_READING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a user's function is being traced
+_IS_TRACING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a user's function is being traced
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MEANINGS: dict[Any, Callable[..., Any]] = {}
@@ -58,11 +58,11 @@ def reading() -> Iterator[None]:
     """Make symbolic values unhashable while a function is traced, because a lookup in a dict would silently not find
     them.
     """
-    token = _READING.set(True)
+    token = _IS_TRACING.set(True)
     try:
         yield
     finally:
-        _READING.reset(token)
+        _IS_TRACING.reset(token)
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
@@ -112,7 +112,7 @@ class Expr:
     payload: Any
 
     def __hash__(self) -> int:
-        if _READING.get():
+        if _IS_TRACING.get():
             raise TypeError(advice.KEY)
         return object.__hash__(self)
 
@@ -290,18 +290,18 @@ class Symbol(Expr):
 def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
     """Return the unique node with this operation, type, arguments and payload."""
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
-    with _making:
-        made = _NODES.get(key)
-        if made is None:
-            made = object.__new__(Symbol if op == "symbol" else Expr)
-            made.op, made.type, made.args, made.payload = op, type, args, payload
-            _NODES[key] = made
-        return made
+    with _nodes_lock:
+        unique_node = _NODES.get(key)
+        if unique_node is None:
+            unique_node = object.__new__(Symbol if op == "symbol" else Expr)
+            unique_node.op, unique_node.type, unique_node.args, unique_node.payload = op, type, args, payload
+            _NODES[key] = unique_node
+        return unique_node
 
 
 def _after_fork() -> None:
-    global _making
-    _making = RLock()  # A thread of the parent process may hold the old lock, which no one would release here.
+    global _nodes_lock
+    _nodes_lock = RLock()  # A thread of the parent process may hold the old lock, which no one would release here.
 
 
 if hasattr(os, "register_at_fork"):
@@ -364,7 +364,7 @@ def item(container: Expr, index: int) -> Expr:
     if container.op in ("vector", "tuple"):
         return container.args[index]
     if container.op == "each":
-        return _at(container.args[0], index)
+        return _body_at_lane(container.args[0], index)
     if container.op == "table":
         return constant(table_values(container)[index])
     kind = container.type
@@ -380,10 +380,14 @@ def make_vector(items: Iterable[Expr]) -> Expr:
     if len(types) > 1 or not isinstance(first, np.dtype):
         given = ", ".join(str(entry.type) for entry in entries)
         raise TypeError(f"a vector of {given}: its elements must be scalars of one type")
-    return node("vector", VectorType(first, len(entries)), *entries) if len(entries) <= SHORT else _table(entries)
+    return (
+        node("vector", VectorType(first, len(entries)), *entries)
+        if len(entries) <= SHORT
+        else _vector_of_constants(entries)
+    )
 
 
-def _table(entries: tuple[Expr, ...]) -> Expr:
+def _vector_of_constants(entries: tuple[Expr, ...]) -> Expr:
     """Return a wide vector of constants: as a loop if all are equal or count from 0, and otherwise as a table."""
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
@@ -472,10 +476,17 @@ def each(body: Expr, length: int) -> Expr:
 def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
     """Return the reduction of a wide vector's items, from the first to the last, as a scalar expression."""
     body, kind = at_lane(vector), vector.dtype
-    return node("fold", kind, _at(body, 0), body, combine(node("left", kind), node("right", kind)), payload=len(vector))
+    return node(
+        "fold",
+        kind,
+        _body_at_lane(body, 0),
+        body,
+        combine(node("left", kind), node("right", kind)),
+        payload=len(vector),
+    )
 
 
-def _at(body: Expr, lane: int) -> Expr:
+def _body_at_lane(body: Expr, lane: int) -> Expr:
     """Return the value of a loop's body at one lane, as an expression outside of the loop."""
     done: dict[int, Expr] = {}  # The key is the node's id, because nodes are not hashable while a function is traced.
     for e in in_order(body, within=False):
@@ -484,8 +495,8 @@ def _at(body: Expr, lane: int) -> Expr:
         elif e.op == "lane_number":
             done[id(e)] = constant(lane, np.int64)
         else:
-            whole = e.op in LOOPS or not e.args
-            done[id(e)] = e if whole else node(e.op, e.type, *(done[id(arg)] for arg in e.args), payload=e.payload)
+            stays = e.op in LOOPS or not e.args
+            done[id(e)] = e if stays else node(e.op, e.type, *(done[id(arg)] for arg in e.args), payload=e.payload)
     return done[id(body)]
 
 

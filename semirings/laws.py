@@ -138,37 +138,40 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
     else:
         places = [Symbol(name, np.int64) for name in ("i", "k", "j")] if algebra.positional else []
         trace(algebra.operator.function, x, y, *places)
-    report, given = LawReport(algebra.name, kind, [], [], []), None if values is None else _given(values, kind)
+    report, given = (
+        LawReport(algebra.name, kind, [], [], []),
+        None if values is None else _check_given_values(values, kind),
+    )
     with np.errstate(all="ignore"):
         if isinstance(algebra, Monoid):
-            _try_monoid(algebra, kind, given, report)
+            _check_monoid(algebra, kind, given, report)
         else:
             product_type = _product_type(algebra, kind)
-            products = None if given is None or algebra.positional else _products(algebra, given)
-            _try_monoid(algebra.monoid, product_type, products, report)
+            products = None if given is None or algebra.positional else _distinct_products(algebra, given)
+            _check_monoid(algebra.monoid, product_type, products, report)
             if not algebra.positional:
-                _try(_semiring_laws(algebra, kind, product_type), kind, given, report)
+                _check_each_law(_semiring_laws(algebra, kind, product_type), kind, given, report)
     return report
 
 
-def _try_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
+def _check_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
     """Check a monoid's laws, if its results have the type of its arguments, and add them to the report.
 
     For a product of monoids, check the laws of each item's monoid instead.
     """
     if isinstance(monoid, Product):
-        return _try_items(monoid, kind, given, report)
-    sample = _unpack(_values(kind, False))
+        return _check_items(monoid, kind, given, report)
+    sample = _unpack(_test_values(kind, False))
     result = _type_of(monoid.combine(sample, sample))
     if result != kind and not (isinstance(kind, TupleType) and result == TupleType(kind.items)):
         closed = "closed: op(x, y) has the type of x and y"
         report.failures.append(Violation(closed, {"x": kind, "y": kind}, result, kind))
     else:
-        _try(_monoid_laws(monoid, kind), kind, given, report)
+        _check_each_law(_monoid_laws(monoid, kind), kind, given, report)
     return None
 
 
-def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
+def _check_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
     """Check the laws of each item's monoid in a product, and add them to the report."""
     for i, (part, item) in enumerate(monoid.each(kind)):
         part_report, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
@@ -177,10 +180,10 @@ def _try_items(monoid: Product, kind: Type, given: Values | None, report: LawRep
             to.extend(replace(violation, law=prefix + violation.law) for violation in violations)
 
 
-def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
+def _check_each_law(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
     """Check each law on ordinary and then on extreme values, or on the values given, and add it to the report."""
-    ordinary = _values(kind, False) if given is None else given
-    every = _join(ordinary, _values(kind, True)) if given is None else given
+    ordinary = _test_values(kind, False) if given is None else given
+    every = _join(ordinary, _test_values(kind, True)) if given is None else given
     for law in laws:
         on_ordinary = _counterexample(law, ordinary)
         counterexample = on_ordinary or _counterexample(law, every)
@@ -194,7 +197,7 @@ def _try(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawRepo
 
 def _product_type(semiring: Semiring, kind: Type) -> Type:
     """Return the type of the semiring's product of two values of type `kind`."""
-    values = _values(kind, False)
+    values = _test_values(kind, False)
     sample, place = _unpack(values), np.zeros(len(values[0]), np.int64)
     places = [place] * 3 if semiring.positional else []
     return _type_of(semiring.operator.function(sample, sample, *places))
@@ -227,7 +230,7 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
         lambda x, y, z: op(x, op(y, z)),
     )
     if held := monoid.held:
-        lifted = _type_of(held.lift(_unpack(_values(kind, False))))
+        lifted = _type_of(held.lift(_unpack(_test_values(kind, False))))
         empty = _pack(held.lower(held.monoid.identity(lifted)))
         yield _Law("held: lower of the identity = e", "x", lambda x: empty, lambda x: identity, True)
         yield _Law(
@@ -238,7 +241,7 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
         )
     terminal = monoid.terminal(kind)
     if terminal is ANY:
-        yield _Law("any: op(x, y) is x or y", "xy", op, lambda x, y: _nearer(op(x, y), x, y), True)
+        yield _Law("any: op(x, y) is x or y", "xy", op, lambda x, y: _matching_operand(op(x, y), x, y), True)
     elif monoid.commutative:
         yield _Law("commutative: op(x, y) = op(y, x)", "xy", op, lambda x, y: op(y, x))
     if monoid.idempotent:
@@ -275,7 +278,7 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
     yield _Law("annihilator: x * 0 = 0", "x", lambda x: times(x, zero), lambda x: wanted, is_needed=False)
 
 
-def _nearer(result: Values, x: Values, y: Values) -> Values:
+def _matching_operand(result: Values, x: Values, y: Values) -> Values:
     """Return y where the result equals y, and elsewhere x: the operand that an operator should have returned."""
     is_y = _equal(result, y)
     return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
@@ -284,12 +287,12 @@ def _nearer(result: Values, x: Values, y: Values) -> Values:
 # --- test values and counterexamples ----------------------------------------------------------------------------------
 
 
-def _given(values: Any, kind: Type) -> Values:
+def _check_given_values(values: Any, kind: Type) -> Values:
     """Return the caller's values as one array per item. Raise ValueError if they are too many or not of the type."""
     kinds: tuple[Any, ...] = kind.items if isinstance(kind, TupleType) else (kind,)
-    each = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
-    columns = [*zip(*each, strict=True)] if isinstance(kind, TupleType) else [each]
-    if not 0 < len(each) <= MOST or len(columns) != len(kinds):
+    entries = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
+    columns = [*zip(*entries, strict=True)] if isinstance(kind, TupleType) else [entries]
+    if not 0 < len(entries) <= MOST or len(columns) != len(kinds):
         raise ValueError(f"values is {reprlib.repr(values)}; expected 1 to {MOST} values of type {kind}")
     try:
         columns_of_items = tuple(np.array(column, item) for column, item in zip(columns, kinds, strict=True))
@@ -301,7 +304,7 @@ def _given(values: Any, kind: Type) -> Values:
     return columns_of_items
 
 
-def _products(semiring: Semiring, given: Values) -> Values:
+def _distinct_products(semiring: Semiring, given: Values) -> Values:
     """Return the distinct products of pairs of the given values, at most `MOST` of them."""
     one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
@@ -310,11 +313,11 @@ def _products(semiring: Semiring, given: Values) -> Values:
     return tuple(np.array(column, part.dtype) for column, part in zip(zip(*[*distinct][:MOST]), products))
 
 
-def _values(kind: Type, extreme: bool) -> Values:
+def _test_values(kind: Type, extreme: bool) -> Values:
     """Return test values of a type: small exact numbers, or extreme values such as infinities."""
     if isinstance(kind, TupleType):
         count = 3 if len(kind.items) > 2 else 4
-        columns = [_values(item, extreme)[0][:count] for item in kind.items]
+        columns = [_test_values(item, extreme)[0][:count] for item in kind.items]
         return tuple(np.array(column) for column in zip(*combinations(*columns), strict=True))
     assert isinstance(kind, np.dtype)
     return (np.array(_scalars(kind, extreme), dtype=kind),)
@@ -359,8 +362,8 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
     if not differs.any():
         return None
     position = int(np.argmax(differs))
-    shown = {name: _show(argument, position) for name, argument in zip(law.variables, arguments, strict=True)}
-    return Violation(law.text, shown, _show(left, position), _show(right, position))
+    shown = {name: _shown_value(argument, position) for name, argument in zip(law.variables, arguments, strict=True)}
+    return Violation(law.text, shown, _shown_value(left, position), _shown_value(right, position))
 
 
 def _equal(left: Values, right: Values) -> Any:
@@ -375,7 +378,7 @@ def _equal(left: Values, right: Values) -> Any:
     return result
 
 
-def _show(values: Values, position: int) -> Any:
+def _shown_value(values: Values, position: int) -> Any:
     """Return the value at a position of the arrays, in a form that is shown to the user."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

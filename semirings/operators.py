@@ -174,7 +174,7 @@ class Monoid:
         >>> semirings.plus.held_of(np.int8) is None
         True
         """
-        return None if self.is_neutral else _flagged(self, as_type(type))
+        return None if self.is_neutral else _held_with_flags(self, as_type(type))
 
     def is_final(self, value: Expr) -> Expr | None:
         """
@@ -191,9 +191,11 @@ class Monoid:
         if terminal is None or has_wide(value.type):  # A check of all lanes takes as long as continuing the reduction.
             return None
         if terminal is not ANY:
-            return as_expr(functools.reduce(operator.and_, (part == end for part, end in _paired(value, terminal))))
-        present = (differs(*part) for part in _paired(value, self.identity(value.type)))
-        return as_expr(functools.reduce(_join(value), present))
+            return as_expr(
+                functools.reduce(operator.and_, (part == end for part, end in _pair_scalars(value, terminal)))
+            )
+        present = (differs(*part) for part in _pair_scalars(value, self.identity(value.type)))
+        return as_expr(functools.reduce(_operator_for_tests(value), present))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
@@ -212,8 +214,8 @@ class Monoid:
         """
         if self.terminal(value.type) is not ANY:
             return False
-        ranges = ((bounds(part, known), e) for part, e in _paired(value, self.identity(value.type)))
-        return bool(functools.reduce(_join(value), (low > e or high < e for (low, high), e in ranges)))
+        ranges = ((bounds(part, known), e) for part, e in _pair_scalars(value, self.identity(value.type)))
+        return bool(functools.reduce(_operator_for_tests(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
         """Return the identity or terminal value for a type, item by item for tuples and vectors.
@@ -333,7 +335,7 @@ class Monoid:
             shape = parts[0].shape[:-1]
             return np.full(shape, empty)[()] if single else empty
         if single and isinstance(self.op.function, np.ufunc) and self.op.function.nin == 2:
-            return self.op.function.reduce(parts[0], axis=-1, dtype=_closed_type(self.op.function, parts[0].dtype))
+            return self.op.function.reduce(parts[0], axis=-1, dtype=_dtype_to_reduce(self.op.function, parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
         result = tuple(part[..., 0][()] for part in parts)
@@ -476,7 +478,7 @@ class _Flagged(Monoid):
         return *_items(where(has_x & has_y, both, where(has_x, x, y))), has_x | has_y
 
 
-def _flagged(monoid: Monoid, type: Type) -> Held:
+def _held_with_flags(monoid: Monoid, type: Type) -> Held:
     """Return the representation in which a monoid without an identity is reduced: each value has a flag."""
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
@@ -492,7 +494,7 @@ def differs(x: Any, number: Any) -> Any:
     return ~np.isnan(x) if number != number else x != number
 
 
-def _join(value: Expr) -> Callable[[Any, Any], Any]:
+def _operator_for_tests(value: Expr) -> Callable[[Any, Any], Any]:
     """Return the operator that joins tests of whether each item differs from the identity.
 
     A tuple differs if one of its items differs, a vector only if all do.
@@ -500,7 +502,7 @@ def _join(value: Expr) -> Callable[[Any, Any], Any]:
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
 
-def _paired(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
+def _pair_scalars(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
     """Return pairs of the scalars of a symbolic value and the scalars of a constant of the same type."""
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
@@ -513,7 +515,7 @@ def scalars(value: Expr) -> list[Expr]:
 
 
 @functools.cache
-def _closed_type(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+def _dtype_to_reduce(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     """Return the dtype to pass to `ufunc.reduce`, so that NumPy does not widen small integers.
 
     It is the given dtype if the operation on it returns the same dtype. Otherwise it is None.

@@ -19,14 +19,14 @@ from semirings.types import as_type
 
 # How an expression depends on the symbols: not at all, increasing, decreasing, or in an unknown way.
 FREE, UP, DOWN, UNKNOWN = "free", "up", "down", "unknown"
-_FLIPPED = {UP: DOWN, DOWN: UP}
-_GROWING = {
+_REVERSED = {UP: DOWN, DOWN: UP}
+_INCREASING_OPS = {
     "positive", "cast", "floor", "ceil", "trunc", "rint", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2",
     "log10", "log1p", "arctan", "arcsin", "tanh", "sinh",
 }  # fmt: skip
-_TOGETHER = {"add", "minimum", "maximum", "fmin", "fmax", "logaddexp", "logaddexp2"}
-_SCALES = {"multiply", "divide", "floor_divide"}
-_BITS = {"bitwise_and", "bitwise_or", "logical_and", "logical_or"}
+_INCREASING_IN_BOTH = {"add", "minimum", "maximum", "fmin", "fmax", "logaddexp", "logaddexp2"}
+_SCALING_OPS = {"multiply", "divide", "floor_divide"}
+_BIT_OPS = {"bitwise_and", "bitwise_or", "logical_and", "logical_or"}
 
 
 Order = Literal["numbers", "bits", "any"]
@@ -86,11 +86,11 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
     for a, b in ((old, gathered), (gathered, old)):
         spellings.append(rebuilt(combined, lambda e, _, own={x: a, y: b}: own.get(e)))  # type: ignore[misc]
         if combined is minimum(x, y) or combined is maximum(x, y):
-            spellings += _chosen(a, b, combined is minimum(x, y))
+            spellings += _spell_with_where(a, b, combined is minimum(x, y))
     return any(result is spelling for spelling in spellings)
 
 
-def _chosen(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
+def _spell_with_where(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
     """Return all ways to write "the smaller (or larger) of a and b" with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
@@ -103,7 +103,7 @@ def order_in(combined: Expr) -> Order:
     "any".
     """
     op = combined.op
-    return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BITS else "any"
+    return "numbers" if op in ("minimum", "maximum", "fmin", "fmax") else "bits" if op in _BIT_OPS else "any"
 
 
 def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") -> bool:
@@ -132,49 +132,53 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
     """
     by_node: dict[Expr, str] = {}
     for e in in_order(expr):
-        ways = [by_node[arg] for arg in e.args]
+        directions = [by_node[arg] for arg in e.args]
         if any(e is symbol for symbol in symbols):
             by_node[e] = UP
-        elif set(ways) <= {FREE}:
+        elif set(directions) <= {FREE}:
             by_node[e] = FREE
-        elif e.op == "where" and ways[0] == FREE:
-            by_node[e] = _one_way(ways)
+        elif e.op == "where" and directions[0] == FREE:
+            by_node[e] = _common_direction(directions)
         else:
-            by_node[e] = _RULES[order](e, ways)
+            by_node[e] = _RULES[order](e, directions)
     return by_node[expr] in (FREE, UP)
 
 
-def _one_way(ways: list[str]) -> str:
+def _common_direction(directions: list[str]) -> str:
     """Return the direction (UP or DOWN) of all arguments that depend on the symbols, or UNKNOWN if they differ."""
-    known = set(ways) - {FREE}
-    return known.pop() if len(known) == 1 else UNKNOWN
+    dependent = set(directions) - {FREE}
+    return dependent.pop() if len(dependent) == 1 else UNKNOWN
 
 
-def _number(e: Expr, ways: list[str]) -> str:
-    if e.op in _GROWING or e.op in _TOGETHER or (e.op in _BITS and e.type == np.dtype(bool)):
-        return _one_way(ways) if e.op != "cast" or e.type != np.dtype(bool) else UNKNOWN
+def _direction_by_number(e: Expr, ways: list[str]) -> str:
+    if e.op in _INCREASING_OPS or e.op in _INCREASING_IN_BOTH or (e.op in _BIT_OPS and e.type == np.dtype(bool)):
+        return _common_direction(ways) if e.op != "cast" or e.type != np.dtype(bool) else UNKNOWN
     if e.op in ("left_shift", "right_shift") and ways[1] == FREE:
         return ways[0]
     if e.op in ("negative", "invert"):
-        return _FLIPPED.get(ways[0], UNKNOWN)
+        return _REVERSED.get(ways[0], UNKNOWN)
     if e.op == "subtract":
-        return _one_way([ways[0], _FLIPPED.get(ways[1], ways[1])])
-    if e.op in _SCALES and FREE in ways and not (e.op != "multiply" and ways[0] == FREE):
+        return _common_direction([ways[0], _REVERSED.get(ways[1], ways[1])])
+    if e.op in _SCALING_OPS and FREE in ways and not (e.op != "multiply" and ways[0] == FREE):
         way, by = (ways[1], e.args[0]) if ways[0] == FREE else (ways[0], e.args[1])
-        return _FLIPPED.get(way, UNKNOWN) if by.op == "constant" and by.payload < 0 else way
+        return _REVERSED.get(way, UNKNOWN) if by.op == "constant" and by.payload < 0 else way
     return UNKNOWN
 
 
-def _bits(e: Expr, ways: list[str]) -> str:
-    if e.op in _BITS or (e.op in ("left_shift", "right_shift") and ways[1] == FREE):
-        return _one_way(ways)
+def _direction_by_bits(e: Expr, ways: list[str]) -> str:
+    if e.op in _BIT_OPS or (e.op in ("left_shift", "right_shift") and ways[1] == FREE):
+        return _common_direction(ways)
     if e.op == "invert":
-        return _FLIPPED.get(ways[0], UNKNOWN)
+        return _REVERSED.get(ways[0], UNKNOWN)
     return ways[0] if e.op in ("cast", "positive") else UNKNOWN
 
 
-def _anything(e: Expr, ways: list[str]) -> str:
+def _unknown_direction(e: Expr, ways: list[str]) -> str:
     return UNKNOWN
 
 
-_RULES: dict[Order, Callable[[Expr, list[str]], str]] = {"numbers": _number, "bits": _bits, "any": _anything}
+_RULES: dict[Order, Callable[[Expr, list[str]], str]] = {
+    "numbers": _direction_by_number,
+    "bits": _direction_by_bits,
+    "any": _unknown_direction,
+}

@@ -57,14 +57,14 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
         for key in result:
             if not isinstance(key, str):
                 raise TypeError(f"{name} returned a dict with the key {key!r}: keys must be field names")
-        return {key: _value(value, f"{name}, field {key!r},") for key, value in result.items()}
+        return {key: _as_returned_expr(value, f"{name}, field {key!r},") for key, value in result.items()}
     if isinstance(result, tuple):
-        items = [_value(value, f"{name}, item {index},") for index, value in enumerate(result)]
+        items = [_as_returned_expr(value, f"{name}, item {index},") for index, value in enumerate(result)]
         return type(result)(*items) if hasattr(result, "_fields") else tuple(items)
-    return _value(result, name)
+    return _as_returned_expr(result, name)
 
 
-def _value(value: Any, where: str) -> Expr:
+def _as_returned_expr(value: Any, where: str) -> Expr:
     """Return a value that the user's function has returned as an expression. `where` names the function in errors."""
     try:
         result: Expr = settled(as_expr(value))

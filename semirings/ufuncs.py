@@ -178,7 +178,7 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
             product: Expr = values[0]
             return product
     types = resolve(ufunc, values)
-    _check_long(ufunc, values)
+    _check_long_ints(ufunc, values)
     if name in COMPARISONS and (answer := _compare_out_of_range(name, values, types)) is not None:
         return answer
     args = [operand_as(value, dtype, name) for value, dtype in zip(values, types, strict=False)]
@@ -211,7 +211,7 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
     return tuple(np.dtype(dtype.name) for dtype in types)
 
 
-def _check_long(ufunc: np.ufunc, values: list[Any]) -> None:
+def _check_long_ints(ufunc: np.ufunc, values: list[Any]) -> None:
     """Raise OverflowError for Python ints of more than 64 bits, if NumPy raises it for the same operation."""
     if any(type(value) is int and not fits(value, np.dtype(np.int64)) for value in values):
         try:
@@ -333,7 +333,7 @@ def _product(base: Expr, count: int) -> Expr:
     return operation("multiply", base.dtype, even, base) if count % 2 else even
 
 
-def _kind(*args: Expr) -> str:
+def _dtype_kind(*args: Expr) -> str:
     """Return the letter of NumPy for the kind of the first argument's dtype, such as "f" for floats."""
     return args[0].dtype.kind
 
@@ -342,7 +342,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
     """Return a rule that replaces an operation on bools by the bit operation `name`. It does not apply to numbers."""
 
     def rule(*args: Expr) -> Expr | None:
-        return operation(name, BOOL, *args) if _kind(*args) == "b" else None
+        return operation(name, BOOL, *args) if _dtype_kind(*args) == "b" else None
 
     return rule
 
@@ -358,23 +358,23 @@ def _logical(name: str) -> Callable[..., Expr]:
 
 def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
     """Return a rule that replaces an operation by its operand, if the kind of the operand's dtype is in `kinds`."""
-    return lambda x: x if _kind(x) in kinds else None
+    return lambda x: x if _dtype_kind(x) in kinds else None
 
 
-def _never_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
+def _constant_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
     """Return a rule that replaces a test by a constant for integers, which are always finite and never NaN."""
-    return lambda x: constant(answer) if _kind(x) in "biu" else None
+    return lambda x: constant(answer) if _dtype_kind(x) in "biu" else None
 
 
 def _sign(x: Expr) -> Expr:
     """Return the expression for the sign of x: 1, -1 or 0. NaN and zeros with a sign stay unchanged."""
-    rest = select(x == 0, constant(0, x.type), x) if _kind(x) == "f" else constant(0, x.type)
-    negative = select(x < 0, constant(-1, x.type), rest) if _kind(x) != "u" else rest
+    rest = select(x == 0, constant(0, x.type), x) if _dtype_kind(x) == "f" else constant(0, x.type)
+    negative = select(x < 0, constant(-1, x.type), rest) if _dtype_kind(x) != "u" else rest
     return select(x > 0, constant(1, x.type), negative)
 
 
 def _reciprocal(x: Expr) -> Expr:
-    if _kind(x) != "f":
+    if _dtype_kind(x) != "f":
         raise TypeError(f"np.reciprocal of {x.type}: write 1 / x, which is a float")
     return operation("divide", x.dtype, constant(1, x.type), x)
 
@@ -384,7 +384,7 @@ def _bitwise_count(x: Expr) -> Expr | None:
 
     Printers only know how to count the bits of unsigned numbers, so signed ones are converted.
     """
-    if _kind(x) == "u":
+    if _dtype_kind(x) == "u":
         return None
     size = abs(x)
     return operation("bitwise_count", np.dtype(np.uint8), cast_expr(size, np.dtype(f"u{x.dtype.itemsize}")))
@@ -407,11 +407,11 @@ def _fmax(x: Expr, y: Expr) -> Expr:
     return select((x > y) | np.isnan(y), x, y)
 
 
-def _by_constant(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
+def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
     """Return a rule for integer division by the constants 0 and -1, whose results are special cases."""
 
     def rule(x: Expr, y: Expr) -> Expr | None:
-        if y.op != "constant" or _kind(y) not in "iu" or y.payload not in (0, -1):
+        if y.op != "constant" or _dtype_kind(y) not in "iu" or y.payload not in (0, -1):
             return None
         return on_zero(x) if y.payload == 0 else on_minus_one(x)
 
@@ -422,10 +422,10 @@ def _fmod(x: Expr, y: Expr) -> Expr | None:
     """Return the remainder with the sign of x, or None for floats. It is computed from the remainder with the sign of
     y.
     """
-    if _kind(x) == "f":
+    if _dtype_kind(x) == "f":
         return None
     rest = x % y
-    return rest if _kind(x) == "u" else select((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
+    return rest if _dtype_kind(x) == "u" else select((rest != 0) & ((x < 0) != (y < 0)), rest - y, rest)
 
 
 def _zero(x: Expr) -> Expr:
@@ -439,16 +439,18 @@ def _left_shift(x: Expr, y: Expr) -> Expr | None:
 def _right_shift(x: Expr, y: Expr) -> Expr | None:
     if not _shifts_all(y):
         return None
-    return _zero(x) if _kind(x) == "u" else operation("right_shift", x.dtype, x, constant(_bits(x) - 1, x.type))
+    return (
+        _zero(x) if _dtype_kind(x) == "u" else operation("right_shift", x.dtype, x, constant(_bit_count(x) - 1, x.type))
+    )
 
 
-def _bits(x: Expr) -> int:
+def _bit_count(x: Expr) -> int:
     return x.dtype.itemsize * 8
 
 
 def _shifts_all(y: Expr) -> bool:
     """Return whether the constant `y` shifts out every bit. As in NumPy, a negative count does so, too."""
-    return y.op == "constant" and not 0 <= int(y.payload) < _bits(y)
+    return y.op == "constant" and not 0 <= int(y.payload) < _bit_count(y)
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
@@ -458,7 +460,7 @@ def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
     def rule(x: Expr, y: Expr) -> Expr | None:
         if x.type == y.type:
             return None
-        if _kind(x) == "u":
+        if _dtype_kind(x) == "u":
             return _mixed_sign(swapped.get(name, name))(y, x)
         compared = operation(name, BOOL, cast_expr(x, y.type), y)
         return (x < 0) | compared if name in ("less", "less_equal", "not_equal") else (x >= 0) & compared
@@ -481,9 +483,9 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "floor": _identity_on("biu"),
     "ceil": _identity_on("biu"),
     "trunc": _identity_on("biu"),
-    "isnan": _never_on_integers(False),
-    "isinf": _never_on_integers(False),
-    "isfinite": _never_on_integers(True),
+    "isnan": _constant_on_integers(False),
+    "isinf": _constant_on_integers(False),
+    "isfinite": _constant_on_integers(True),
     "sign": _sign,
     "square": lambda x: x * x,
     "reciprocal": _reciprocal,
@@ -492,8 +494,8 @@ RULES: dict[str, Callable[..., Expr | None]] = {
     "fmod": _fmod,
     "fmin": _fmin,
     "fmax": _fmax,
-    "floor_divide": _by_constant(_zero, lambda x: -x),
-    "remainder": _by_constant(_zero, _zero),
+    "floor_divide": _division_rule(_zero, lambda x: -x),
+    "remainder": _division_rule(_zero, _zero),
     "left_shift": _left_shift,
     "right_shift": _right_shift,
     **{name: _mixed_sign(name) for name in COMPARISONS},

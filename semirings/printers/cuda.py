@@ -237,7 +237,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     """
     given = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, given)
-    style = Style(RESERVED, ctype, Body, expression, _lines)
+    style = Style(RESERVED, ctype, Body, expression, _statement_lines)
     return write_function(style, name, parameters, *wide_results(given), isinstance(result, tuple))
 
 
@@ -304,12 +304,12 @@ def _parameter_list(
     return ", ".join(texts)
 
 
-def _lines(statement: Statement) -> list[str]:
+def _statement_lines(statement: Statement) -> list[str]:
     """Return the lines of C++ for a statement."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     assert not isinstance(statement, Branch)  # only functions for the CPU have branches
-    lines = [f"    {text}" for line in statement.lines for text in _lines(line)]
+    lines = [f"    {text}" for line in statement.lines for text in _statement_lines(line)]
     begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
     before: list[str] = []
     if isinstance(statement, Fold):
@@ -339,17 +339,17 @@ def expression(expr: Expr, args: list[str]) -> str:
         return f"{args[0]} ? {args[1]} : {args[2]}"
     assert isinstance(expr.type, np.dtype)
     if expr.op == "cast":
-        return _cast(args[0], expr.args[0].type, expr.type)
+        return _cast_text(args[0], expr.args[0].type, expr.type)
     if expr.op in ("minimum", "maximum"):
-        return _extremum(expr, *args)
-    return _arithmetic(expr, args, expr.type)
+        return _extremum_text(expr, *args)
+    return _arithmetic_text(expr, args, expr.type)
 
 
-def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
+def _arithmetic_text(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
     """Return the C++ text of an operation on scalars of type `dtype`, given the texts of its arguments."""
     op, arguments = expr.op, ", ".join(args)
     if op in _INFIX:
-        return _narrow(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
+        return _narrowed_text(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
     if op in _WRAPPING:
         plain = dtype.kind == "f" or dtype.name in ("uint32", "uint64")
         return f"{args[0]} {_WRAPPING[op]} {args[1]}" if plain else f"semirings::{op}({arguments})"
@@ -358,17 +358,17 @@ def _arithmetic(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
     if op == "negative":
         return f"-{args[0]}" if dtype.kind == "f" else f"semirings::negative({arguments})"
     if op == "invert":
-        return f"!{args[0]}" if dtype.kind == "b" else _narrow(f"~{args[0]}", dtype)
+        return f"!{args[0]}" if dtype.kind == "b" else _narrowed_text(f"~{args[0]}", dtype)
     if op == "absolute" and dtype.kind != "f":
         return f"semirings::absolute({arguments})"
     if op == "bitwise_count":
-        return _narrow(f"__popc{'ll' if expr.args[0].dtype.itemsize == 8 else ''}({arguments})", dtype)
+        return _narrowed_text(f"__popc{'ll' if expr.args[0].dtype.itemsize == 8 else ''}({arguments})", dtype)
     if op in ("isnan", "isinf", "isfinite"):
         return f"{op}({arguments})"
     return f"{_MATH[op]}{'f' if dtype.itemsize == 4 else ''}({arguments})"
 
 
-def _extremum(expr: Expr, a: str, b: str) -> str:
+def _extremum_text(expr: Expr, a: str, b: str) -> str:
     """Return the C++ text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
@@ -379,24 +379,24 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
     return f"{test} ? {a} : {b}"
 
 
-def _narrow(text: str, dtype: np.dtype[Any]) -> str:
+def _narrowed_text(text: str, dtype: np.dtype[Any]) -> str:
     """Return the C++ text of a value of type `dtype`. C++ computes integers of less than 32 bits as int, so they are
     cast back.
     """
-    return f"{_parenthesised(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
+    return f"{_cast_operator(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
 
 
-def _parenthesised(dtype: np.dtype[Any]) -> str:
+def _cast_operator(dtype: np.dtype[Any]) -> str:
     """Return the C++ text of a cast to the type: its name in parentheses."""
     return f"({ctype(dtype)})"
 
 
-def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
+def _cast_text(text: str, source: Type, target: np.dtype[Any]) -> str:
     """Return the C++ text that converts a scalar, given as text, from one type to another."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"semirings::widened_half({text})"
-        return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
+        return single if target.name == "float32" else _cast_text(single, np.dtype(np.float32), target)
     if target == HALF:
         return f"semirings::to_half({text if source.kind == 'f' else f'(float){text}'})"
     if target.kind == "b":
@@ -406,7 +406,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
         return f"semirings::{helper}<{ctype(target)}>({text})"
     if target.name == "int16":
         return f"semirings::narrow<short>({text})"
-    return f"{_parenthesised(target)}{text}"
+    return f"{_cast_operator(target)}{text}"
 
 
 def literal(value: Any, type: Type) -> str:

@@ -152,22 +152,22 @@ def function(
         targets.setdefault(loop, array)
     known = constants | dict[Expr, str](zip(parameters, names, strict=False))
     written, values = statements(results, known, write or expression, targets, branches)
-    body = [line for statement in written for line in _lines(statement)]
-    value = _tuple(values) if isinstance(result, tuple) else values[0]
+    body = [line for statement in written for line in _statement_lines(statement)]
+    value = _tuple_text(values) if isinstance(result, tuple) else values[0]
     kinds = ", ".join(str(parameter.type) for parameter in parameters)
-    kind = _tuple([str(r.type) for r in results]) if isinstance(result, tuple) else str(results[0].type)
+    kind = _tuple_text([str(r.type) for r in results]) if isinstance(result, tuple) else str(results[0].type)
     head = [f"def {name}({', '.join(names)}):", f"    # ({kinds}) -> {kind}"]
     arrays = [f"{table} = np.array({literal(table_values(e), e.type)}, np.{e.dtype})" for e, table in constants.items()]
     return "\n".join([*head, *(f"    {line}" for line in [*body, f"return {value}"]), *arrays, ""])
 
 
-def _lines(statement: Statement) -> list[str]:
+def _statement_lines(statement: Statement) -> list[str]:
     """Return the lines of Python for a statement."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
     if isinstance(statement, Branch):
         name, _, text = statement.value
-        inner = [line for each in statement.statements for line in _lines(each)]
+        inner = [line for each in statement.statements for line in _statement_lines(each)]
         return [
             f"{name} = {statement.otherwise}",
             f"if {'not ' * statement.negated}{statement.condition}:",
@@ -193,32 +193,32 @@ def expression(expr: Expr, args: list[str]) -> str:
     if expr.op == "item":
         return f"{args[0]}[{expr.payload}]"
     if expr.op in ("vector", "tuple"):
-        return _tuple(args)
+        return _tuple_text(args)
     if expr.op == "load":
-        return _load(expr.type, *args)
+        return _load_text(expr.type, *args)
     if expr.op in _FORMS:
         form = "not {0}" if expr.op == "invert" and expr.dtype.kind == "b" else _FORMS[expr.op]
         return form.format(*args)
     assert isinstance(expr.type, np.dtype)
     if expr.op == "cast":
-        return _cast(args[0], expr.args[0].type, expr.type)
+        return _cast_text(args[0], expr.args[0].type, expr.type)
     if expr.op in ("minimum", "maximum"):
-        return _extremum(expr, *args)
+        return _extremum_text(expr, *args)
     if expr.op in INFIX and not (expr.op in ("floor_divide", "remainder") and expr.type.kind == "f"):
         return f"{args[0]} {INFIX[expr.op]} {args[1]}"
     name = f"math.{_MATH[expr.op]}" if expr.op in _MATH else f"np.{expr.op}" if expr.op in _NUMPY else expr.op
     return f"{name}({', '.join(args)})"
 
 
-def _load(kind: Type, array: str, index: str, count: str, outside: str) -> str:
+def _load_text(kind: Type, array: str, index: str, count: str, outside: str) -> str:
     """Return the Python text that reads an item of an array, or a vector of its items' lanes."""
     if not isinstance(kind, VectorType):
         return f"item_at({array}, {index}, {count}, {outside})"
     lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
-    return _tuple(lanes)
+    return _tuple_text(lanes)
 
 
-def _extremum(expr: Expr, a: str, b: str) -> str:
+def _extremum_text(expr: Expr, a: str, b: str) -> str:
     """Return the Python text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
@@ -230,12 +230,12 @@ def _extremum(expr: Expr, a: str, b: str) -> str:
     return f"{a} if {test} else {b}"
 
 
-def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
+def _cast_text(text: str, source: Type, target: np.dtype[Any]) -> str:
     """Return the Python text that converts a scalar, given as text, from one type to another."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"widened_half({text})"
-        return single if target.name == "float32" else _cast(single, np.dtype(np.float32), target)
+        return single if target.name == "float32" else _cast_text(single, np.dtype(np.float32), target)
     if target == HALF:
         return f"to_half({text if source.kind == 'f' else f'np.float32({text})'})"
     if target.kind == "b":
@@ -243,7 +243,7 @@ def _cast(text: str, source: Type, target: np.dtype[Any]) -> str:
     return f"np.{target}({text})"
 
 
-def _tuple(texts: Sequence[str]) -> str:
+def _tuple_text(texts: Sequence[str]) -> str:
     """Return the Python text of a tuple with the given items."""
     return f"({', '.join(texts)},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
@@ -259,7 +259,7 @@ def literal(value: Any, type: Type) -> str:
     """
     if isinstance(type, VectorType | TupleType):
         kinds = (type.scalar,) * type.length if isinstance(type, VectorType) else type.items
-        return _tuple([literal(part, kind) for part, kind in zip(value, kinds, strict=True)])
+        return _tuple_text([literal(part, kind) for part, kind in zip(value, kinds, strict=True)])
     if type.kind == "b":
         return str(bool(value))
     if type.kind == "f":

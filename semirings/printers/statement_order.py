@@ -243,14 +243,14 @@ def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Co
         else:
             continue
         for condition, lazy, otherwise, negated in ways:
-            nodes = _needed_by(e, e.args[lazy], order, users, results)
+            nodes = _nodes_only_for(e, e.args[lazy], order, users, results)
             if sum(one.op not in INLINE for one in nodes) >= EXPENSIVE:
                 by_node[e] = Conditional(e.args[condition], negated, e.args[otherwise], nodes)
                 break
     return by_node
 
 
-def _needed_by(
+def _nodes_only_for(
     e: Expr, arg: Expr, order: Sequence[Expr], users: Mapping[Expr, list[Expr]], results: Sequence[Expr]
 ) -> list[Expr]:
     """Return the nodes, in topological order, that are computed only for argument `arg` of node `e`.

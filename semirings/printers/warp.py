@@ -139,7 +139,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
     given = result if isinstance(result, tuple) else (result,)
     check_parameters(name, parameters, given)
     reserved, head = {*cuda.RESERVED, *_RESERVED}, ["const int thread = threadIdx.x & 31;"]
-    style = cuda.Style(reserved, ctype, _Body, _expression, _lines, head)
+    style = cuda.Style(reserved, ctype, _Body, _expression, _statement_lines, head)
     loops = wide_results([rebuilt(e, _without_first) for e in given])
     return cuda.write_function(style, name, parameters, *loops, isinstance(result, tuple))
 
@@ -170,17 +170,17 @@ def _expression(e: Expr, args: list[str]) -> str:
     return cuda.expression(e, args)
 
 
-def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
+def _statement_lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
     """Return the lines of C++ for a statement."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     if isinstance(statement, Each):
         stores = [f"{name}.item[part] = {text};" for name, _, text in statement.values]
-        return _loop(statement.length, [], [*_texts(statement.lines), *stores], [])
+        return _loop_lines(statement.length, [], [*_all_lines(statement.lines), *stores], [])
     assert isinstance(statement, _WarpFold)
     (name, type, text), length = statement.result, statement.length
     kind, combine = ctype(type), f"combine_{statement.result.name}"
-    combining = [*_texts(statement.combining), f"return {statement.combined};"]
+    combining = [*_all_lines(statement.combining), f"return {statement.combined};"]
     count = f"{length} - {WARP} * part < {WARP} ? {length} - {WARP} * part : {WARP}" if length % WARP else str(WARP)
     folded = f"semirings::fold_threads({name}_here, {count}, {combine})"
     return [
@@ -188,20 +188,20 @@ def _lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
         *(f"    {line}" for line in combining),
         "};",
         f"{kind} {name}{{}};",
-        *_loop(
+        *_loop_lines(
             length,
             [f"{kind} {name}_here{{}};"],
-            [*_texts(statement.lines), f"{name}_here = {text};"],
+            [*_all_lines(statement.lines), f"{name}_here = {text};"],
             [f"const {kind} {name}_all = {folded};", f"{name} = part ? {combine}({name}, {name}_all) : {name}_all;"],
         ),
     ]
 
 
-def _texts(lines: list[Line]) -> list[str]:
-    return [text for line in lines for text in _lines(line)]
+def _all_lines(lines: list[Line]) -> list[str]:
+    return [text for line in lines for text in _statement_lines(line)]
 
 
-def _loop(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
+def _loop_lines(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
     """Return the lines of a loop over the items of a thread. `lines` run only for lanes below the vector's length."""
     parts = -(-length // WARP)
     if length % WARP:
