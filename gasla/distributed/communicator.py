@@ -19,7 +19,7 @@ from gasla.arrays import Device
 class Communicator(Protocol):
     """Collective operations between ranks. All ranks call the same methods in the same order.
 
-    Each call returns on every rank or raises on every rank: a rank that fails calls `abort`, which wakes the others.
+    Each call returns on every rank or raises on every rank. A rank that fails calls `abort`, which wakes all others.
     """
 
     rank: int  # number of this rank, counting from 0

@@ -34,11 +34,11 @@ from gasla.graph.memory_limit import available
 from gasla.graph.neighbor_lists import Lists
 
 REPLICA = "replica"  # the key under which a rank stores its copy of the whole graph
-# a key that the first rank has after a copy of the whole graph was tried there, so that it is tried once only
+# a key that the first rank stores after trying to copy the whole graph to it, so that this is tried once only
 ASKED = "asked for a replica"
 # the key under which the first rank stores the whole graph with its adjacency lists spread over all GPUs
 OVER_CARDS = "over cards"
-# a key that the first rank has after copies on all GPUs were tried, so that they are tried once only
+# a key that the first rank stores after trying to copy the graph to all GPUs, so that this is tried once only
 ALL_ASKED = "all asked for a replica"
 # GPUs share work that visits at least this many edges in all passes, which takes one GPU some milliseconds.
 MUCH = 1 << 28
@@ -188,7 +188,7 @@ def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
 
 
 class Shared(Graph):
-    """The whole graph on the first GPU during a call there, in which the other GPUs may do a part of independent work.
+    """The whole graph on the first GPU during a call on this GPU, in which other GPUs may share independent work.
 
     It has the lists, values and cache of the graph on the first GPU. Graphs made from it use the first GPU only.
     """
@@ -396,7 +396,7 @@ def _map_own_range(
 ) -> Any:
     """Return the range of rows that this rank computes.
 
-    The first rank computes on `whole`, the others on their copies.
+    The first rank uses `whole`, the other ranks their copies.
     """
     me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
     first, last = (count * r // size for r in (me, me + 1))

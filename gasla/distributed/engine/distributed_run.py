@@ -159,7 +159,7 @@ class DistributedRun(Synchronous):
         self._rows = np.zeros((0, 5), np.int64)
         # the run, if kernels of several GPUs exchange its values without the host
         self._together: CardsRun | None = None
-        # whether the run is, or was begun as, one of that sort; True also if beginning it failed
+        # whether kernels exchange the values; True also if such a run could not begin because of an error
         self._is_together = False
         self._saver = Saver.of_run(out)
 

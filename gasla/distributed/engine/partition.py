@@ -45,7 +45,7 @@ class Edges:
     values: Array | None
 
     def columns(self) -> list[Array]:
-        """Return the arrays of sources, targets and edge numbers, and that of values if there are any."""
+        """Return the arrays of sources, targets and edge numbers, and the array of values if there is one."""
         return [column for column in (self.src, self.dst, self.ids, self.values) if column is not None]
 
     def taken(self, places: Array) -> "Edges":
@@ -61,7 +61,7 @@ class Edges:
 class Source(Protocol):
     """A rank's part of the input edges, which it sends to the owners of their targets in rounds.
 
-    The edges of a round, of all ranks in the order of the ranks, come after those of earlier rounds in the input.
+    Rounds are in the order of the input: all edges of a round come after all edges of earlier rounds.
     """
 
     count: int  # number of edges of this rank
@@ -155,7 +155,7 @@ class Rows(NamedTuple):
     """
 
     indptr: Array
-    others: Array  # the global id of the vertex at the other end
+    others: Array  # the global id of the neighbor in each entry
     ids: Array  # edge numbers
     values: Array | None
 

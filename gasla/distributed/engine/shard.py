@@ -153,7 +153,7 @@ class Shard:
         return np.concatenate([own, places[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
-        """Return the values of all local vertices, given those of own vertices (collective).
+        """Return the values of all local vertices, given the values of own vertices (collective).
 
         The values of the mirrors are received from their owners and appended.
         """
@@ -269,7 +269,8 @@ def _number_locally(others: Array, first: int, own: int, n: int, mirrors_all: bo
     """Return the mirrors of a rank (ascending global ids), and the local numbers of the vertices `others`.
 
     `others` has global ids, and may be overwritten by the result. Where memory suffices for an array over all vertices
-    of the graph, nothing is sorted. With many ranks, each has few of the vertices, and sorting its own is cheaper.
+    of the graph, nothing is sorted. With many ranks, each rank has edges
+    to few of the vertices, so it sorts these vertices instead.
     """
     xp: Any = array_module(others)
     if n > SPARSE * (len(others) + own) and not mirrors_all:
