@@ -94,8 +94,9 @@ def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k:
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the row k of the right operand. In a product of a vector and a matrix it is the vertex that sends the
-    value.
+    """Return the row k of the right operand.
+
+    In a product of a vector and a matrix it is the vertex that sends the value.
     """
     return k
 

@@ -309,8 +309,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """Return a copied or pickled expression. `nodes` describes its nodes in topological order, the expression itself
-    last.
+    """Return a copied or pickled expression.
+
+    `nodes` describes its nodes in topological order, the expression itself last.
     """
     done: list[Expr] = []
     for op, type, places, payload in nodes:

@@ -224,8 +224,9 @@ def _check_long_ints(ufunc: np.ufunc, values: list[Any]) -> None:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """Return an operand converted to `dtype`, in which operation `name` computes. Raise OverflowError if an int does
-    not fit.
+    """Return an operand converted to `dtype`, in which operation `name` computes.
+
+    Raise OverflowError if an int does not fit.
     """
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
@@ -391,8 +392,9 @@ def _bitwise_count(x: Expr) -> Expr | None:
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
-    """Return log(exp(x) + exp(y)) without overflow. Equal values are treated first: the difference of infinities is
-    NaN.
+    """Return log(exp(x) + exp(y)) without overflow.
+
+    Equal values are treated first: the difference of infinities is NaN.
     """
     larger: Any = np.maximum(x, y)
     unequal = larger + np.log1p(np.exp(-abs(x - y)))
@@ -419,8 +421,9 @@ def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """Return the remainder with the sign of x, or None for floats. It is computed from the remainder with the sign of
-    y.
+    """Return the remainder with the sign of x, or None for floats.
+
+    It is computed from the remainder with the sign of y.
     """
     if _dtype_kind(x) == "f":
         return None

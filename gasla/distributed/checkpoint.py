@@ -114,8 +114,9 @@ class Saver(NamedTuple):
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
-        """Write the state of this rank. Then the first rank makes this checkpoint the current one and removes older
-        ones.
+        """Write the state of this rank.
+
+        Then the first rank makes this checkpoint the current one and removes older ones.
         """
         name = f"{self.number}-{run.iteration}"
         communicator: Communicator = run.communicator

@@ -161,8 +161,9 @@ class Ranks(Protocol):
         """
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` once in each process. The calling thread drives the GPUs of the process's
-        ranks.
+        """Call `function(group, *arguments)` once in each process.
+
+        The calling thread drives the GPUs of the process's ranks.
 
         The groups are in `peer_groups.py`. Return None if ranks have no GPUs. An exception in one process makes the
         other processes raise, as in `each`.

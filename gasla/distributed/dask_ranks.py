@@ -135,8 +135,9 @@ class DaskRanks:
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Return Dask futures of `function(rank, *arguments)`, one per rank. The function can't communicate with other
-        ranks.
+        """Return Dask futures of `function(rank, *arguments)`, one per rank.
+
+        The function can't communicate with other ranks.
         """
         self._raise_if_lost(0)
         return [

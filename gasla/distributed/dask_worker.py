@@ -217,8 +217,9 @@ class _Cancellation:
         self._task = self._worker.get_current_task()
 
     def check(self) -> None:
-        """Raise an error, and remove the rank's state, if the task was cancelled. This asks at most every `LOOK`
-        seconds.
+        """Raise an error, and remove the rank's state, if the task was cancelled.
+
+        This asks at most every `LOOK` seconds.
         """
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
@@ -261,8 +262,9 @@ class DaskCommunicator(Rounds):
 
     @property
     def link(self) -> Any:
-        """The connection between the GPUs of all ranks (`links.Link`), which later calls reuse. After a split it is
-        None.
+        """The connection between the GPUs of all ranks (`links.Link`), which later calls reuse.
+
+        After a split it is None.
         """
         return self._state.link if len(self._channel) == 1 else None
 
@@ -307,8 +309,9 @@ class DaskCommunicator(Rounds):
         await asyncio.gather(*sent)
 
     def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
-        """Wait for a message, and return it with the kind of its round. `which` has the channel, the round and the
-        sender.
+        """Wait for a message, and return it with the kind of its round.
+
+        `which` has the channel, the round and the sender.
         """
         state = self._state
         with state.changed:

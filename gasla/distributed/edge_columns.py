@@ -150,8 +150,9 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
-    """Store, under a key, a graph of the same edges with attributes added or removed. Return the types of all
-    attributes.
+    """Store, under a key, a graph of the same edges with attributes added or removed.
+
+    Return the types of all attributes.
     """
     shard = rank.kept[graph][SHARE].shard
     own = {
@@ -229,8 +230,9 @@ def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
-    """Return the type, the smallest and the largest of the edge values of all ranks. Without values, all three are
-    None.
+    """Return the type, the smallest and the largest of the edge values of all ranks.
+
+    Without values, all three are None.
     """
     values = shard.graph.valued
     if values.each is None:

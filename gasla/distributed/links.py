@@ -63,8 +63,9 @@ class Link:
         self._connection, self._exchanges = connection, 0
 
     def exchange(self, communicator: Any, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-        """Send each rank an array of bytes on this GPU. Return the arrays received, which have the given sizes
-        (collective).
+        """Send each rank an array of bytes on this GPU.
+
+        Return the arrays received, which have the given sizes (collective).
 
         `communicator` is a `WarningCommunicator`, by which this rank learns of failures while NCCL waits.
         """
@@ -87,8 +88,9 @@ class Link:
         return received
 
     def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
-        """End the link after an error, and warn the other ranks. If another rank has caused the error, raise a
-        RankError.
+        """End the link after an error, and warn the other ranks.
+
+        If another rank has caused the error, raise a RankError.
         """
         # a RuntimeError may come from NCCL, because another rank has failed
         until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)

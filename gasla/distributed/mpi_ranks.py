@@ -86,8 +86,9 @@ class MPICommunicator(Rounds):
         return received
 
     def raise_if_interrupted(self) -> None:
-        """Do nothing. Under dask-mpi this is replaced by a function that raises an error if the client has interrupted
-        the call.
+        """Do nothing.
+
+        Under dask-mpi this is replaced by a function that raises an error if the client has interrupted the call.
         """
 
     def _send_large(

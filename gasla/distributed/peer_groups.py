@@ -77,8 +77,9 @@ class OneProcess:
         """Do nothing, because no other process can fail. This is called again and again while kernels run."""
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Do nothing, because no other process can have stopped the kernel. This is called after a kernel has ended too
-        early.
+        """Do nothing, because no other process can have stopped the kernel.
+
+        This is called after a kernel has ended too early.
         """
 
     def fail(self, number: int, superstep: int) -> None:
@@ -146,8 +147,9 @@ class Processes:
         )
 
     def _try_sharing(self) -> str:
-        """Try to read what each other rank has written to its GPU's memory (collective). Return an error, or an empty
-        text.
+        """Try to read what each other rank has written to its GPU's memory (collective).
+
+        Return an error, or an empty text.
         """
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
         mine = shared_memory.allocate(len(token))
@@ -258,8 +260,9 @@ class Processes:
         return unused
 
     def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
-        """Exchange IPC handles, and map the memory of all other ranks (collective). Return its addresses, and an error
-        or "".
+        """Exchange IPC handles, and map the memory of all other ranks (collective).
+
+        Return its addresses, and an error or "".
         """
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
@@ -310,8 +313,9 @@ class Processes:
             self._communicator.warn(number)
 
     def unmap(self) -> Any:
-        """Unmap the memory of other ranks, at the end. Return this rank's memory, to be freed when all ranks have done
-        this.
+        """Unmap the memory of other ranks, at the end.
+
+        Return this rank's memory, to be freed when all ranks have done this.
         """
         for descriptor in self._ranks_of:
             os.close(descriptor)

@@ -464,7 +464,8 @@ def _sum(
 
 
 def _encode_dtype(terms: Sequence[Any]) -> np.ndarray:
-    """Return the dtype of the first array in a form that ranks can exchange: its name as bytes. Without arrays it is
-    empty.
+    """Return the dtype of the first array in a form that ranks can exchange: its name as bytes.
+
+    Without arrays it is empty.
     """
     return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

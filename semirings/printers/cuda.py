@@ -380,8 +380,9 @@ def _extremum_text(expr: Expr, a: str, b: str) -> str:
 
 
 def _narrowed_text(text: str, dtype: np.dtype[Any]) -> str:
-    """Return the C++ text of a value of type `dtype`. C++ computes integers of less than 32 bits as int, so they are
-    cast back.
+    """Return the C++ text of a value of type `dtype`.
+
+    C++ computes integers of less than 32 bits as int, so they are cast back.
     """
     return f"{_cast_operator(dtype)}({text})" if dtype.kind in "iu" and dtype.itemsize < 4 else text
 

@@ -64,8 +64,9 @@ class Line(NamedTuple):
 
 
 class Each(NamedTuple):
-    """A loop over the lanes of wide vectors. In each iteration its lines run, then one lane of every target is
-    assigned.
+    """A loop over the lanes of wide vectors.
+
+    In each iteration its lines run, then one lane of every target is assigned.
     """
 
     length: int
@@ -141,8 +142,9 @@ class Body:
         return [*lines, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
-        """Return the statements for some nodes, which are in topological order. Node `alone` is printed without a
-        temporary.
+        """Return the statements for some nodes, which are in topological order.
+
+        Node `alone` is printed without a temporary.
         """
         lines: list[Statement] = []
         inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
@@ -186,8 +188,9 @@ class Body:
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """Return the lines of a loop's body that compute some expressions. `texts` has the nodes known so far, and is
-        extended.
+        """Return the lines of a loop's body that compute some expressions.
+
+        `texts` has the nodes known so far, and is extended.
         """
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]

@@ -73,8 +73,9 @@ class _Body(Body):
     """Converts the expressions that a function for a warp returns to the statements of its body."""
 
     def is_simple(self, e: Expr) -> bool:
-        """Return whether a node is printed where it is used. An item of a spread vector isn't, because it takes a
-        shuffle.
+        """Return whether a node is printed where it is used.
+
+        An item of a spread vector isn't, because it takes a shuffle.
         """
         return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
 

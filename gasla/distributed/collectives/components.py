@@ -107,8 +107,9 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
 
 
 def _number_components(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the components by their smallest vertices. Return the number of each own vertex's component, and their
-    count.
+    """Number the components by their smallest vertices.
+
+    Return the number of each own vertex's component, and their count.
     """
     first = share.bounds[communicator.rank]
     is_root = labels == np.arange(first, first + len(labels))

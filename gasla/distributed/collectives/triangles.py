@@ -23,8 +23,9 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Return the number of triangles in a simple graph (collective). With `per_vertex`, store the counts of own
-    vertices.
+    """Return the number of triangles in a simple graph (collective).
+
+    With `per_vertex`, store the counts of own vertices.
     """
     shard = shard_on(rank, graph, "in")
     local = shard.graph_on("cpu").in_
@@ -81,8 +82,9 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the adjacency lists of the vertices `rows`, concatenated. The lists are entries[offsets[v]:offsets[v +
-    1]].
+    """Return the adjacency lists of the vertices `rows`, concatenated.
+
+    The lists are entries[offsets[v]:offsets[v + 1]].
     """
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)

@@ -107,8 +107,9 @@ class OwnFields(Mapping[str, Any]):
 
 
 class Parts:
-    """What all runs of a program over the GPUs of this process share. The first rank of the process stores it with the
-    graph.
+    """What all runs of a program over the GPUs of this process share.
+
+    The first rank of the process stores it with the graph.
 
     Parameters
     ----------
@@ -322,8 +323,9 @@ class CardsRun:
             raise
 
     def _end_all_kernels(self, error: BaseException) -> None:
-        """End the kernels of all ranks after an error. Later runs don't reuse the memory in which these kernels
-        synchronize.
+        """End the kernels of all ranks after an error.
+
+        Later runs don't reuse the memory in which these kernels synchronize.
         """
         number, self._meeting = self._meeting.number, None
         if not isinstance(error, PeerFailed | RankError):
@@ -358,8 +360,9 @@ class CardsRun:
             _advise(error)
 
     def _watch(self, superstep: int) -> None:
-        """Raise the error of another kernel or process, if one has failed. This is called again and again during a
-        wait.
+        """Raise the error of another kernel or process, if one has failed.
+
+        This is called again and again during a wait.
         """
         self._group.watch(self._meeting.number, superstep)
         self._on_each_gpu(lambda run: run.raise_failure())

@@ -200,8 +200,9 @@ def joined(given: BlockArray, device: Device, graph: Any) -> Any:
 
 
 def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
-    """Return a result with its arrays on the first GPU divided into blocks, one per rank. The data stay on the first
-    GPU.
+    """Return a result with its arrays on the first GPU divided into blocks, one per rank.
+
+    The data stay on the first GPU.
     """
     if isinstance(answer, Graph):
         return answer.to("cpu")
@@ -222,8 +223,9 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
 
 
 def wait_no_more() -> None:
-    """Do nothing. This is called before blocks are read, and the call that computed them has already waited for the
-    GPU.
+    """Do nothing.
+
+    This is called before blocks are read, and the call that computed them has already waited for the GPU.
     """
 
 
@@ -358,8 +360,9 @@ class OneCardRun(Synchronous):
             self._run.finish()
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace. The columns for exchanges and bytes are 0, because one GPU exchanges
-        nothing.
+        """Return the first rows of the trace.
+
+        The columns for exchanges and bytes are 0, because one GPU exchanges nothing.
         """
         rows_of_log = np.zeros((rows, OF_RANKS), np.int64)
         with self._on:

@@ -113,8 +113,9 @@ class Held:
         return min(int(least) for least, _ in ranges), max(int(most) for _, most in ranges)
 
     def plan(self, m: int) -> Rounds:
-        """Return the number of rounds in which `m` edges of all ranks are sent. Raise ValueError for an edge number out
-        of range.
+        """Return the number of rounds in which `m` edges of all ranks are sent.
+
+        Raise ValueError for an edge number out of range.
         """
         if self.count:
             least, most = map(int, range_of(self._edges.ids))
@@ -150,8 +151,9 @@ class Held:
 
 
 class Rows(NamedTuple):
-    """Adjacency lists of a rank's own vertices, with the edges over which they gather. Each list is in the order of the
-    input.
+    """Adjacency lists of a rank's own vertices, with the edges over which they gather.
+
+    Each list is in the order of the input.
     """
 
     indptr: Array
@@ -364,8 +366,9 @@ def _join(parts: list[Edges]) -> Edges:
 
 
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
-    """Return adjacency lists by target, for `own` targets from vertex `first` on. Each list is in the order of the
-    input.
+    """Return adjacency lists by target, for `own` targets from vertex `first` on.
+
+    Each list is in the order of the input.
 
     The given edges may be in any order.
     """

@@ -21,8 +21,9 @@ from gasla.program.program import VertexProgram
 
 
 class RankRuns:
-    """What runs of a program on one rank have in common. Only one run at a time can use it, because it owns their
-    memory.
+    """What runs of a program on one rank have in common.
+
+    Only one run at a time can use it, because it owns their memory.
 
     Attributes
     ----------

@@ -63,8 +63,9 @@ class RestartedPart:
             run.close()
 
     def go_on(self, active: Any, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices of the next superstep. `parameters` is not used, because each new run asks for the
-        program anew.
+        """Set the active vertices of the next superstep.
+
+        `parameters` is not used, because each new run asks for the program anew.
         """
         n = self._graph.n
         self._frontier = Frontier.all(n, self._graph.device) if self._everyone else Frontier.of(n, active)

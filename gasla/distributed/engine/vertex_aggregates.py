@@ -21,8 +21,9 @@ from semirings import Monoid
 
 
 class VertexAggregates:
-    """The aggregates at vertices of one run. For each aggregate's name in the program, there is an array by local
-    vertex.
+    """The aggregates at vertices of one run.
+
+    For each aggregate's name in the program, there is an array by local vertex.
     """
 
     def __init__(self, traced: Traced, shard: Shard) -> None:
@@ -66,8 +67,9 @@ class VertexAggregates:
         return total, sum(map(len, messages))
 
     def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
-        """Store the totals of own vertices on this rank, and send changed totals to all mirrors. Return the number of
-        bytes sent.
+        """Store the totals of own vertices on this rank, and send changed totals to all mirrors.
+
+        Return the number of bytes sent.
         """
         shard = self._shard
         message = _pack_changes(total, array[: shard.own])

@@ -17,8 +17,9 @@ TOGETHER = 1 << 22
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
-    """Send the edges in chunks to the ranks. Return the number of vertices, and the handle under which ranks store
-    edges.
+    """Send the edges in chunks to the ranks.
+
+    Return the number of vertices, and the handle under which ranks store edges.
     """
     handle, limit = Handle(ranks), None if n is None else vertex_count(n)
     largest_id, m, collected, count = -1, 0, list[Piece](), 0
@@ -64,8 +65,9 @@ def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(number: int, chunk: Any, n: int | None) -> Piece:
-    """Return the edges of a chunk after checks. Arrays are copied, because the caller may reuse them for the next
-    chunk.
+    """Return the edges of a chunk after checks.
+
+    Arrays are copied, because the caller may reuse them for the next chunk.
     """
     where = f"chunk {number}"
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
