@@ -84,25 +84,35 @@ from gasla.cpu.runtime.blocks import inlined
 
 Array = np.ndarray[Any, Any]
 
-SIDE_BY_SIDE = 1 << 15  # adjacency entries above which each attempt runs in its own thread
-FEW = 15  # coarsening ends when there are at most this many groups per part
-FEWEST = 120  # coarsening ends at this number of groups, however few parts are wanted
-GROWTH = 4.0  # largest weight of a group on the next level, in multiples of the average weight of a vertex
-SHRINKS = 0.95  # coarsening ends if a level has more than this fraction of the vertices of the finer level before it
+# if the adjacency lists have more entries than this, each attempt to divide the graph runs in a thread of its own
+SIDE_BY_SIDE = 1 << 15
+# the graph that is divided into k parts is coarsened until at most this many groups of vertices per part are left
+FEW = 15
+FEWEST = 120  # coarsening ends at this number of groups of vertices, even if fewer would do for the number of parts
+# largest weight of a group of vertices that coarsening forms, in multiples of the average weight of a vertex
+GROWTH = 4.0
+SHRINKS = 0.95  # coarsening ends when the next coarser graph would still have more than this fraction of the vertices
 SKEWED = 10  # a graph is called skewed if its largest degree is more than this many times the mean degree
-STARTS = 12  # number of start vertices from which a half is grown; the best half is taken
-TIGHT = 0.1  # the even attempt lets a part weigh at most this fraction more than the mean
-HEAVY = 2.0  # the even attempt treats heavier vertices as if they weighed this many times the median
-EVEN = 2  # number of the third attempt, called even, which makes parts of nearly equal weight
+# the coarsest graph is halved from this many start vertices, and the halves with the smallest cut are taken
+STARTS = 12
+# the attempt that makes parts of nearly equal weight lets a part weigh at most this fraction more than the mean
+TIGHT = 0.1
+# the attempt that makes parts of nearly equal weight treats a vertex as if it weighed at most this many times the
+# median
+HEAVY = 2.0
+EVEN = 2  # number of the third attempt to divide the graph, which makes parts of nearly equal weight
 
-PASSES = 6  # largest number of passes that move boundary vertices of a level
-ROUNDS = 3  # largest number of rounds in which a search starts from each boundary vertex alone
-SHORT = 12  # such a search from one vertex ends after this many moves without a new best cut
-MOST_SHORT = 2  # the searches from single vertices read at most this many times the edges of the level
-PEELS = 3  # on so many of the finest levels, a skewed graph is also halved by peeling vertices off one half
-PATIENCE = 150  # a pass over all boundary vertices ends after this many moves without a new best cut
-MOST_LOOKS = 1 << 14  # if its neighbors have more edges, a vertex is not moved to lower the communication volume
-# in place of a position on the heap: not on it; already moved in this search
+PASSES = 6  # at most this many times, a level of the graph is refined by moving vertices on the boundary of parts
+ROUNDS = 3  # at most this many times, a separate search for better moves is started from every single boundary vertex
+SHORT = 12  # a search that starts from a single boundary vertex ends after this many moves without a new smallest cut
+# all searches from single boundary vertices together read at most this many times the number of the graph's edges
+MOST_SHORT = 2
+PEELS = 3  # a skewed graph is also halved by peeling vertices off one half, on this many of the finest levels
+PATIENCE = 150  # a search that starts from all boundary vertices ends after this many moves without a new smallest cut
+# a vertex is not moved to lower the communication volume if its neighbors have more edges than this, to save time
+MOST_LOOKS = 1 << 14
+# what `place` holds for a vertex that has no position on the heap: `_LOCKED` if this search has already moved the
+# vertex, or else `_NONE`
 _NONE, _LOCKED = np.int64(-1), np.int64(-2)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
@@ -165,10 +175,8 @@ def _divide(
     """Make one attempt to divide the graph, and store its cut and the part of each vertex in ``cuts[number]``.
 
     This is a generator that yields between its steps, so that it can be stopped there. If `peels` is not 0, the graph
-    itself is halved, and not the graph of its groups. The even attempt limits the weight of heavy vertices to `HEAVY`
-    times the median.
-
-    With `peels`, the graph itself is halved, and not that of groups. The even attempt takes no vertex for heavy.
+    itself is halved, and not the coarsest graph. The attempt with number `EVEN` limits the weight of heavy vertices to
+    `HEAVY` times the median.
 
     Parameters
     ----------
@@ -202,16 +210,17 @@ def _divide(
 def _refine_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
     """Move vertices between all k parts to lower the cut, in place, and return the weight of the cut.
 
-    No part becomes empty.
+    No part becomes empty, and no part gets heavier than about `most`.
     """
     sizes, needs = np.ones(len(part), part.dtype), np.ones(k, np.int64)
     return _refine_in_place(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
 
 
 def _equal_limits(weights: Array, k: int, most: float) -> Array:
-    """Return a (k,) array with the largest weight that each part may have.
+    """Return a (k,) array that holds the same limit k times: the largest weight that a part may have.
 
-    It is `most`, or as much more as ensures that any vertex of a part beyond its limit fits into some other part.
+    The limit is `most`, or more if otherwise a heavy vertex could not be moved: any vertex of a part above its limit
+    must fit into some other part.
     """
     return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
@@ -219,10 +228,11 @@ def _equal_limits(weights: Array, k: int, most: float) -> Array:
 def _coarsen(
     levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int, least: int = 1
 ) -> Iterator[None]:
-    """Append coarser graphs to `levels`, and the group of each vertex to `groups`, until a graph is small enough.
+    """Coarsen a graph level by level, until a graph is small enough. Append each coarser graph to `levels`.
 
-    A graph is small enough if it has at most `enough` vertices. This ends earlier if a coarser graph would have fewer
-    than `least` vertices, or hardly fewer than the graph before.
+    For each coarser graph, the group of each vertex of the finer graph is appended to `groups`. A graph is small enough
+    if it has at most `enough` vertices. This ends earlier if the next graph would have fewer than `least` vertices, or
+    hardly fewer than the graph before.
     """
     total = float(levels[0][1].sum())
     while (n := len(levels[-1][1])) > enough:
@@ -241,9 +251,10 @@ def _coarsen(
 
 
 def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
-    """Add up a number of each vertex over the groups of all levels. Return a list with an array for each level.
+    """Carry a number of each vertex, such as a weight, to all coarser graphs, where a group has the sum over its
+    vertices.
 
-    The first array is `each`, the numbers of the vertices of the finest graph.
+    Return a list with one array for each level. The first array is `each`, the numbers for the finest graph.
     """
     sums = [each]
     for group, (_, above) in zip(groups, levels[1:], strict=True):
@@ -252,7 +263,11 @@ def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], eac
 
 
 def _form_groups(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
-    """Return the group of each vertex, numbered from 0, and the number of groups. A group weighs at most `most`."""
+    """Put the vertices of a graph into groups of weight at most `most`, which are the vertices of the next coarser
+    graph.
+
+    Return the group of each vertex, numbered from 0, and the number of groups.
+    """
     n, ids = len(weights), level.indices.dtype
     label, loads, favorites = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
     _join_groups(
@@ -273,9 +288,9 @@ def _visiting_order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]
 def _halve(
     level: Level, weights: Array, vertices: Array, part: Array, first: int, k: int, most: float, seed: int, peels: int
 ) -> None:
-    """Divide the vertices of a subgraph into the k parts from number `first` on, by recursive halving.
+    """Divide the vertices of a subgraph into k parts by recursive halving, and write the part of each vertex to `part`.
 
-    Write their parts.
+    The parts are numbered from `first`.
 
     Parameters
     ----------
@@ -306,9 +321,10 @@ def _halve(
 
 
 def _fill_side(level: Level, side: Array, needs: Array) -> None:
-    """Move vertices, in place, to a side that has fewer than it needs to become that many parts of at least one vertex.
+    """Move vertices, in place, to a side that has too few vertices.
 
-    The vertices that raise the cut least are moved first.
+    A side is later divided into ``needs[side]`` parts, and no part may be empty. So the side needs at least that many
+    vertices. The vertices that raise the cut least are moved first.
     """
     lacks = needs - np.bincount(side, minlength=2)
     if (lacks > 0).any():
@@ -331,10 +347,10 @@ def _subgraph_of_side(level: Level, side: Array, which: int, count: int) -> Leve
 
 
 def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Array, seed: int, peels: int) -> Array:
-    """Return the side, 0 or 1, of each vertex: coarsen the graph, halve the coarsest graph, and refine the halves.
+    """Divide a graph into two sides by multilevel bisection, and return the side of each vertex, 0 or 1.
 
-    On the finest levels, `peels` of them, halves that are made by peeling the graph are tried as well, and the better
-    halves are taken.
+    This coarsens the graph, halves the coarsest graph, and refines the halves on each finer level. On the `peels`
+    finest levels, it also makes halves by peeling vertices off one half, and takes the better halves.
     """
     levels, groups = [(level, weights)], list[Array]()
     for _ in _coarsen(levels, groups, FEWEST, seed):
@@ -350,7 +366,8 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
         cut = _refine_in_place(level, weights, part, limits, level_sizes, needs)
         if len(levels) <= peels:
             other = np.ones_like(part)
-            other[seed % len(other)] = 0  # side 1 is too heavy now, so vertices move to side 0
+            # side 0 has a single vertex and side 1 exceeds its limit, so the next line moves vertices to side 0
+            other[seed % len(other)] = 0
             if _refine_in_place(level, weights, other, limits, level_sizes, needs) < cut:
                 part = other
     return part
@@ -359,9 +376,9 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
 def _grow_sides(
     level: Level, weights: Array, limits: Array, sizes: Array, needs: Array, share: float, seed: int
 ) -> Array:
-    """Return the sides with the smallest cut, of halves that are grown from several start vertices and then improved.
+    """Divide the coarsest graph into two sides from several start vertices. Return the sides with the smallest cut.
 
-    Side 0 grows until it has the weight `share`.
+    From each start vertex, side 0 grows until it has the weight `share`, and then both sides are improved.
     """
     n = len(weights)
     best = np.zeros(n, level.indices.dtype)
@@ -373,17 +390,19 @@ def _grow_sides(
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """Return the largest weights of two sides, such that any vertex of a side beyond its limit fits into the other.
+    """Return the largest weight that each of the two sides may have, a (2,) array.
 
-    A limit also leaves the other side at least an eighth of its share, unless a heavy vertex needs more room.
+    The limits are wide enough that any vertex of a side above its limit fits into the other side. A limit also leaves
+    the other side at least an eighth of its share of the weight, unless there is a vertex too heavy for that.
     """
     return np.maximum(np.minimum(slack * share, share + share[::-1] * 7 / 8), share + weights.max() / 2)
 
 
 def _refine_in_place(level: Level, weights: Array, part: Array, limits: Array, sizes: Array, needs: Array) -> float:
-    """Bring all parts within their limits, then move vertices to lower the cut, in place. Return the weight of the cut.
+    """Move vertices between parts, in place: first until no part exceeds its limit, then to lower the cut.
 
-    A vertex does not leave a part that would then have fewer original vertices than `needs` says.
+    Return the weight of the cut. A vertex does not leave a part that would then have fewer vertices of the original
+    graph than ``needs[part]``.
     """
     cut: float = _refine(*level, weights, part, limits, sizes, needs, *_new_scratch(part, len(limits)))
     return cut
@@ -416,9 +435,10 @@ def _lower_volume_in_passes(level: Level, weights: Array, part: Array, limits: A
 
 @compiled
 def _join_groups(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
-    """Let each vertex that is the only one of its group join a neighboring group.
+    """Let each vertex that is the only one of its group join the group of a neighbor.
 
-    It chooses the group with the largest ratio of the weight of its edges there to the weight of the group.
+    Of the neighboring groups, the vertex joins the one with the largest ratio of two weights: of the vertex's edges to
+    the group, and of the group itself. A group that would weigh more than `most` is not joined.
     """
     n, one = np.uint64(len(label)), 1.0
     for v in visits(n, first, step, runs):
@@ -452,7 +472,7 @@ def _join_groups(starts, ends, indices, values, weights, most, label, loads, fav
 
 @compiled
 def _join_twins(weights, most, label, loads, favorite, waiting):
-    """Let vertices that are still alone form groups with each other: those that wanted to join the same full group.
+    """Put vertices that are still alone in their group together if they wanted to join the same group, which was full.
 
     Vertices without neighbors are grouped in the same way. ``waiting[f]`` is the last vertex that wanted group f.
     """
@@ -470,7 +490,10 @@ def _join_twins(weights, most, label, loads, favorite, waiting):
 
 @compiled
 def _copy_side(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
-    """Copy the adjacency lists of the vertices on side `which`, without loops and neighbors on the other side."""
+    """Copy the adjacency lists of the vertices on side `which`, as lists of the subgraph of that side.
+
+    Self-loops and neighbors on the other side are left out.
+    """
     end = _ZERO
     for v in range(np.uint64(len(side))):
         if side[v] == which:
@@ -490,9 +513,11 @@ def _grow_best(
     starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came, share, state, queue, best,
 ):  # fmt: skip
-    """Make two sides from each of `STARTS` start vertices, and keep the sides with the smallest cut in `best`.
+    """Divide the graph into two sides from each of `STARTS` start vertices, and keep the sides with the smallest cut in
+    `best`.
 
-    By turns, side 0 grows breadth-first from the start vertex, or starts with this vertex alone and is filled by moves.
+    For every second start vertex, side 0 first grows breadth-first from this vertex. For the others, side 0 has this
+    vertex alone at first, and is filled by moves of single vertices.
     """
     n, least = np.uint64(len(side)), 0.0
     for number in range(STARTS):
@@ -502,7 +527,8 @@ def _grow_best(
         if number % 2 == 1:
             _grow(starts, ends, indices, weights, side, share, first, queue)
         else:
-            side[first] = 0  # side 1 is too heavy now, so vertices move to side 0
+            # side 0 has a single vertex and side 1 exceeds its limit, so `_refine` moves vertices to side 0
+            side[first] = 0
         cut = _refine(
             starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near,
             heap, place, keys, moved, came,
@@ -544,7 +570,7 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
 @compiled
 def _weigh_parts(starts, ends, indices, values, part, own, total):
-    """Store the summed weight of each vertex's edges within its part in `own`, and of all its edges in `total`.
+    """For each vertex, store the summed weight of its edges within its part in `own`, and of all its edges in `total`.
 
     Self-loops do not count.
     """
@@ -563,10 +589,10 @@ def _weigh_parts(starts, ends, indices, values, part, own, total):
 def _best_part(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, v,
 ):  # fmt: skip
-    """Return the neighboring part to which moving vertex v lowers the cut most, and by how much.
+    """Return the part to which vertex v should move, and by how much the move lowers the cut.
 
-    Only parts with room for v are considered. The result is v's own part if there is no such part, or if v's part would
-    have fewer vertices than it needs.
+    Only parts of v's neighbors with room for v are considered. The result is v's own part if there is no such part, or
+    if v's part would have fewer vertices than it needs.
     """
     own_part, count, weight = np.uint64(part[v]), _ZERO, weights[v]
     if members[own_part] - np.int64(sizes[v]) < needs[own_part]:
@@ -593,9 +619,9 @@ def _best_part(
 
 @inlined
 def _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
-    """Move vertex v to part `to`.
+    """Move vertex v to part `to`, and update all sums that depend on the part of v.
 
-    Update the loads, and the weights of edges within parts for v and for its neighbors.
+    These are the weights of both parts, and the weights of edges within their part for v and for its neighbors.
     """
     old_part, inside = np.uint64(part[v]), 0.0
     loads[old_part] -= weights[v]
@@ -621,7 +647,7 @@ def _refine(
     starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Bring all parts within their limits, then move vertices to lower the cut. Return the weight of the cut."""
+    """Move vertices until no part exceeds its limit, then to lower the cut. Return the weight of the cut."""
     n, parts = np.uint64(len(part)), np.uint64(len(limits))
     for p in range(parts):
         loads[p] = 0.0
@@ -654,7 +680,8 @@ def _lower_cut(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Lower the cut by searches that start with all boundary vertices, then by searches from each of them alone.
+    """Lower the cut by searches that start with all boundary vertices, then by searches from each single boundary
+    vertex.
 
     A search ends by going back to the best state that it has seen. A search from one vertex can leave a local minimum
     that a search from all vertices does not leave, because moves elsewhere would make up for its gain.
@@ -697,10 +724,11 @@ def _search(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came, size, patience,
 ):  # fmt: skip
-    """Move vertices to other parts, the one with the largest gain first and each at most once.
+    """Move vertices to other parts, always the vertex with the largest gain, each vertex at most once.
 
-    Go back to the best state. Returns by how much the cut is lower, and how many edges were read. Keys on the heap are
-    upper bounds of gains, so the gain of a vertex is computed again when the vertex comes first.
+    At the end, go back to the state with the smallest cut. Return by how much the cut is lower, and how many edges were
+    read. Keys on the heap are upper bounds of gains, so the gain of a vertex is computed again when the vertex comes
+    first.
     """
     gained, best, count, best_count, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
     while size > _ZERO and count - best_count < patience:
@@ -721,7 +749,8 @@ def _search(
             moved[np.uint64(count)], came[np.uint64(count)] = v, old_part
             count += 1
             gained += gain
-            # the edges are read to move the vertex, to update its neighbors, and perhaps to move the vertex back
+            # v's edges are read three times: to move v, to update its neighbors' keys, and perhaps to move v back at
+            # the end
             looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))
             _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
             if gained > best:
@@ -756,7 +785,8 @@ def _relieve_heavy_parts(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys,
 ):  # fmt: skip
-    """Move vertices out of the parts that exceed their limits, those first that raise the cut least.
+    """Move vertices out of the parts that exceed their weight limits. Vertices whose move raises the cut least go
+    first.
 
     This always succeeds: if a part is too heavy, the part that is farthest below its limit has room for any of its
     vertices.
@@ -797,10 +827,11 @@ def _relieve_heavy_parts(
 
 @compiled
 def _lower_volume(starts, ends, indices, weights, part, loads, limits, members, more, seen, met, near, most_looks):
-    """Move each vertex to the neighboring part with room that lowers the communication volume most.
+    """Move each vertex to the neighboring part with room for which the communication volume becomes smallest.
 
-    Returns the number of vertices that moved. For a vertex at hand, ``more[p]`` counts the neighbors that would see
-    part p for the first time if the vertex moved there. ``seen[p]`` holds the number of the neighbor that sees part p
+    The communication volume is the number of other parts in which each vertex has neighbors, summed over vertices.
+    Returns the number of vertices that moved. While vertex v is considered, ``more[p]`` counts the neighbors that would
+    see part p for the first time if v moved there. ``seen[p]`` holds the number of the neighbor that sees part p
     through another vertex. ``met[u]`` is the vertex for which neighbor u was counted last, so that parallel edges count
     once.
     """

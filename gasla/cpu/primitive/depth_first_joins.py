@@ -22,18 +22,24 @@ Array = np.ndarray[Any, Any]
 
 NO_LIMIT = np.uint64(2**64 - 1)
 _LOOKS = 64  # estimated work for each edge, in units of the time to read one edge
-_GRAIN, _BLOCKS = 256, 64  # largest number of edges in a block; approximate number of blocks for each thread
+_GRAIN, _BLOCKS = 256, 64  # largest number of edges in a block; approximate number of blocks of edges for each thread
 
 
 @once()
 def kernel(plan: JoinPlan, way: str) -> Compiled:
-    """Return the compiled `join` kernel for a plan. `way` is "count", "tally" or "write"."""
+    """Return the compiled kernel that finds matches of a pattern by a plan of joins.
+
+    `way` says what the kernel does with matches: "count" counts them, "tally" counts those of each vertex, and "write"
+    writes them.
+    """
     compiled: Compiled = join.join.of(Decisions(plan, way))
     return compiled
 
 
 class Joined:
-    """A join on a graph, as `gasla.engines.JoinRun` describes it. Each thread takes one block of edges after another.
+    """A search for all matches of a pattern in a graph, by joins of adjacency lists (`gasla.engines.JoinRun`).
+
+    Each thread takes one block of edges after another, and finds the matches that begin with these edges.
 
     Scratch memory of each thread: 2 to 8 bytes per vertex for marks, depending on how many lists are marked, 4 bytes
     per vertex for each pattern vertex that is counted ahead, and for each pattern vertex that is matched a buffer as
@@ -46,7 +52,8 @@ class Joined:
         first = self.n * slot(plan, plan.joins[1].within[0])
         self.edges = int(lists.indptr[first + self.n] - lists.indptr[first])
         self.work = _LOOKS * (self.n + self.edges)
-        # all runs use this number of threads, even if another thread sets a new number meanwhile
+        # the number of threads is fixed here, so that all runs agree even if another thread sets a new number in
+        # between
         self.team = threads_for(self.work)
         self.grain = max(1, min(_GRAIN, self.edges // (_BLOCKS * self.team)))
         self.blocks = -(-self.edges // self.grain)
@@ -56,10 +63,11 @@ class Joined:
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of some blocks, by default in all.
+        """Return the number of matches in each of some blocks of edges, by default in all. A match belongs to its first
+        edge.
 
-        These are `number` blocks from block `first` on. If there are `most` matches or more, the number may be any
-        larger one.
+        The blocks are the `number` blocks from block `first` on. With `most`, counting may stop there: if a block has
+        `most` matches or more, its result may be any number from `most` on.
         """
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
         wanted[:, 1] = NO_LIMIT if most is None else most
@@ -73,16 +81,21 @@ class Joined:
         return sums
 
     def write(self, first: int, wanted: Array, rows: Array) -> list[int]:
-        """Write the wanted matches of some blocks into `rows`. Return the number of matches of each block."""
+        """Write the wanted matches of some blocks of edges into `rows`. Return how many matches of each block were
+        written.
+
+        The blocks begin with block `first`. Each row of `wanted` is for one block: how many of its matches to skip, how
+        many to write, and the row of `rows` at which to begin.
+        """
         written: list[int] = self._run("write", first, wanted, rows)[:, 0].tolist()
         return written
 
     def _run(
         self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the kernel on one block for each row of `wanted`.
+        """Run the compiled kernel on one block of edges for each row of `wanted`, from block `first` on.
 
-        Return the number of matches of each block, in two words.
+        Return the number of matches of each block, each as two uint64 words, the low one first.
         """
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))

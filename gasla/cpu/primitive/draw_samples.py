@@ -47,11 +47,12 @@ from gasla.graph.adjacency import Adjacency
 
 Array = np.ndarray[Any, Any]
 
-_ROWS = np.uint64(64)  # samples that a thread takes at once
-# estimated work for each draw, which waits for memory several times, in units of the time to read one edge
+_ROWS = np.uint64(64)  # number of samples (rows of the result) that a thread draws at once
+# estimated work for each drawn neighbor, in units of the time to read one edge; large, as a draw waits for memory often
 _MISSES = 16
 _PAIR = np.uint64(2)
-_AHEAD = np.uint64(8)  # number of entries ahead for which slots of the hash table are prefetched
+# the slot of the hash table is prefetched for the vertex this many entries ahead, to hide the wait for memory
+_AHEAD = np.uint64(8)
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
@@ -63,9 +64,10 @@ def list_sums(lists: Adjacency, weights: Array) -> Array:
 
 
 def list_guides(lists: Adjacency, sums: Array) -> Array:
-    """Return a guide table for each list, by which a draw finds its position in the prefix sums in few steps.
+    """Return a guide table for each adjacency list, by which a weighted draw finds its edge in few steps.
 
-    For a list of d entries, entry j of its table is the first position whose prefix sum exceeds j / d of the total.
+    For a list of d entries, entry j of its table is the first position whose prefix sum of weights exceeds j / d of the
+    total. So a draw begins its search there.
     """
     guides, n = np.empty(len(sums), np.uint32), len(lists.indptr) - 1
     work = n + len(sums)
@@ -74,7 +76,7 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Draw `k` neighbors of each vertex.
+    """Draw `k` neighbors of each vertex in `ids`.
 
     Return an array with a row for each vertex, filled with -1 if there are fewer.
     """
@@ -84,9 +86,10 @@ def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
 
 
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
-    """Draw up to `k` neighbors of each vertex.
+    """Draw up to `k` neighbors of each vertex in `ids`.
 
-    Return the neighbors, the numbers of their edges, and the row of each.
+    Return three arrays with one entry for each draw: the neighbor, the number of its edge, and the number of the row,
+    which is counted from `row` and tells the vertex.
     """
     degrees = (lists.indptr[1:][ids] - lists.indptr[:-1][ids]).astype(np.int64, copy=False)
     lengths = np.where(degrees > 0, k, 0) if draws.replace else np.minimum(degrees, k)
@@ -128,10 +131,10 @@ def _draw_rows(
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Search a mark in the ascending values of each vertex's list.
+    """Search the ascending values of each vertex's adjacency list for the mark of this vertex, by bisection.
 
-    Return the position before which all values are smaller. With `after`, return the position before which all values
-    are smaller than the mark or equal to it.
+    Return the position before which all values are smaller than the mark. With `after`, return the position before
+    which all values are smaller than the mark or equal to it.
     """
     places = np.empty(len(ids), np.int64)
     run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, places, loose=True)
@@ -139,12 +142,12 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append the ids that `vertices` lacks, each once, by first appearance.
+    """Append the ids that `vertices` lacks, each once and in the order of their first appearance in `ids`.
 
-    Return the result, and each id's index in it.
+    Return the extended array, and the index of each of the `ids` in it.
     """
     total = len(vertices) + len(ids)
-    # a hash table with linear probing: pairs of a vertex and its index
+    # a hash table with linear probing, whose slots are pairs of a vertex and its index in `known`; -1 in empty slots
     table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)
     known, indices_of_ids = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
     known[: len(vertices)] = vertices
@@ -215,7 +218,9 @@ def _sample(
 
 @compiled
 def _search(thread, threads, control, indptr, values, ids, marks, after, places):
-    """Search the mark of each vertex in its list by bisection, block by block."""
+    """For each vertex, search the values of its adjacency list for its mark by bisection. Write the positions to
+    `places`.
+    """
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
         for w in range(start, end):
@@ -249,9 +254,10 @@ def _row_bounds(firsts, k, w):
 
 @compiled
 def _draw(drawn, first, last, weights, replace, state):
-    """Draw positions within the list from `first` to `last`, without weights unless given.
+    """Draw positions in the adjacency list of one vertex, counted from the start of the list, and write them to
+    `drawn`.
 
-    Return how many were drawn.
+    Draws are uniform, or by weight if `weights` is not None. Return how many positions were drawn.
     """
     degree, k = last - first, np.uint64(len(drawn))
     if degree == ZERO:
@@ -263,7 +269,7 @@ def _draw(drawn, first, last, weights, replace, state):
             drawn[j] = share(mixed(state, j), degree)
         return k
     count = min(k, degree)
-    if count == degree:  # take all entries, as Floyd's algorithm below would do
+    if count == degree:  # Floyd's algorithm below would take all entries as well, only more slowly
         for j in range(count):
             drawn[j] = j
         return count
@@ -310,9 +316,10 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
 
 @compiled
 def _draw_of_others(drawn, count, first, last, weights, part):
-    """Draw one of the edges that are not in `drawn` by adding up their weights. `part` is a random number from 0 to 1.
+    """Draw an edge of one vertex by weight, among the edges that have not been drawn before.
 
-    Returns a position, or the length of the list if all these edges weigh 0.
+    The positions drawn before are in `drawn`, and `part` is a random number from 0 to 1. Returns a position in the
+    list, or the length of the list if all remaining edges weigh 0.
     """
     total = 0.0
     for place in range(first, last):
@@ -338,7 +345,7 @@ def _is_drawn(drawn, count, place):
 
 @compiled
 def _number_vertices(thread, threads, control, count, ids, table, known, at, total):
-    """Number the vertices in `ids` by first appearance, on one thread, with a hash table and linear probing."""
+    """Give each vertex in `ids` an index by first appearance, on one thread, by a hash table with linear probing."""
     if thread == 0:
         for v in range(count):
             slot = _find_slot(table, np.uint64(known[v]))

@@ -51,7 +51,7 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_AHEAD = np.uint64(24)  # number of vertices ahead for which neighbors are prefetched
+_AHEAD = np.uint64(24)  # the neighbors of the vertex this many ids ahead are prefetched, to hide the wait for memory
 _SAMPLES = 1024
 _ONE = np.uint64(1)
 
@@ -66,10 +66,11 @@ def hook(graph: Graph) -> Array:
 def link(
     graph: Graph, parents: Array, first: int, last: int | None, known: int | None, across: tuple[Array, Array] | None
 ) -> None:
-    """Unite the trees at both ends of every edge, in place.
+    """Unite the trees at both ends of every edge of the graph, in the forest `parents`, in place.
 
-    Only positions `first` to `last` of each list are read. `known` is the root of a tree whose vertices are skipped, or
-    None. `across` has preorder numbers and sizes of subtrees; then only edges between disjoint subtrees count.
+    Only positions `first` to `last` of each adjacency list are read. `known` is the root of a tree whose vertices are
+    skipped, or None. If `across` is given, it holds the preorder number and the subtree size of each vertex in another
+    forest, and only edges between disjoint subtrees of that forest count.
     """
     lists = graph.out
     positions = np.uint64(min(first, graph.m)), np.uint64(graph.m if last is None else min(last, graph.m))
@@ -85,21 +86,26 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the trees of the groups at both ends of every edge, in place, in a forest whose vertices are groups."""
+    """Unite the trees at both ends of every edge, in place, in a forest whose vertices are groups of the graph's
+    vertices.
+
+    The edge from u to v unites the trees of ``groups[u]`` and ``groups[v]``. The edges of vertices in group `known` are
+    skipped.
+    """
     n, m, group = len(lists.indptr) - 1, len(lists.indices), -1 if known is None else known
     run(_link_groups, n + m, lists.indptr, lists.indices, groups, parents, group, _grain(n), loose=True)
 
 
 def compress(parents: Array) -> None:
-    """Make the root of its tree the parent of every vertex, in place."""
+    """Flatten all trees of a forest, in place: the parent of every vertex becomes the root of its tree."""
     with _as_contiguous(parents) as flat:
         run(_compress, len(flat), flat, _grain(len(flat)), loose=True)
 
 
 def number(parents: Array) -> int:
-    """Replace each parent by the number of its tree, in place. Trees are numbered in the order of roots.
+    """Replace each vertex's parent by the number of the vertex's tree, in place, and return the number of trees.
 
-    Return their number.
+    Trees are numbered from 0 in the order of their roots.
     """
     counts = np.zeros(threads_for(len(parents)), np.int64)
     with _as_contiguous(parents) as flat:
@@ -108,9 +114,9 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the root that most vertices of a sample have.
+    """Return the root that most vertices of a sample have, which is probably that of the largest tree.
 
-    It is the largest tree's, if that has over half of all vertices.
+    The forest must be flat: each parent is a root. The guess is good if the largest tree has over half of all vertices.
     """
     return int(_likely_majority(np.ascontiguousarray(parents)))
 
@@ -175,7 +181,10 @@ def find(parents, v):
 
 @inlined
 def _unite(parents, root, v):
-    """Make the smaller one of `root` and the root of v the parent of the larger one. Return the smaller one."""
+    """Unite the tree with root `root` and the tree of vertex v. Return the root of the united tree.
+
+    The smaller one of the two roots becomes the parent of the larger one.
+    """
     other = find(parents, v)
     while root != other:
         large, small = max(root, other), min(root, other)
@@ -217,7 +226,7 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    """Unite trees along the edges of vertices outside the tree of root `known`, and edges that leave that tree."""
+    """Unite trees along edges, where vertices in the tree of root `known` only need the edges that leave that tree."""
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -233,7 +242,11 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
-    """Unite trees along edges between disjoint subtrees of another forest, except from the tree of root `known`."""
+    """Unite trees along the edges that connect disjoint subtrees of another forest, which `numbers` and `sizes`
+    describe.
+
+    The edges of vertices in the tree of root `known` are skipped.
+    """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -264,9 +277,9 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
 
 @compiled
 def _flatten(parents, v):
-    """Make v's root its parent, and return the root.
+    """Make the root of v's tree the parent of v, and return the root.
 
-    No other parent changes, as other threads may have flattened them.
+    The parents of other vertices are left alone, as other threads may flatten them at the same time.
     """
     parent = np.uint64(load_unordered(parents, v))
     root = np.uint64(load_unordered(parents, parent))
@@ -290,7 +303,7 @@ def _compress(thread, threads, control, parents, grain):
 def _number(thread, threads, control, parents, counts):
     """Replace each parent by the number of its tree, in place and in four passes.
 
-    A root holds ~number, which is negative, until all vertices of its tree have read it.
+    In between, the entry of a root is ~number, which is negative, until all vertices of its tree have read the number.
     """
     n, team = np.uint64(len(parents)), np.uint64(threads)
     start, end = n * np.uint64(thread) // team, n * np.uint64(thread + 1) // team

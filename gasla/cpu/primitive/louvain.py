@@ -73,14 +73,15 @@ from gasla.cpu.runtime.blocks import blocks, inlined, run, threads_for
 
 Array = np.ndarray[Any, Any]
 
-# with more list entries than this, the search runs in another thread, so that Ctrl-C ends the wait at once
+# a search on more adjacency-list entries than this runs in another thread, so that Ctrl-C ends the wait at once
 APART = 1 << 20
-MOST_SWEEPS = 32  # largest number of sweeps on a level
-_FEW = np.uint64(100)  # a level ends after a sweep in which at most one in _FEW vertices has moved
-_PART = np.uint64(32)  # a vertex is visited again once at least one in _PART of its neighbors has moved
-# vertices with consecutive ids that are visited one after another, as their lists are next to each other in memory
+MOST_SWEEPS = 32  # on one level of the graph, vertices are visited in at most this many sweeps
+_FEW = np.uint64(100)  # the sweeps over a level end when at most one in _FEW vertices has moved in a sweep
+# a vertex is visited again when at least one in _PART of its neighbors has moved since its last visit
+_PART = np.uint64(32)
+# this many vertices with consecutive ids are visited in a row, because their adjacency lists are adjacent in memory
 _RUN = np.uint64(64)
-_BLOCK = np.uint64(16)  # groups that a thread contracts before it takes the next block
+_BLOCK = np.uint64(16)  # number of groups that a thread contracts before it takes the next block of groups
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
@@ -93,23 +94,26 @@ class Level(NamedTuple):
     starts: Array
     ends: Array
     indices: Array
-    values: Array | None  # None if every edge weighs 1
+    values: Array | None  # weight of each entry of `indices`, or None if every edge weighs 1
 
 
 class Vertices(NamedTuple):
-    """The numbers of each vertex that the gain depends on. Joining a community gains w - share * (a[v] * B + b[v] * A).
+    """The numbers of each vertex from which the gain of joining a community is computed.
 
-    w is the weight of v's edges to the community, and A and B are the sums of `a` and `b` over its vertices. If `b` is
-    None, the gain is w - share * a[v] * A.
+    The gain of vertex v is w - share * (a[v] * B + b[v] * A). Here w is the weight of v's edges to the community, and A
+    and B are the sums of `a` and `b` over the community's vertices. If `b` is None, the gain is w - share * a[v] * A.
     """
 
     a: Array
     b: Array | None
-    sizes: Array | None  # size of each vertex; None if communities have no largest size
-    fixed: Array | None  # whether each vertex must stay in its community; None if all may move
+    sizes: Array | None  # size of each vertex; None if the sizes of communities are not limited
+    fixed: Array | None  # whether each vertex must stay in its community; None if all vertices may move
 
     def contracted(self, groups: Array, count: int) -> "Vertices":
-        """Return the numbers of the next level, whose `count` vertices are groups: sums over the group's vertices."""
+        """Return these numbers for the contracted graph, whose `count` vertices are groups of vertices of this graph.
+
+        Numbers and sizes are added up over each group. A group is fixed if any of its vertices is.
+        """
 
         def sums(each: Array | None) -> Array | None:
             return None if each is None else np.bincount(groups, each, count)
@@ -172,12 +176,12 @@ def _find_levels(
     refine: bool,
     levels: list[Array],
 ) -> Iterator[None]:
-    """Append an array with the community of each vertex to `levels` after each level. Yield between steps.
+    """Append an array with the community of each vertex to `levels` after each level.
 
-    This generator holds references to all arrays that it reads and writes. So it may go on in its own thread after
-    Ctrl-C has interrupted its caller.
+    This generator yields between steps, so that it can be stopped there. It holds references to all arrays that it
+    reads and writes, so it may go on in its own thread after Ctrl-C has interrupted its caller.
     """
-    while True:  # this loop ends, since each level has fewer vertices than the level before
+    while True:  # ends at the latest when one group is left, since each level has fewer vertices than the level before
         yield
         _move_vertices(level, community, None, known, limits, seed)
         groups = community
@@ -196,7 +200,10 @@ def _find_levels(
 
 
 def _single_vertex_parts(community: Array, fixed: Array | None) -> Array:
-    """Return labels that put each vertex into its own part, except that fixed vertices of a community share a part."""
+    """Return labels that put each vertex into a part of its own, from which the refinement of Leiden starts.
+
+    Fixed vertices of the same community share a part instead.
+    """
     parts = np.arange(len(community), dtype=community.dtype)
     if fixed is not None:
         vertices = np.flatnonzero(fixed)
@@ -208,10 +215,10 @@ def _single_vertex_parts(community: Array, fixed: Array | None) -> Array:
 def _move_vertices(
     level: Level, label: Array, within: Array | None, known: Vertices, limits: tuple[float, float], seed: int
 ) -> None:
-    """Move vertices to communities with a larger gain, in place.
+    """Move vertices to the communities in which they have the largest gain, by changing `label` in place.
 
-    If `within` is given, vertices stay within these larger communities, and only vertices that are alone in theirs
-    move.
+    With `within`, a vertex moves only if it is alone in its community, and only to communities in the same larger
+    community, which `within` holds.
     """
     n, ids = len(label), label.dtype
     due = np.maximum((level.ends - level.starts).astype(np.int32), 1)
@@ -257,7 +264,9 @@ def _add_weights(indptr, values, sums):
 
 @inlined
 def _penalty(share, a, b, v, sum_a, sum_b, c):
-    """Return the penalty in the gain of vertex v for joining community c."""
+    """Return the penalty for vertex v in community c, which is subtracted from the weight of v's edges to c to get the
+    gain.
+    """
     if b is None:
         return share * a[v] * sum_a[c]
     return share * (a[v] * sum_b[c] + b[v] * sum_a[c])
@@ -301,9 +310,11 @@ def _move(
     starts, ends, indices, values, a, b, sizes, fixed, label, within, share, most_size, first, step, runs, due, totals,
     near, empty, members, sum_a, sum_b, sum_sizes,
 ):  # fmt: skip
-    """Sweep over the vertices until few of them still move, or once if `within` is given.
+    """Move vertices to the communities with the largest gain, in sweeps over all vertices, until few vertices still
+    move.
 
-    ``due[v]`` counts the neighbors of v that have moved. The first `spare` entries of `empty` are the unused labels.
+    If `within` is given, there is a single sweep. ``due[v]`` counts the neighbors of v that have moved since v was
+    visited. The first `spare` entries of `empty` are the unused labels.
     """
     n = np.uint64(len(label))
     _sum_by_community(a, label, sum_a)
@@ -343,7 +354,10 @@ def _move(
 
 @inlined
 def _count_members(label, members, empty):
-    """Count the vertices of each label in `members`, and store the unused labels in `empty`. Return their number."""
+    """Count the vertices of each label in `members`, and store the unused labels in `empty`.
+
+    Return the number of unused labels.
+    """
     n, spare = np.uint64(len(label)), _ZERO
     for v in range(n):
         members[np.uint64(label[v])] += 1
@@ -368,7 +382,7 @@ def _update_members(members, empty, spare, old, new):
 
 @inlined
 def _weigh_communities(indices, values, label, within, v, low, high, totals, near):
-    """Add up the weights of vertex v's edges by the community at their other end, in `totals`.
+    """For each community next to vertex v, store the summed weight of v's edges into it in `totals`.
 
     Returns the number of these communities, whose labels are in `near`.
     """
@@ -386,9 +400,10 @@ def _weigh_communities(indices, values, label, within, v, low, high, totals, nea
 
 @inlined
 def _notify_neighbors(indices, label, fixed, low, high, best, due):
-    """Count one more moved neighbor in ``due[u]`` for the neighbors u of a vertex that has moved to community `best`.
+    """After a vertex has moved to community `best`, add 1 to ``due[u]``, the number of moved neighbors, for its
+    neighbors u.
 
-    Neighbors in that community, and fixed ones, do not count it.
+    Neighbors in community `best` and fixed vertices are left out, because the move gives them no reason to move.
     """
     for k in range(low, high):
         u = np.uint64(indices[k])

@@ -60,13 +60,16 @@ Array = np.ndarray[Any, Any]
 
 SHORT = 16  # if no vertex has more neighbors, merging lists is faster than ordering vertices by degree
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once; few, because one vertex may be much work
-_PARTS = 8  # largest number of threads that fill the lists by degree, as each needs 8 bytes per vertex
-# the rest of a list is one uint64: the position where it begins, and its length in the low 24 bits
+_GRAIN = np.uint64(64)  # number of vertices that a thread takes at once; small, because a single vertex may take long
+# largest number of threads that fill the lists of a `ByDegree`, because each thread needs 8 bytes per vertex
+_PARTS = 8
+# an entry of `ByDegree.rests` (the part of an adjacency list after some vertex) is one uint64: the position where this
+# part begins, and the number of its entries in the low 24 bits
 _LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # entries are prefetched this many rests of lists (see `ByDegree`) ahead
-_STOP_EVERY = np.uint64(1024)  # vertices between two tests of the stop flag
+# list entries are prefetched this many entries of `ByDegree.rests` ahead, to hide the wait for memory
+_AHEAD = np.uint64(8)
+_STOP_EVERY = np.uint64(1024)  # number of vertices after which a thread tests whether the run is to be stopped
 _LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
 
@@ -104,26 +107,35 @@ def _make_simple(graph: Graph) -> Graph:
         np.cumsum(keep, out=before[1:])
         indptr, indices = before[indptr], indices[keep]
     pattern = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graph.n, graph.n))
-    both = pattern + pattern.T  # adding matrices of booleans is a logical or, so an edge in both directions counts once
+    both = pattern + pattern.T  # + is a logical or for booleans, so an edge in both directions counts once
     return Graph.from_csr(both.indptr, both.indices)
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return the input of `count_common_neighbors`: sorted adjacency lists if all are short, else a `ByDegree`."""
+    """Return the adjacency lists in the form in which `count_common_neighbors` counts triangles fastest.
+
+    These are the sorted adjacency lists if no vertex has more than `SHORT` neighbors, or else a `ByDegree`.
+    """
     return graph.sorted_out if graph.max_out_degree <= SHORT else by_degree(graph)
 
 
 def count_common_neighbors(
     lists: Adjacency | ByDegree, per_vertex: bool, share: tuple[int, int] = (0, 1)
 ) -> tuple[int, Array | None]:
-    """Count the triangles, or share i of k equal shares of them. With `per_vertex`, also count those at each vertex."""
+    """Count the triangles of a graph, or share i of k equal shares of them, where `share` is (i, k).
+
+    Return their number, and with `per_vertex` also the number of triangles at each vertex.
+    """
     count: Any = _count_by_merging if isinstance(lists, Adjacency) else _count_by_marking
     result: tuple[int, Array | None] = count(lists, per_vertex, *map(np.uint64, share))
     return result
 
 
 def _bound_of_steps(m: int) -> int:
-    """Return an upper bound of the steps to count triangles: oriented lists of m edges have some sqrt(m) entries."""
+    """Return an upper bound of the steps that counting the triangles of m edges takes.
+
+    If each edge is stored at its end of lower degree, no list has much more than sqrt(m) entries.
+    """
     return m * math.isqrt(m)
 
 
@@ -135,7 +147,7 @@ def _count_by_merging(
     team = threads_for(work)
     totals = np.zeros(team, np.int64)
     counts = np.zeros((team, n), np.int64) if per_vertex else None
-    # blocks of shares have a fixed size, so that shares do not depend on the number of threads
+    # shares of several processes need blocks of a fixed size, so that they do not depend on the number of threads
     grain = block_size(n, team) if shares == _ONE else _GRAIN
     arguments = lists.indptr, lists.indices, totals, counts, grain, share, shares
     run(_merge, work, *arguments, most=_bound_of_steps(m), loose=True, team=team)
@@ -189,7 +201,7 @@ def _count_by_marking(
 def _merge(thread, threads, control, indptr, indices, totals, counts, grain, share, shares):
     """Count the triangles of each vertex u with two smaller neighbors w < v, by merging the lists of u and v.
 
-    The list of v contains u, which is larger than any w, so no search in that list runs over its end.
+    The list of v contains u, which is larger than any w, so no search in that list runs past the list's end.
     """
     n, total = np.uint64(len(indptr) - 1), 0
     for start, end in blocks(control, n, grain):
@@ -282,7 +294,11 @@ def _divide_ranks(indptr, vertices, bounds):
 
 @compiled
 def _count_higher(control, indptr, indices, ranks, bounds, places):
-    """Count the higher neighbors of each rank r that are in each range p of ranks, in ``places[p, r]``."""
+    """For each vertex and each range of ranks, count the neighbors in this range whose rank is higher than the vertex's
+    own.
+
+    Vertices are ranked by degree. The count for rank r and range p is stored in ``places[p, r]``.
+    """
     n, parts = np.uint64(len(ranks)), np.uint64(places.shape[0])
     for start, end in blocks(control, n, _GRAIN):
         for v in range(start, end):
@@ -301,7 +317,11 @@ def _count_higher(control, indptr, indices, ranks, bounds, places):
 
 @compiled
 def _lay_out(indptr, vertices, places, starts, rest_starts):
-    """Replace the counts in `places` by where each part of each list starts, and how many entries follow from there."""
+    """Turn the numbers of higher neighbors in `places` into positions at which the threads write these neighbors.
+
+    Afterwards an entry of `places` has the position where a part of a list begins, and in its low 24 bits the number of
+    entries from there to the end of the list. Also sets where each vertex's lists begin, `starts` and `rest_starts`.
+    """
     n, parts = np.uint64(len(vertices)), np.uint64(places.shape[0])
     place, rest = np.uint64(0), np.uint64(0)
     for r in range(n):
@@ -323,7 +343,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 def _fill_lists(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
     """Append each rank from `first` to `last` to the lists of its lower neighbors.
 
-    Ranks come in order, so lists ascend.
+    Ranks are appended in ascending order, so the lists are sorted.
     """
     for r in range(first, last):
         if r % _STOP_EVERY == 0 and is_stopped(control):
@@ -334,7 +354,8 @@ def _fill_lists(control, indptr, indices, ranks, vertices, places, heads, rest_s
             if lower < r:
                 place = places[lower]
                 heads[place >> _LEFT_BITS] = r
-                place += _LEFT  # increments the position, and decrements the number of entries
+                # in one addition, increments the position (high bits) and decrements the number of entries (low bits)
+                place += _LEFT
                 places[lower] = place
                 rests[at] = place
                 at += _ONE
@@ -373,7 +394,10 @@ def _probe(
 
 @compiled
 def _count_marked(indices, rests, marks, first, last):
-    """Count the marked vertices in parts of adjacency lists. ``rests[first:last]`` has their positions and lengths."""
+    """Return the number of marked vertices in some parts of adjacency lists, which is a number of triangles.
+
+    ``rests[first:last]`` has the position and the length of each part.
+    """
     hits = np.uint64(0)
     for at in range(first, last):
         prefetch(indices, rests[min(at + _AHEAD, last - _ONE)] >> _LEFT_BITS)

@@ -72,17 +72,25 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE, _NONE = np.uint64(0), np.uint64(1), np.int64(-1)
-_OFF = 1 << 30  # is subtracted from `closing` of vertices on the path, as it is more than any number of ways
-_CARRY = 1 << 62  # a count above this number is carried to a second word
+# subtracted from ``closing[v]`` while v is on the path; larger than any number of ways, so the result is negative
+_OFF = 1 << 30
+# when a thread's count reaches this number, the count is reduced by it and a second word is incremented
+_CARRY = 1 << 62
 _LOOKS = 64  # estimated work for each first edge of a path, in units of the time to read one edge
 _GRAIN = 64  # largest number of first edges that a thread takes at once
-_SHARE = 0.3  # the backward search goes on while it reads less than this share of the forward search's edges
-# rows of `all_places` for a vertex on the path: the next position in its list, the end of its list, its `near`
+# the backward search from the target ends when it would read more than this fraction of the forward search's edges
+_SHARE = 0.3
+# rows of `all_places`, which hold for each vertex on the path: the next position to read in its adjacency list, the end
+# of this list, and the value that `near` had before the vertex was on the path
 _NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class _Searches:
-    """The searches from all sources to their targets: the numbers of their first edges, and scratch memory."""
+    """All path searches of one call, each from a source to its target, with their arguments and scratch memory for
+    kernels.
+
+    Threads share the searches by first edges: those of all sources are numbered, and a thread takes a block of numbers.
+    """
 
     def __init__(self, graph: Graph, sources: Array, targets: Array, deep: int, is_bounded: bool) -> None:
         out, in_ = graph.out, graph.in_
@@ -150,7 +158,10 @@ def list_paths(
 
 @compiled
 def _split_by_search(firsts, start, end):
-    """Yield each search that has first edges among the numbers `start` to `end`, with its range of these numbers."""
+    """Yield the searches to which the first edges with the numbers `start` to `end` belong.
+
+    The first edges of all searches are numbered in order. Each search comes with its range of these numbers.
+    """
     low = owner_of(firsts, start)
     while start < end:
         stop = min(end, np.uint64(firsts[low + _ONE]))
@@ -245,9 +256,9 @@ def _count(
 
 @compiled
 def _mark_ends(lists, ends, top, lengths, marks, by):
-    """Set ``closing[v]``, the number of ways from v to the target in two edges or in one, at the start of a search.
+    """At the start of a search, set ``closing[v]``, the number of ways from v to the target in two edges or in one.
 
-    Undo that if `by` is -1 instead of 1.
+    If `by` is -1 instead of 1, this is undone, at the end of the search.
     """
     in_indptr, tails = lists[2], lists[3]
     least, most, deep = lengths
@@ -326,7 +337,9 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
 
 @compiled
 def _add_up(heads, low, high, top, closing, counts):
-    """Add the numbers of ways to the target from the vertices at positions `low` to `high` of a list to the count."""
+    """Add to the count the number of ways to the target from each vertex at positions `low` to `high` of an adjacency
+    list.
+    """
     total = 0
     for k in range(low, high):
         u = np.uint64(heads[k])

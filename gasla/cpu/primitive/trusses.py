@@ -68,13 +68,15 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-# states of an edge: stays for now, is removed in this round, was removed earlier
+# state of an edge: not removed yet, to be removed in this round, or removed in an earlier round
 _STAYS, _GOES, _GONE = np.uint8(0), np.uint8(1), np.uint8(2)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
-_TAIL = _NONE  # index in `words` of the number of edges that were ever appended to the queue of edges to remove
-_SPARSE = np.uint64(8)  # a list that is more than this many times as long as the others is searched, and not marked
-# smallest and largest number of edges that a thread takes from the queue at once
+# number of int64 words in a cache line of 64 bytes, so that each thread's words are on a line of their own
+_LINE = np.uint64(8)
+_TAIL = _NONE  # `words[_TAIL]` is the number of edges that were ever appended to the queue of edges to remove
+# a list that is this many times as long as the lists to compare with it is searched by bisection instead of marked
+_SPARSE = np.uint64(8)
+# smallest and largest number of edges that a thread takes at once from the queue of edges to remove
 _LEAST, _MOST = np.uint64(16), np.uint64(1024)
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 _ALL = np.iinfo(np.int64).max
@@ -90,7 +92,7 @@ def peel_edges(graph: Graph, first: int, last: int) -> Array:
     _, counts = count_at_edges(graph, orient(graph))
     if counts.max(initial=0) <= first:
         return np.full(graph.m, first, np.int64)
-    stays = counts > 0  # other edges are in no triangle, so their removal changes no support
+    stays = counts > 0  # an edge in no triangle changes the support of no other edge, so its level is `first`
     counts = counts[stays].astype(graph.id_dtype)
     of_part = _levels(graph if stays.all() else graph.select(stays), counts, first, last)
     levels = np.full(graph.m, first, np.int64)
@@ -104,14 +106,14 @@ def _levels(graph: Graph, counts: Array, first: int, last: int) -> Array:
     An undirected edge is stored in both directions, so there are m // 2 edges with numbers of their own.
     """
     n, m, lists, id_type = graph.n, graph.m, graph.sorted_out, graph.id_dtype
-    number_type = index_dtype(m // 2 + 1)  # a type for numbers of edges, and for marks, which are larger by 1
+    number_type = index_dtype(m // 2 + 1)  # dtype of the edges' numbers and of marks, which are a number plus 1
     ids, ends, support = np.empty(m, number_type), np.empty((2, m // 2), id_type), np.empty(m // 2, id_type)
     _number(lists.indptr, lists.indices, lists.by_position(counts), lists.indptr[:-1].copy(), ids, *ends, support)
     team = threads_for(_LOOKS * (n + m))
     words, grain = np.zeros(8 * (team + 1), np.int64), block_size(n, team)
     run(
         _peel, _LOOKS * (n + m),
-        # copies, because removed edges are deleted from these lists
+        # these arrays are copied, because the run deletes removed edges from the adjacency lists
         lists.indptr, lists.indptr[1:].copy(), lists.indices.copy(), ids.copy(),
         *ends, support, np.zeros(m // 2, np.uint8),
         np.zeros((team, n), number_type), np.empty((2, m // 2), number_type),
@@ -154,12 +156,13 @@ def _peel(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, all_marks, lists, words,
     grain, first, last,
 ):  # fmt: skip
-    """Remove all edges, those with the smallest support first.
+    """Remove all edges with a support of at most `last`, those with the smallest support first.
 
-    `lists` has two rows: the edges that stay, and the queue of edges to remove.
+    The support of an edge is the number of triangles left at it. `lists` has two rows: the edges that stay, and the
+    queue of edges to remove.
     """
     edges, n, marks, stay, queue = np.uint64(len(support)), np.uint64(len(ends)), all_marks[thread], lists[0], lists[1]
-    # index of two words of this thread: the lowest support of its edges, and how many of its edges have that support
+    # index in `words` of two words of this thread: the lowest support of its edges, and how many of its edges have it
     own = _LINE * (np.uint64(thread) + _ONE)
     begin = edges * np.uint64(thread) // np.uint64(threads)
     end = edges * np.uint64(thread + 1) // np.uint64(threads)
@@ -198,16 +201,17 @@ def _remove_in_rounds(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, marks, queue, words, tail,
     level,
 ):  # fmt: skip
-    """Remove the edges in the queue from `tail` on, and edges that are appended meanwhile, round by round.
+    """Remove the edges in the queue from position `tail` on, and the edges that these removals append, round by round.
 
-    Returns False if the run is stopped.
+    In a round, all edges that were appended since the round before are removed. Returns False if the run is stopped.
     """
     goes_on, head = go_on(thread, threads, control, True), tail
     while goes_on:
         new = np.uint64(words[_TAIL])
         _mark_states(thread, threads, queue, states, head, tail, _GONE)
         _mark_states(thread, threads, queue, states, tail, new, _GOES)
-        barrier(control, threads)  # wait until all threads have read the tail, which the next round changes
+        # `_remove_edges` below appends edges and so changes the tail, so wait until all threads have read it
+        barrier(control, threads)
         head, tail = tail, new
         if head == tail:
             break
@@ -223,9 +227,10 @@ def _remove_in_rounds(
 
 @compiled
 def _find_lowest_level(stay, begin, end, support, states, level, words, own):
-    """Keep this thread's edges that are not removed, and store their lowest support and how many have it.
+    """Drop this thread's removed edges from `stay`, and store the lowest support of the rest and how many edges have
+    it.
 
-    Return their end.
+    Return the new end of this thread's range of `stay`.
     """
     low, count, new_end = np.int64(_ALL), np.int64(0), begin
     for k in range(begin, end):
@@ -274,9 +279,11 @@ def _delete_removed(indices, ids, states, low, high):
 def _remove_edges(
     starts, ends, indices, ids, owners, others, support, states, marks, queue, words, start, stop, level, shared
 ):
-    """Remove the edges at positions `start` to `stop` of the queue.
+    """Remove the edges at positions `start` to `stop` of the queue, and lower the support of edges in triangles with
+    them.
 
-    Consecutive edges with the same owner share its marks.
+    The owner of an edge is its end with the longer adjacency list. This list is marked once for consecutive edges that
+    have the same owner.
     """
     while start < stop:
         hub, last, looks = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
@@ -310,10 +317,10 @@ def _remove_edges(
 
 @compiled
 def _search(indices, ids, k, end, low, high, e, support, states, queue, words, level, shared):
-    """Find the triangles of edge e by searching the list entries at [k, end) in the longer list at [low, high).
+    """Find the triangles of edge e by searching the entries of one end's list in the longer list of the other end.
 
-    Lowers the support of the other two edges of each triangle. Both lists are sorted, so each binary search begins
-    where the last one ended.
+    The entries are at positions k to `end`, and the longer list is at `low` to `high`. Lowers the support of the other
+    two edges of each triangle. Both lists are sorted, so each bisection begins where the one before it ended.
     """
     while k < end and low < high:
         w, last = indices[k], high
