@@ -37,7 +37,9 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_UNSEEN, _TAKEN = -1, -2  # in place of a position on the heap: not reached yet; already taken into the order
+# what `place` holds for a vertex that has no position on the heap: `_UNSEEN` if it was never pushed, `_TAKEN` if it is
+# already in the order
+_UNSEEN, _TAKEN = -1, -2
 
 
 def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array, Array]:

@@ -187,9 +187,9 @@ def _send_blocking_flow(
 
 @compiled
 def _augment(numbers, back, capacity, flow, arc, depth, state):
-    """Send as much flow along a path of `depth` edges as it can carry.
+    """Send as much flow along a path of `depth` edges as the path can carry.
 
-    Return the position of its first saturated edge.
+    Return the position on the path of the first edge that is saturated now.
     """
     place, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
     least = capacity[e] - flow[e]

@@ -54,15 +54,17 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
-_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
-_SAMPLES = 4096  # number of weights in the sample by which the limit of light edges is estimated
-# if there are more than `_MANY` entries per vertex, the lightest `_LIGHT` per vertex are tried first
+# number of int64 words in a cache line of 64 bytes, so that each thread's counter is on a line of its own
+_LINE = np.uint64(8)
+_SAMPLES = 4096  # size of the sample of weights from which the largest weight of a light edge is estimated
+# if the adjacency lists have more than `_MANY` entries per vertex, the lightest `_LIGHT` entries per vertex are tried
+# first, because most heavier edges can then be dropped after one look
 _LIGHT, _MANY = 4, 8
-_ROUNDS = 16  # estimated number of passes over the edges
+_ROUNDS = 16  # estimated number of passes over all edges, from which an upper bound of the kernel's steps is computed
 
 
 def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
-    """Return the positions of the forest's edges in the adjacency lists, in no particular order.
+    """Return the edges of a minimum spanning forest, as their positions in the adjacency lists, in no particular order.
 
     Only entries from a smaller to a larger vertex are read. Of two edges of equal weight, the earlier entry counts as
     lighter.
@@ -78,7 +80,10 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
 
 
 def _limit_of_light_edges(n: int, weights: Array | None) -> Any:
-    """Return the largest weight of the edges that are tried first, by a sample, or None to try all edges at once."""
+    """Return the weight up to which edges count as light and are tried first, or None to try all edges at once.
+
+    The weight is estimated from a sample.
+    """
     if weights is None or len(weights) <= _MANY * n:
         return None
     sample = np.sort(weights[:: -(-len(weights) // _SAMPLES)])
@@ -127,9 +132,9 @@ def _grow_forest(
 
 @inlined
 def _keep_edge(parents, a, b, e, weights, best, left, ends, others, kept):
-    """Append an edge to `left`, the edges between trees, if it joins two trees, and offer it to both.
+    """Append an edge to `left`, the list of edges that join two trees, if it does, and offer the edge to both trees.
 
-    Return the new end.
+    Each tree keeps the lightest edge that it was offered. Return the new end of the list.
     """
     x, y = find(parents, a), find(parents, b)
     if x == y:
@@ -178,9 +183,9 @@ def _hook_trees(roots, first, last, parents, best, left, ends, others, taken):
 
 @compiled
 def _keep_roots(roots, first, last, parents, best):
-    """Keep those of this thread's roots that are still roots, and reset their best edges.
+    """Drop from this thread's list of roots those that have become children of other vertices, and return its new end.
 
-    Return the new end of the roots.
+    The best edges of the remaining roots are reset, as a new round begins.
     """
     new_end = first
     for i in range(first, last):

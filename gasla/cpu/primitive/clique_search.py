@@ -62,10 +62,11 @@ Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63), np.int64(-1)
 _ALL = np.uint64(2**64 - 1)
-_GRAIN = 8  # vertices that a thread takes at once; few, because one vertex may be much work
-_ROWS = 256  # cliques that a thread converts to original vertex ids at once
+_GRAIN = 8  # number of vertices that a thread takes at once; small, because a single vertex may take long
+_ROWS = 256  # number of cliques that a thread takes at once to convert their vertices to ids of the original graph
 _LOOKS = 64  # estimated work for each vertex and edge, in units of the time to read one edge
-# sets of vertices at each depth of the search: possible extensions, those already tried, those still to try
+# the sets of vertices that the search keeps at each depth: the vertices that could extend the clique, those of them
+# that were tried before, and those that are still to be tried
 _CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
@@ -82,7 +83,8 @@ def maximal_cliques(graph: Graph, least: int, limit: int | None, is_counting: bo
     places = np.zeros((threads, graph.n), heads.dtype)
     rows = np.zeros((threads, most_following + most_preceding, words), np.uint64)
     sets = np.empty((threads, most_following + 2, 3, words), np.uint64)
-    # at each depth of the search, how many earlier vertices could extend the clique
+    # for each depth of the search, the number of vertices that could extend the clique but precede the search's first
+    # vertex
     counts = np.empty((threads, most_following + 2), np.int64)
     numbers = np.empty((threads, most_preceding), np.int64)
     path = np.empty((threads, most_following + 2), heads.dtype)
@@ -140,9 +142,10 @@ def _restore_ids(thread, threads, control, indptr, order, vertices):
 
 @compiled
 def _set_up_search(indptr, middles, heads, v, first, count, words, places, bits):
-    """Set up the search from vertex v: rows of bits for its neighbors, and the candidates at depth 0.
+    """Set up the search for cliques from vertex v: rows of bits for v's neighbors, and the candidates at depth 0.
 
-    Neighbors that follow v come first. Then come those that precede v and have an edge to a following neighbor.
+    Bit j of a row tells whether the neighbor is adjacent to candidate j. The candidates, the neighbors that follow v in
+    the degeneracy order, have the first rows. Then come the neighbors that precede v and are adjacent to a candidate.
     """
     rows, sets, counts, numbers = bits
     number(heads, first, count, places)
@@ -210,9 +213,10 @@ def _is_adjacent_to_no_excluder(i, depth, bits):
 
 @compiled
 def _keep_excluders(i, words, depth, bits):
-    """Select the preceding vertices that could extend cliques at the next depth, and move their rows to the front.
+    """Select the excluders at the next depth: vertices that precede the first vertex and could extend cliques there.
 
-    These are adjacent to candidate i, and to some candidate of the next depth.
+    Excluders are adjacent to candidate i and to some candidate of the next depth. The numbers of their rows are moved
+    to the front of `numbers`, and their count is stored for the next depth.
     """
     rows, sets, counts, numbers = bits
     next_sets, kept_count = sets[depth + _ONE], _ZERO
@@ -231,9 +235,11 @@ def _keep_excluders(i, words, depth, bits):
 
 @compiled
 def _choose_pivot(words, depth, bits):
-    """Choose a pivot at this depth, and mark the candidates that are not adjacent to it as still to try.
+    """Choose a pivot for this depth of the search, and mark the candidates that are not adjacent to the pivot as still
+    to try.
 
-    None is marked if a vertex outside the candidates is adjacent to all of them, as then no clique here is maximal.
+    No candidate is marked if a vertex that could extend the clique, but was tried before, is adjacent to all
+    candidates. Then no clique of this branch is maximal.
     """
     rows, sets, counts, numbers = bits
     current_sets, pivot, largest_count, size = sets[depth], _ZERO, np.int64(-1), 0
@@ -248,7 +254,7 @@ def _choose_pivot(words, depth, bits):
         if adjacent_count > largest_count:
             pivot, largest_count = number, adjacent_count
     for which in range(_TRIED + _ONE):
-        # try as pivots first the vertices that were tried before, then the candidates
+        # as pivots, try first the vertices that were tried before as candidates, then the candidates that are left
         candidate_set = _TRIED - which
         for word in range(words):
             left = current_sets[candidate_set, word]

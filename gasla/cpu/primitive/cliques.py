@@ -51,9 +51,10 @@ from gasla.graph.graph import Graph
 
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
-_GRAIN = np.uint64(8)  # vertices that a thread takes at once; few, because one vertex may be much work
+_GRAIN = np.uint64(8)  # number of vertices that a thread takes at once; small, because a single vertex may take long
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge
-_FEW_MISSING = 3  # a search ends when so few vertices are missing, because `_count_small_cliques` counts them directly
+# the search goes no deeper when this many vertices of a clique are missing, as `_count_small_cliques` counts the rest
+_FEW_MISSING = 3
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
@@ -66,12 +67,13 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     places = np.zeros((team, n), lists.indices.dtype)
     rows = np.zeros((team, most, words), np.uint64)
     deep = most + 1 if k > 4 else 1
-    # at each depth, the candidates and those of them that are still to be tried
+    # at each depth of the search, two sets as bits: the candidates to extend a clique, and those of them still to be
+    # tried
     sets = np.empty((team, 2, deep, words), np.uint64)
     states = np.empty((team, deep, 3), np.int64)
     leaves = np.zeros((team, k + 1, most + 2), np.int64)
     steps = m * math.isqrt(m) * 64
-    # one type of offsets, because compiling the kernel for two types takes far longer
+    # offsets are always converted to int64, because compiling the kernel for a second dtype takes far longer
     starts = lists.indptr.astype(np.int64, copy=False)
     run(_count, work, starts, lists.indices, k, places, rows, sets, states, leaves, most=steps, loose=True, team=team)
     counts = leaves.sum(axis=0)
@@ -83,7 +85,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, because their vertices take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             # lists that are not oriented also hold lower neighbors, which are skipped
@@ -94,7 +96,8 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
                 continue
             words = (count + _LAST) >> _SIX
             number(heads, low, count, places)
-            # if j < i, bit j of row i may be 0 although vertices i and j are adjacent, as only `mirror` sets it
+            # bit j of row i may still be 0 for adjacent vertices i and j if j < i; where this matters, `mirror` sets it
+            # below
             for i in range(count):
                 u = np.uint64(heads[low + i])
                 fill_row(heads, np.uint64(indptr[u]), np.uint64(indptr[u + _ONE]), words, places, rows, i)

@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 # adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
 _NEAR, _FAR = np.uint64(8), np.uint64(24)
-_LINE = np.uint64(16)  # vertex ids of 4 bytes in a cache line
+_LINE = np.uint64(16)  # number of vertex ids of 4 bytes in a cache line of 64 bytes
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
 
@@ -50,7 +50,7 @@ def _color(thread, threads, control, lists, order, colors, taken):
         prefetch(indices, start + _LINE)
         if colors[v] < 0:
             for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
-                # colors of n and more are taken for n: smaller colors suffice
+                # any color of n or more counts as n: only smaller ones matter, as n vertices need no color above n - 1
                 color = min(np.int64(colors[np.uint64(indices[k])]), color_limit)
                 taken[np.uint64(color + 1)] = v + _ONE
             least = _ZERO

@@ -27,9 +27,11 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 # a sort key is u ^ v in the upper half of 64 bits and v in the lower half
 _HALF, _ID = np.uint64(32), np.uint64(2**32 - 1)
 _DIGIT, _DIGITS = np.uint64(8), np.uint64(256)  # bits of a digit in the radix sort, and the number of its values
-# size of a sample of edges; one of _SHARE edges of a frequent degree is matched first
+# if very many vertices have the same degree, about one in _SHARE of their edges is matched first: those whose u ^ v is
+# below a limit, which is estimated from a sample of _SAMPLES edges
 _SAMPLES, _SHARE = np.uint64(256), np.uint64(8)
-_LARGE = np.uint64(1 << 10)  # if this many vertices have one degree, their edges are matched in two steps
+# if at least this many vertices have the same degree, their edges are matched in two steps, the smallest u ^ v first
+_LARGE = np.uint64(1 << 10)
 # adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
 _NEAR, _FAR = np.uint64(8), np.uint64(24)
 _NONE_ABOVE = np.uint64(2**63)  # larger than u ^ v of any two vertices
@@ -45,7 +47,7 @@ def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Arra
     mates, order = np.full(n, -1, lists.indices.dtype), np.empty(n, lists.indices.dtype)
     outgoing = lists.indptr, lists.indices
     incoming = (lists.indptr[:1], lists.indices[:0]) if in_lists is None else (in_lists.indptr, in_lists.indices)
-    # the system provides memory only for the part that is written
+    # the array is large, but takes memory only where it is written, which is a small part
     keys = np.empty((2, m + len(incoming[1])), np.uint64)
     degree_ends, places = np.zeros(int(_DIGITS) + 1, np.uint64), np.empty(int(_DIGITS), np.uint64)
     vertices, sorting = (degrees.copy(), order, mates), (degree_ends, places, keys)
@@ -105,9 +107,9 @@ def _sort_vertices(degrees, order, ends):
 
 @compiled
 def _sample_limit(lists, order, first, last, keys):
-    """Return a power of two, by a sample of edges, so that roughly one in `_SHARE` edges u - v has a smaller ``u ^ v``.
+    """Return a power of two such that u ^ v is smaller for roughly one in `_SHARE` edges u - v, by a sample of edges.
 
-    This overwrites `keys`.
+    The edges at positions `first` to `last` of `order` count. This overwrites `keys`.
     """
     indptr, indices = lists
     count = _ZERO
@@ -129,7 +131,8 @@ def _sample_limit(lists, order, first, last, keys):
 
 @inlined
 def _collect_edges(lists, degrees, v, begin, limit, keys, count):
-    """Append the edges of v to free vertices of no smaller degree to `keys`, if ``begin <= u ^ v < limit``.
+    """Append the edges between v and free vertices u that have no smaller degree to `keys`, if ``begin <= u ^ v <
+    limit``.
 
     Returns the new number of edges.
     """

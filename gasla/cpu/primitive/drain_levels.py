@@ -44,9 +44,11 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-_FLAT = 16  # largest degree of a graph that several threads peel; it also bounds the number of levels
+# core numbers are computed by several threads only if no degree is larger; so the number of levels is at most this, too
+_FLAT = 16
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_LINE = np.uint64(8)  # int64 words in a cache line of 64 bytes
+# number of int64 words in a cache line of 64 bytes, so that each thread's word is on a line of its own
+_LINE = np.uint64(8)
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 _ALL = np.iinfo(np.int64).max
 
@@ -88,7 +90,9 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
                 if degrees[np.uint64(stay[i])] == level:
                     stack[top] = stay[i]
                     top += _ONE
-        barrier(control, threads)  # after this barrier, the thread that lowers a degree to the level pushes the vertex
+        # wait until all threads have collected their vertices of this degree: from now on, the thread that lowers a
+        # vertex's degree to `level` pushes it
+        barrier(control, threads)
         _drain(control, indptr, indices, degrees, stack, top, level, threads > 1)
         if not go_on(thread, threads, control, True):
             return
@@ -96,9 +100,9 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
 
 @inlined
 def _keep_above_level(stay, begin, end, degrees, level):
-    """Keep those of one thread's vertices whose remaining degree exceeds `level`.
+    """Drop from `stay` those of one thread's vertices whose remaining degree is at most `level`.
 
-    Return their new end and lowest degree.
+    Return the new end of the thread's range of `stay`, and the lowest degree of the vertices that are left.
     """
     new_end, lowest = begin, np.int64(_ALL)
     for i in range(begin, end):

@@ -47,14 +47,14 @@ from gasla.cpu.runtime.threads import is_stopped
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
-_GRAIN = np.uint64(64)  # first edges that a thread takes at once
+_GRAIN = np.uint64(64)  # number of edges that a thread takes at once as first edges of triples
 _LOOKS = 256  # estimated work for each edge, in units of the time to read one edge
 
 
 class Events(NamedTuple):
-    """The edges, sorted in several ways.
+    """The edges of a temporal graph, sorted in four ways, for counting triples of edges in a time window.
 
-    The first array of each tuple is the offset of each vertex in the other arrays.
+    The first array of each tuple is the offset of each vertex in the tuple's other arrays.
     """
 
     # edges sorted by smaller end, larger end and time: offsets, times, larger ends, and how many edges before each one
@@ -146,10 +146,11 @@ def _count(
 
 @compiled
 def _add_pair(pairs, x, y, place, first, last, total, k):
-    """Add the number of edges from x to y in a time window to ``total[k]``, and from y to x to ``total[k + 1]``.
+    """Count the edges between x and y in a time window: add those from x to ``total[k]``, and those from y to ``total[k
+    + 1]``.
 
-    These are later than `first` and no later than `last`. `place` is the position of an edge between x and y at which
-    the search begins, or -1.
+    An edge counts if it is later than `first` and no later than `last`. `place` is the position of an edge between x
+    and y at which the search begins, or -1.
     """
     from_x, from_y = _count_between(pairs, x, y, place, first, last)
     _add_count(total, k, from_x)
@@ -158,9 +159,10 @@ def _add_pair(pairs, x, y, place, first, last, total, k):
 
 @compiled
 def _add_others(pairs, left, arrived, u, v, place, second, last, total, base):
-    """Count the edges in the time window between u or v and all other vertices, as third edges of four kinds.
+    """Count the third edges of triples whose first two edges both join u and v: edges from or to u, and from or to v.
 
-    These are all edges at u or v, minus the edges between u and v.
+    Edges in the time window between u or v and any other vertex count. These are all edges at u or v, minus the edges
+    between u and v.
     """
     from_u, from_v = _count_between(pairs, u, v, place, second, last)
     _add_count(total, base + _TWO, _count_at_vertex(left, u, second, last) - from_u)

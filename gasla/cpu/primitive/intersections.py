@@ -41,11 +41,12 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-SHORT = 16  # if no vertex has more neighbors, lists are merged
+SHORT = 16  # if no vertex has more neighbors than this, the lists of each pair are merged
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(1024)  # pairs that a thread takes at once
+_GRAIN = np.uint64(1024)  # number of pairs of vertices that a thread takes at once
 _LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
-# if the longer list is over this many times as long as the shorter lists of its group, it is searched, not marked
+# pairs with the same longer list are a group. If this list is over this many times as long as all shorter lists of the
+# group together, the entries of the shorter lists are searched in it. Otherwise it is marked.
 _SPARSE = np.uint64(8)
 
 
@@ -84,7 +85,7 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
             u, v = np.uint64(sources[e]), np.uint64(targets[e])
             i, i_end = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            total = totals[e]  # 0, in the type of the sums
+            total = totals[e]  # ``totals[e]`` is 0 here, and gives `total` the dtype of the sums
             while i < i_end and j < j_end:
                 a, b = indices[i], indices[j]
                 total += a == b if weights is None else select(a == b, weights[np.uint64(a)], 0.0)
@@ -125,7 +126,7 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
 
 @compiled
 def _look_up(indptr, indices, v, marks, weights, total):
-    """Return `total` plus the number, or the weights, of the entries in v's list that are marked."""
+    """Count the entries of v's list that are marked, or sum their weights. Return `total` plus the result."""
     count, previous = 0, np.int64(-1)
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w = np.int64(indices[k])
@@ -138,9 +139,9 @@ def _look_up(indptr, indices, v, marks, weights, total):
 
 @compiled
 def _search(indptr, indices, v, low, high, weights, total):
-    """Return `total` plus the number, or the weights, of the entries of v's list that are in the longer list.
+    """Count the entries of v's list that are in the longer list, or sum their weights. Return `total` plus the result.
 
-    The longer list is at positions `low` to `high`. Each binary search begins where the last one ended.
+    The longer list is at positions `low` to `high`. Each bisection begins where the one before it ended.
     """
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w, last = indices[k], high

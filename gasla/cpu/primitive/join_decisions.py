@@ -12,7 +12,8 @@ from gasla.compiler.function import Compiled
 from gasla.cpu.program.fingerprint import described
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach, Test
 
-_KINDS = 8  # the lowest bits of a mark tell which vertices of the pattern a vertex may be matched to
+# number of low bits in the mark of a graph's vertex that tell which vertices of the pattern it may be matched to
+_KINDS = 8
 
 
 class Decisions:
@@ -34,7 +35,10 @@ class Decisions:
 
     @property
     def checks_of_start(self) -> list[tuple[Reach, bool]]:
-        """The lists of the first vertex that the second vertex must be in (True) or must not be in (False)."""
+        """The adjacency lists of the first matched vertex that the second must be in (True) or must not be in (False).
+
+        The list in which the second vertex is searched is left out.
+        """
         return self.pending(self.joins[1], 1)[1:]
 
     def marked_of(self, place: int) -> list[Reach]:
@@ -52,29 +56,36 @@ class Decisions:
         return len(join.within) == 1 and not join.outside and not join.has_label
 
     def apart(self, join: Join, place: int) -> list[int]:
-        """Return the places of the vertices matched so far that the next vertex must differ from."""
+        """Return the matched vertices that the next one must be compared with, so that no vertex is matched twice.
+
+        They are given by their places, the order of matching.
+        """
         return [i for i in join.apart if i < place]
 
     def latest(self, join: Join, place: int) -> list[Reach]:
-        """Return the lists of the last matched vertex that contain every vertex that fits next."""
+        """Return the adjacency lists of the vertex matched last in which the vertex to match next must be."""
         return [reach for reach in join.within if reach.place == place - 1]
 
     def earlier(self, join: Join, place: int) -> list[Reach]:
-        """Return the lists that contain every vertex that fits next, of vertices matched before the last one."""
+        """Return the adjacency lists in which the vertex to match next must be, except those of the vertex matched
+        last.
+        """
         return [reach for reach in join.within if reach.place < place - 1]
 
     def pending(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of the last matched vertex that decide whether a vertex fits next.
+        """Return the adjacency lists of the vertex matched last that decide whether a vertex may be matched next.
 
-        True stands for a list that must contain the next vertex, and False for a list that must not contain it.
+        Each list comes with True if it must contain the next vertex, or with False if it must not.
         """
         outside = [(reach, False) for reach in join.outside if reach.place == place - 1]
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
     def _lists_tested_by_marks(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of earlier matched vertices for which a candidate's mark tells whether it is in the list.
+        """Return the lists of earlier matched vertices for which a vertex's mark tells whether the vertex is in the
+        list.
 
-        A list is left out if it is the only one that must contain the next vertex: then the list itself is read.
+        The lists are those that must contain the vertex to match next (True), or must not contain it (False). A list is
+        left out if it is the only one that must contain the next vertex: then the list itself is read.
         """
         within = self.earlier(join, place)
         if len(within) == 1 and not self.latest(join, place):
@@ -93,14 +104,16 @@ class Decisions:
         return sum(map(self.bit, within)) + self.kind(join) * join.is_checked
 
     def kind(self, join: Join) -> int:
-        """Return the bit that is set in the mark of each vertex that may be matched to this pattern vertex.
+        """Return the bit of a mark, as a number, that says whether a vertex may be matched to this vertex of the
+        pattern.
 
         A mark is a word for each vertex of the graph.
         """
         return 1 << join.vertex
 
     def bit(self, reach: Reach) -> int:
-        """Return the bit that is set in the mark of each vertex that is in this adjacency list of a matched vertex.
+        """Return the bit of a mark, as a number, that says whether a vertex is in this adjacency list of a matched
+        vertex.
 
         A mark is a word for each vertex of the graph.
         """
@@ -120,16 +133,16 @@ class Decisions:
         return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
-        """Return how many matched vertices certainly are among the vertices that were counted as fits for a pattern
-        vertex.
+        """Return how many matched vertices were certainly counted among the vertices that fit a pattern vertex.
 
-        A match uses each vertex once, so this number is subtracted.
+        This number is subtracted from the count, because a match uses each vertex of the graph once.
         """
         return sum(map(functools.partial(self._is_certain, self.free[number]), self._matched_that_may_fit(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
-        """Return the matched vertices that may have been counted as fits for a pattern vertex, and the tests that
-        decide it.
+        """Return the matched vertices that may have been counted among the vertices that fit a pattern vertex.
+
+        Each of them comes with the tests that decide whether it was counted, and so must be subtracted.
         """
         return [met for met in self._matched_that_may_fit(number) if not self._is_certain(self.free[number], met)]
 
@@ -141,14 +154,17 @@ class Decisions:
         return not met[1] and not free.join.has_label and not free.join.above
 
     def factors(self, first: int) -> list[int]:
-        """Return the numbers of at most two counted pattern vertices, from number `first` on."""
+        """Return the numbers of at most two pattern vertices that are only counted, from number `first` on."""
         return self.numbers[first : first + 2]
 
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:
         return items[1:]
 
     def _find_marked_lists(self) -> list[Reach]:
-        """Return the lists whose entries are marked for as long as the vertex that they belong to is matched."""
+        """Return the adjacency lists whose entries are marked for as long as the owner of the list is matched.
+
+        The owner is the vertex of the graph whose neighbors the list holds.
+        """
         steps = [(join, place) for place, join in enumerate(self.joins) if place > 1]
         steps += [(free.join, free.ready) for k, free in enumerate(self.free) if not self.is_tabled(k)]
         reaches = {reach for join, place in steps for reach, _ in self._lists_tested_by_marks(join, place)}
@@ -157,7 +173,10 @@ class Decisions:
 
 
 def slot(plan: JoinPlan, reach: Reach) -> int:
-    """Return the index of a list among its vertex's lists, of which each relation has two if the plan is directed."""
+    """Return the index of an adjacency list among all lists of its vertex.
+
+    Each relation (a set of edges, such as those of one label) has one list, or two if the plan is directed.
+    """
     return reach.relation * (1 + plan.directed) + reach.backward
 
 

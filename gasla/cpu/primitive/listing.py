@@ -43,9 +43,9 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(512)  # pairs that a thread takes at once
+_GRAIN = np.uint64(512)  # number of pairs of vertices that a thread takes at once
 _LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
-# if one list is more than this many times as long, the entries of the other list are searched in it
+# if one list of a pair is more than this many times as long as the other, the shorter list's entries are searched in it
 _LOPSIDED = np.uint64(16)
 
 
@@ -94,9 +94,9 @@ def _list_common(
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
-    """Count the common entries of two ascending lists, the shorter one first.
+    """Count the common entries of two ascending lists, of which the shorter one is at `i` and the longer one at `j`.
 
-    With `is_writing`, write them from `place` on.
+    With `is_writing`, also write the common entries to `vertices`, from position `place` on.
     """
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:

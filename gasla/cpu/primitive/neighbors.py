@@ -366,7 +366,7 @@ def _probe(
     thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed, share, shares
 ):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, because their vertices take longest
         if taken // _GRAIN % shares != share:
             continue
         for r in range(n - end, n - taken):

@@ -21,18 +21,23 @@ from gasla.graph.memory_limit import require_room
 
 Array = np.ndarray[Any, Any]
 
-# words of a writer: rows of this block so far, their entries, and the largest number of rows that the block may have
+# words of a thread's writer: how many rows it has found in this block, how many entries these rows have, and the
+# largest number of rows that the block may have
 ROWS, ENTRIES, ROOM = 0, 1, 2
-# where the block's rows and entries begin, in the second pass; in the first pass ENTRY_AT is -1
+# words of a thread's writer for the second pass, which writes rows: where the block's rows and its entries begin. In
+# the first pass, which only counts, `writer[ENTRY_AT]` is -1.
 ROW_AT, ENTRY_AT = 3, 4
-_WORDS = 16  # int64 words of a writer, which fill two cache lines, so that threads do not share one
+# number of int64 words of a writer, which fill two cache lines, so that no two threads write to the same line
+_WORDS = 16
 _NO_LIMIT = 1 << 62
 
 
 class RowSearch:
-    """A search in blocks. ``search(tally, starts, total, limit, writers, entries, lengths)`` runs its kernel.
+    """A search for rows of vertices, such as paths, in two passes: the first one counts rows, the second one writes
+    them.
 
-    The kernel takes these arguments first. It gets its blocks from `open_blocks`, and writes its rows with `write`.
+    Each pass calls ``search(tally, starts, total, limit, writers, entries, lengths)``, which runs a kernel with these
+    arguments first. The kernel gets its blocks from `open_blocks`, and writes its rows with `write`.
     """
 
     def __init__(self, search: Callable[..., None], blocks: int, dtype: Any, threads: int) -> None:
@@ -41,7 +46,7 @@ class RowSearch:
         self.writers = np.zeros((threads, _WORDS), np.int64)
 
     def count(self, limit: int = _NO_LIMIT) -> int:
-        """Return the number of rows.
+        """Run the first pass of the search, and return the number of rows that it finds.
 
         With a limit, the search stops early, and the result may be anything above the limit.
         """
@@ -71,7 +76,8 @@ def open_blocks(control, total, limit, n, size):
     A block that a thread has taken is always searched, so the blocks that are searched are the first ones.
     """
     while not is_stopped(control) and load_relaxed(total, 0) < limit:
-        store_relaxed(control, SIZE, size)  # the progress bar reads the block size
+        # stored so that the progress bar, which another thread draws, can compute the number of blocks
+        store_relaxed(control, SIZE, size)
         store_relaxed(control, N, n)
         block = fetch_add_relaxed(control, TICKET, 1)
         start = np.uint64(block) * size
@@ -102,9 +108,9 @@ def close_block(writer, block, tally, starts, total):
 
 @inlined
 def is_full(rows):
-    """Return whether a block has as many rows as it may have.
+    """Return whether a thread has found as many rows in the current block as the block may have.
 
-    `rows` is a tuple with the thread's writer as its first item.
+    `rows` is a tuple whose first item is the thread's writer, an array of counts and positions.
     """
     writer = rows[0]
     return writer[ROWS] >= writer[ROOM]

@@ -27,7 +27,7 @@ from gasla.cpu.runtime.blocks import blocks, run
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_GRAIN = np.uint64(16)  # rows that a thread takes at once; few, because one row may be long
+_GRAIN = np.uint64(16)  # number of rows that a thread takes at once; small, because a single row may be long
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
@@ -54,7 +54,8 @@ def _select(thread, threads, control, indptr, indices, values, columns, best):
                     count += _ONE
                 elif _is_worse(heap[0], ids[0], values[e], indices[e]):
                     _sink(ids, heap, k, indices[e], values[e])
-            # move the worst entry, at the root, to the end, so that the best entry comes first at last
+            # the root of the heap is the worst entry; moving it to the end, again and again, sorts the entries, the
+            # best one first
             while count > _ONE:
                 count -= _ONE
                 last, value = ids[count], heap[count]

@@ -62,7 +62,8 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_BITS = np.uint64(48)  # bits of u ^ v in the key of an edge; the degree is in the bits above
+# number of low bits of the key of an edge u - v that hold u ^ v; the smaller degree of its ends is in the bits above
+_BITS = np.uint64(48)
 _SEARCHES = 32  # number of times that a vertex's list is searched before its entries are put on a heap
 _LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
 
@@ -106,9 +107,9 @@ def _match(
 
 @compiled
 def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
-    """Propose along the edge at position k, from u to v. Return the vertex that has to propose next, or -1.
+    """Let u propose along the edge at position k. Return the vertex that has to propose next, or -1 if there is none.
 
-    This is the vertex whose proposal v rejects in favor of u, or u itself if another proposal to v is better meanwhile.
+    This is the vertex whose proposal is rejected in favor of u, or u itself if a better proposal came first.
     """
     v = np.uint64(indices[k])
     store_release(offers, u, weights[k])
@@ -143,7 +144,10 @@ def _best_candidate(indptr, indices, weights, degrees, bars, suitors, offers, se
 
 @compiled
 def _search_list(indices, weights, degrees, bars, suitors, offers, u, low, high):
-    """Return the position of u's best edge to a neighbor that would accept a proposal, or -1, from its whole list."""
+    """Return the position of u's best edge to a neighbor that would accept a proposal, by reading all of u's list.
+
+    Return -1 if no neighbor would accept.
+    """
     best = np.int64(-1)
     for k in range(low, high):
         v = np.uint64(indices[k])
@@ -172,9 +176,10 @@ def _precedes(indices, weights, degrees, u, a, b):
 
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-    """Return whether v would accept a proposal from u along the edge at position k: it has none, or a worse one.
+    """Return whether v would accept a proposal from u along the edge at position k.
 
-    Another thread may make a better proposal to v at any time, so the proposal may be rejected nevertheless.
+    v accepts if it has no proposal yet, or a worse one. Another thread may make a better proposal to v at any time, so
+    the proposal may be rejected nevertheless.
     """
     bar = load_relaxed(bars, v)
     if weights[k] != bar:
@@ -184,7 +189,8 @@ def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
 
 @inlined
 def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-    """Return whether v has no suitor (a vertex whose proposal v holds), or prefers u, along the edge at position k.
+    """Return whether v prefers u, along the edge at position k, to its suitor (the vertex whose proposal v holds), if
+    any.
 
     A suitor that was rejected never becomes v's suitor again. So if v still has the same suitor after the weight of
     this suitor's offer was read, the offer was the one made to v.

@@ -51,20 +51,25 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-MOST_COUNTING = 8  # largest number of threads with counters of their own, as these take memory for each edge
+# largest number of threads that count triangles, because each one has counters of its own, which take memory for each
+# edge
+MOST_COUNTING = 8
 _ONE = np.uint64(1)
-_GRAIN = np.uint64(64)  # vertices that a thread takes at once; few, because one vertex may be much work
-_LEFT_BITS = np.uint64(24)  # bits for the length of the rest of a list in `ByDegree.rests`
+_GRAIN = np.uint64(64)  # number of vertices that a thread takes at once; small, because a single vertex may take long
+# number of low bits in an entry of `ByDegree.rests` that hold the length of the rest of a list
+_LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-_AHEAD = np.uint64(8)  # entries are prefetched this many rests of lists (see `ByDegree`) ahead
-_BITS = 62  # number of bits of the largest possible sum of weights, in units
-_FINE = 2.0**33  # smallest weight in units, so that rounding weights to units has a relative error of at most 2**-34
+# list entries are prefetched this many entries of `ByDegree.rests` ahead, to hide the wait for memory
+_AHEAD = np.uint64(8)
+_BITS = 62  # weights are rounded to multiples of a unit; the unit is such that sums of weights are at most 2**62 units
+# smallest positive weight in units, so that rounding weights to units has a relative error of at most 2**-34
+_FINE = 2.0**33
 _LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
 
 
 def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:
     """Return for each stored edge the summed weights of opposite vertices in triangles (`primitives.sum_at_edges`)."""
-    # vertices of degree 1 or less are in no triangle, so their weights don't matter
+    # a vertex of degree 1 or less is in no triangle, so its weight must not make the sums overflow
     weights = np.where(graph.out_degrees > 1, weights, 0)
     largest = float(weights.max(initial=0)) * graph.max_out_degree
     unit = math.ldexp(1, math.frexp(largest)[1] - _BITS)
@@ -76,7 +81,8 @@ def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> A
 def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Array]:
     """Return the number of triangles of the graph, and the number at each stored edge, in the order of the input."""
     counts = _count_or_sum_at_edges(graph, lists, None)
-    return int(counts.sum()) // 6, counts  # each triangle counts at three edges, which are stored in both directions
+    # in `counts` each triangle occurs six times: at three edges, which are stored in both directions
+    return int(counts.sum()) // 6, counts
 
 
 def _count_or_sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
@@ -136,7 +142,8 @@ def _mark(
     """Count each triangle at its three edges, add up the counters of all threads, and store them by list entry."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, whose vertices take longest
+        # begin with the highest ranks, because their vertices take longest
+        for taken, end in blocks(control, n, _GRAIN):
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
                 if low != high:
@@ -181,7 +188,8 @@ def _count(heads, low, high, rests, first, last, tally, counters):
             tally[w] = before + hit
             counters[k] += hit
             hits += hit
-        counters[start - _ONE] += hits  # the entry before the rest is the edge to the vertex at hand
+        # the entry before the rest of the list is the edge from the list's owner to the vertex that is processed
+        counters[start - _ONE] += hits
     for k in range(low, high):
         w = np.uint64(heads[k])
         counters[k] += tally[w] - 1
@@ -202,7 +210,8 @@ def _add_weights(lower, weighing, heads, r, low, high, sums):
     v, own = np.uint64(vertices[r]), weights[r]
     for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         u = np.uint64(ranks[np.uint64(indices[e])])
-        if u < r:  # rests are in the order in which lower neighbors occur in the list
+        # `rests` has an entry for each neighbor of lower rank, in the order of this list, so `at` steps along with `e`
+        if u < r:
             start, theirs, found = rests[at] >> _LEFT_BITS, weights[u], 0
             for k in range(start, start + (rests[at] & _LEFT)):
                 w = np.uint64(heads[k])
@@ -221,7 +230,11 @@ def _add_weights(lower, weighing, heads, r, low, high, sums):
 
 @compiled
 def _store_counts(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
-    """Store the counts of v's edges: to neighbors of higher rank from a table, to others in the order of `rests`."""
+    """Store the counts of v's edges by list entry: they were found by rank, and `counts` is ordered by the lists.
+
+    For neighbors of higher rank, counts are looked up in `tally`. For neighbors of lower rank, they are found by
+    `rests`.
+    """
     rank = ranks[v]
     r = np.uint64(rank)
     for k in range(np.uint64(starts[r]), np.uint64(starts[r + _ONE])):

@@ -13,11 +13,15 @@ from gasla.cpu.runtime import threads
 from gasla.cpu.runtime.blocks import threads_for
 from gasla.program.terms import Lists, Multiply, Terms, parts
 
-GRAIN = 1 << 15  # products of two numbers that a thread computes before it takes more rows
+GRAIN = 1 << 15  # a thread takes rows that need about this many products of two numbers, before it takes more rows
 
 
 def ready_wide(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies a sparse matrix by dense matrices, as `gasla.engines.Products` says."""
+    """Return a function that multiplies a sparse matrix by dense matrices, with the matrix and the semiring already
+    bound.
+
+    `gasla.engines.Products` describes it.
+    """
     return functools.partial(multiply, Lists(lists.indptr, lists.indices, lists.values, lists.width), terms)
 
 

@@ -47,7 +47,9 @@ class ProductPlan:
 
     @property
     def given(self) -> list[str]:
-        """The names of the array arguments that only some kernels have: values of the matrix, x, and the mask."""
+        """The names of the array arguments that a kernel has only if it reads them: values of the matrix, x, and the
+        mask.
+        """
         is_needed = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
         return [name for name, is_wanted in is_needed.items() if is_wanted]
 
@@ -62,7 +64,9 @@ class ProductPlan:
 
     @property
     def identities(self) -> list[tuple[int, Any]]:
-        """The identity of the monoid for each item of a tuple, as pairs of the item's number and a literal."""
+        """The identity of the monoid for each item of a tuple, as pairs of the item's number and the literal in source
+        code.
+        """
         items = zip(self.terms.monoid.identity(self.terms.type), self.terms.type.items, strict=True)
         return [(p, literal(*item)) for p, item in enumerate(items)]
 
@@ -91,7 +95,7 @@ class ProductPlan:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A hash of everything that the kernels depend on, except for the types of their arguments."""
+        """A hash of everything that the kernels of this product depend on, except the dtypes of their arguments."""
         return fingerprint_of_product(self.terms, type(self).__name__, self.masked, getattr(self, "height", 0))
 
     @cached_property
@@ -112,7 +116,7 @@ class ProductPlan:
 
 
 class Four(NamedTuple):
-    """The expressions of a product and of a combination for four entries at once, in SIMD registers."""
+    """A semiring's product and combination as expressions for four matrix entries at once, in SIMD registers."""
 
     product: Expr
     combination: Expr
@@ -122,31 +126,35 @@ class VectorPlan(ProductPlan):
     """The plan of a product of a matrix and a vector, which is computed row by row."""
 
     places = range(simd4.SIZE)
-    # if an entry takes more operations, the processor does not look far enough ahead, and elements of x are prefetched
+    # if the product of an entry takes more operations than this, the processor does not look far enough ahead by
+    # itself, so the kernel prefetches elements of x
     HEAVY = 8
 
     def __init__(self, terms: Terms, masked: bool) -> None:
         super().__init__(terms, masked)
         self.four = four_of(terms)
         self.by_four = self.four is not None
-        # a Boolean total soon reaches its terminal value, which ends the row
+        # whether the kernel tests after every four entries if a row's total is final: a Boolean total soon is, which
+        # ends the row
         self.looks_often = terms.type == np.dtype(bool)
 
     @property
     def shared(self) -> list[str]:
-        """The names of the parameters of the function `reduce_rows`, except for the range of rows."""
+        """The names of the parameters of the generated function `reduce_rows`, except for the range of rows."""
         own = ["control", "complement", "stored", "bound", "load_until", "ask_until", "indptr", "indices"]
         return [*own, *self.arrays]
 
     @property
     def terminal(self) -> Any:
-        """The terminal value of the monoid, which no further entry changes, as a literal, or None if it has none."""
+        """The terminal value of the monoid as a literal, or None: once a total has this value, no further entry changes
+        it.
+        """
         value = self.terms.monoid.terminal(self.terms.type)
         return None if value is None or self.is_tuple else literal(value, self.terms.type)
 
     @property
     def asks_ahead(self) -> bool:
-        """Whether the kernel prefetches elements of x.
+        """Whether the kernel prefetches elements of x, which it reads at random positions.
 
         If an entry takes little other work, prefetching costs more than it saves.
         """
@@ -156,9 +164,10 @@ class VectorPlan(ProductPlan):
 
     @property
     def table(self) -> int | None:
-        """The reductions of all combinations of four truth values, as the bits of a number, or None for other types.
+        """The reductions of all combinations of four truth values, as the bits of a number, or None if totals aren't
+        Boolean.
 
-        Bit i is the reduction of the four bits of the number i.
+        Bit i is the reduction of the four bits of the number i. So one lookup reduces four entries.
         """
         if self.terms.type != np.dtype(bool):
             return None
@@ -167,9 +176,11 @@ class VectorPlan(ProductPlan):
         return sum(bool(functools.reduce(combine, truths)) << bits for bits, truths in enumerate(numbers))
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: product, combination, test for a final total, and merge.
+        """Return the source code of the semiring's functions that a kernel calls: product, combination, final test, and
+        merge.
 
-        The first two are also printed for vectors of four values.
+        The test tells whether a total is final, and the merge stores a total into the result. The product and the
+        combination are also printed for vectors of four values.
         """
         terms = self.terms
         texts = [
@@ -188,9 +199,9 @@ class VectorPlan(ProductPlan):
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node of an expression as source code, whose arguments `args` are code already.
+    """Return the source code of one operation of an expression, given the source code of its arguments.
 
-    A `where` has no branch.
+    A `where` becomes a selection without a branch.
     """
     if expr.op != "where":
         return printer.expression(expr, args)
@@ -201,7 +212,10 @@ def write(expr: Expr, args: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """Return the expressions of a product for vectors of four values, or None if vectors lack some operation."""
+    """Return the product and the combination of a semiring for vectors of four values, or None if that is not possible.
+
+    Some operations don't exist for vectors, and vectors don't pay if any product will do as a row's total.
+    """
     if terms.any_will_do or not (simd4_printer.are_for(terms.product) and simd4_printer.are_for(terms.combination)):
         return None
     return Four(simd4_printer.as_choices(terms.product), simd4_printer.as_choices(terms.combination))
@@ -223,11 +237,13 @@ class BatchedPlan(ProductPlan):
     slot, so that a loop along a line computes many entries at once.
     """
 
-    block = 2048  # entries of a batch, which fits into the L1 cache
-    low, high = 4, 16  # entries in a slot if rows are short, as in a mesh, and if rows are long
+    block = 2048  # number of entries in a batch, so that the batch fits into the L1 cache
+    # number of entries in a slot (a column of the batch), if rows are short, as in a mesh, and if rows are long
+    low, high = 4, 16
     LONG = 6  # rows are called long if they have more entries than this on average
-    GAP = 16  # unused values between two lines of a batch, so that lines do not compete for the same cache sets
-    # values that are computed at once; the computed part of a line is rounded up to a multiple of this
+    # number of unused values between two lines of a batch, so that the lines do not compete for the same cache sets
+    GAP = 16
+    # number of values that one vector operation computes; the used part of a line is rounded up to a multiple of this
     lanes = vector_math.LANES
 
     def __init__(self, terms: Terms, masked: bool, height: int) -> None:
@@ -236,22 +252,30 @@ class BatchedPlan(ProductPlan):
         self.most = self.block // height  # number of slots of a batch, and an upper bound for its rows
         self.stride = self.most + self.GAP  # distance in memory from one line of a batch to the next
         self.looked_up, self.symbols, self.product = cut(terms)
-        self.sizes: dict[np.dtype[Any], int] = {}  # how many values of each type a thread's scratch arrays have
+        self.sizes: dict[np.dtype[Any], int] = {}  # for each dtype, how many values the scratch array of a thread has
         line, kinds = self.most + self.lanes, parts(terms.type)
         self.entry = self._reserve([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
-        # totals that are laid out in lines like entries
+        # the totals of slots of the same row, which are laid out in lines like entries, to be reduced once more
         self.laid = self._reserve(kinds, (self.low - 1) * self.stride + line, self.is_tuple)
-        self.total = self._reserve(kinds, line, self.is_tuple)  # place of each slot's total
-        self.count = self._reserve([np.int32], line)  # place of each slot's number of entries
-        self.begin = self._reserve([np.int64], line)  # place of each row's first slot
-        self.result = self._reserve(kinds, line, self.is_tuple)  # place of each row's result
+        # where the total of each slot is stored in the scratch arrays
+        self.total = self._reserve(kinds, line, self.is_tuple)
+        # where the number of entries of each slot is stored in the scratch arrays
+        self.count = self._reserve([np.int32], line)
+        # where the number of each row's first slot is stored in the scratch arrays
+        self.begin = self._reserve([np.int64], line)
+        # where the result of each row is stored in the scratch arrays
+        self.result = self._reserve(kinds, line, self.is_tuple)
         self.stored = self._reserve(parts(terms.out_type), line, self.out.is_tuple)
-        # For rows that extend over several slots: the number of the row, its first slot, and its last slot.
+        # For each row that extends over several slots: the number of the row, its first slot, and its last slot.
         self.row, self.first, self.last = (self._reserve([np.int64], line) for _ in range(3))
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 
     def _reserve(self, kinds: Iterable[Any], size: int, is_tuple: bool = False) -> Arrays:
-        """Reserve parts of a thread's scratch arrays for `size` values of each type. Return their names and offsets."""
+        """Reserve space for `size` values of each given dtype in the scratch arrays of a thread.
+
+        A scratch array holds all values of one dtype. Return the names of the arrays, and the offsets at which the
+        space begins.
+        """
         kinds = [*map(np.dtype, kinds)]
         offsets = []
         for kind in kinds:
@@ -264,11 +288,16 @@ class BatchedPlan(ProductPlan):
         return [*super().arrays, *(f"all_{name}" for name in self.scratch)]
 
     def new_scratch(self, threads: int) -> tuple[Any, ...]:
-        """Return new scratch arrays for the kernel, a row for each thread. They are its last arguments."""
+        """Return new scratch arrays, the last arguments of the kernel. Each thread has a row of each array."""
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: what an entry loads, its product, the combination, and the merge."""
+        """Return the source code of the semiring's functions that a kernel calls: entry, product, combination, and
+        merge.
+
+        `entry` returns what is loaded for a matrix entry before a batch is computed, and `merge` stores a total into
+        the result.
+        """
         make = functools.partial(printer.function, write=vector_printer.write)
         texts = [printer.function("entry", self.terms.symbols, tuple(self.looked_up))]
         texts.append(make("product", self.symbols, vector_printer.sheltered(self.product)))
@@ -283,9 +312,10 @@ class BatchedPlan(ProductPlan):
 
 @functools.lru_cache(maxsize=1024)
 def batch_height(terms: Terms, is_long: bool) -> int:
-    """Return how many entries a slot of a batch holds, for long or short rows, or 0 for a product without batches.
+    """Return the number of entries in a slot of a batch, or 0 if a product is not computed in batches.
 
-    It runs in batches if it calls functions such as exp, all of them exist for vectors, and no row can end early.
+    A slot is a column of the batch with entries of one row. A product is computed in batches if it calls functions such
+    as exp, all of these exist for vectors, and no row can end early.
     """
     called = vector_printer.calls([terms.product, terms.combination])
     if not called or not all(vector_math.is_vectorised(e.op, e.type) for e in called):
@@ -297,7 +327,8 @@ def batch_height(terms: Terms, is_long: bool) -> int:
 
 
 def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
-    """Split the product of an entry into what is computed at loading the entry, and what is computed in batches.
+    """Split the product of a matrix entry into a part that is computed when the entry is loaded, and one for whole
+    batches.
 
     Returns the expressions to compute at loading, symbols that stand for their values, and the product in terms of
     these symbols. If the product calls no function such as exp, its items are computed at loading. Otherwise only its
@@ -336,18 +367,18 @@ class DensePlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """The names of the parameters of the function `reduce_rows`, except for the range of rows."""
+        """The names of the parameters of the generated function `reduce_rows`, except for the range of rows."""
         return ["columns", "width", "complement", "indptr", "indices", *self.given, *self.outs, *self.totals]
 
     @property
     def line(self) -> int:
-        """The number of items of the dense matrix x in a cache line."""
+        """The number of elements of the dense matrix x in a cache line, so that each line is prefetched once."""
         (kind,) = (s.type for s in self.terms.symbols if s.name == "x")
         assert isinstance(kind, np.dtype)  # the items of a matrix are numbers, not vectors
         return max(1, LINE // kind.itemsize)
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: the product of an entry, the combination of two, and the merge.
+        """Return the source code of the semiring's functions that a kernel calls: product, combination, and merge.
 
         The merge combines a new total with an old value of the result.
         """
@@ -377,7 +408,10 @@ class SparsePlan(ProductPlan):
         return [*values, *self.outs, *(f"all_{name}" for name in self.totals)]
 
     def functions(self) -> list[str]:
-        """Return the source code of functions: the product of an entry, the combination of two, and the merge."""
+        """Return the source code of the semiring's functions that a kernel calls: product, combination, and merge.
+
+        The merge converts a total to what is stored.
+        """
         terms = self.terms
         texts = [
             printer.function("product", terms.symbols, terms.product, write),
@@ -388,7 +422,8 @@ class SparsePlan(ProductPlan):
 
 @once(most=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
-    """Return the plan of a product of a matrix and a vector, from a cache.
+    """Return the plan of a product of a matrix and a vector, which is cached by the semiring's expressions and the
+    dtypes.
 
     With a `height` other than 0, it is a product in batches, whose slots hold that many entries.
     """

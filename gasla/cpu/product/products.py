@@ -25,13 +25,15 @@ from semirings.expr import in_order, rebuilt
 
 __all__ = ["at_entries", "in_format", "lists_of", "of_matrices", "ready", "ready_wide"]
 
-# entries that a thread takes at once; more in batches, since a thread's last batch is seldom full
+# number of matrix entries that a thread takes at once, without and with batches; more with batches, because the last
+# batch that a thread computes is seldom full
 GRAIN, GRAIN_OF_BATCHES = 4096, 16384
-OFTEN = 8  # if rows have more entries on average, it pays to convert x to truth values beforehand
+# if rows have more entries than this on average, x is converted to truth values first where only these matter
+OFTEN = 8
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies a matrix by vectors.
+    """Return a function that multiplies a matrix by vectors, with the kernel compiled and the matrix already bound.
 
     `gasla.engines.Products` documents this function, `in_format` and `lists_of`.
     """
@@ -39,9 +41,9 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return the CSR or CSC arrays of a matrix.
+    """Return the CSR or CSC arrays of a matrix, by calling `make`.
 
-    They are not cached, as they are SciPy's own arrays, and kernels check them.
+    They are not cached, because making them is cheap: they are SciPy's own arrays, and kernels check them.
     """
     return make()
 
@@ -55,7 +57,8 @@ def in_format(A: Any, wanted: Format) -> Any:
 
         # this also checks that all entries are inside the shape
         A = coo_array((A.data, as_coordinates(A)), shape=A.shape)
-        A.has_canonical_format = True  # a false claim that keeps SciPy from summing parallel entries
+        # not checked, but claimed so that SciPy does not sum parallel entries (those at the same position)
+        A.has_canonical_format = True
     elif A.format in ("csr", "csc"):  # a bad index would make SciPy read out of bounds, so check first
         require_compressed(A)
     else:
@@ -64,7 +67,9 @@ def in_format(A: Any, wanted: Format) -> Any:
 
 
 class Product:
-    """A product of a matrix with any vector: its kernel, and the arguments that do not depend on the vector."""
+    """A product of one matrix with any vectors: the compiled kernel, and its arguments that do not depend on the
+    vector.
+    """
 
     def __init__(self, lists: Lists, terms: Terms, masked: bool) -> None:
         rows, stored, values = len(lists.indptr) - 1, len(lists.indices), lists.values
@@ -81,7 +86,8 @@ class Product:
             self.arrays += (values,)
 
     def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
-        """Multiply the matrix by vector `x`, and write the product to the arrays `outs`.
+        """Multiply the matrix by the vector `x`, and write the product to the arrays `outs`, of which a tuple type has
+        several.
 
         Returns False if the matrix has an index or offset out of range.
         """
@@ -89,8 +95,8 @@ class Product:
         team = threads_for(share.work)
         args: tuple[Any, ...] = (self.width, share.chunk(team), int(complement), *self.arrays)
         if self.passes_x:
-            # This compares with 0 once for each element of x instead of each entry of the matrix. Lookups then read at
-            # most a quarter of the bytes.
+            # If only the truth of x matters, x is compared with 0 here, once for each element instead of once for each
+            # entry of the matrix. The kernel's lookups in x then read at most a quarter of the bytes.
             args += (x != 0 if self.asks_truth else x,)
         args += outs if mask is None else (mask, *outs)
         if isinstance(self.plan, BatchedPlan):
@@ -99,7 +105,7 @@ class Product:
 
 
 class Share:
-    """The division of a matrix's rows among threads."""
+    """The division of a matrix's rows into blocks of rows, which the threads of a product take one after another."""
 
     def __init__(self, rows: int, stored: int, grain: int) -> None:
         self.rows, self.work = rows, rows + stored
@@ -107,7 +113,7 @@ class Share:
         self.is_short = self.work <= threads.SHORT
 
     def chunk(self, team: int) -> int:
-        """Return the number of rows that a thread of a team takes at once."""
+        """Return the number of rows that a thread takes at once, if `team` threads run."""
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
@@ -119,14 +125,16 @@ class Share:
 
 @functools.lru_cache(maxsize=1024)
 def asks_truth(terms: Terms) -> bool:
-    """Return whether the product of an entry depends on the element of x only by whether it is zero."""
+    """Return whether a product only depends on whether the element of x is zero, so that x may be converted to
+    booleans.
+    """
     users = [e for e in in_order([terms.product]) if any(map(_is_x, e.args))]
     return bool(users) and all(e.op == "cast" and e.type == np.dtype(bool) for e in users)
 
 
 @functools.lru_cache(maxsize=1024)
 def with_truth(terms: Terms) -> Terms:
-    """Return the terms of a product with a Boolean x, which stands for ``x != 0`` of the given product."""
+    """Return the terms of the same product for a Boolean x, which stands for ``x != 0`` of the x before."""
 
     def answer(e: Expr, _: list[Expr]) -> Expr | None:
         return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None

@@ -36,7 +36,7 @@ def _exists_for_vectors(expr: Expr) -> bool:
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node of an expression as source code for vectors, whose arguments `args` are code already."""
+    """Return the source code of one operation on vectors of four values, given the source code of its arguments."""
     if expr.op == "constant":
         return f"simd4.spread({printer.literal(expr.payload, expr.type)})"
     if expr.op == "where":

@@ -15,13 +15,14 @@ from gasla.cpu.runtime.blocks import block_size, threads_for
 from gasla.program.terms import Array, Lists, Terms, counts_below, parts
 from gasla.progress import follow
 
-GRAIN = 1 << 14  # products of two numbers that a thread computes before it takes the next part
+# number of products of two matrix entries that a thread computes before it takes the next part of the rows
+GRAIN = 1 << 14
 
 
 class Rows:
-    """Two checked matrices, with the rows of their product divided into parts of about equal work.
+    """Two sparse matrices to multiply, checked, with the rows of their product divided into parts of about equal work.
 
-    Unmasked and masked products use this class.
+    Products with and without a mask use this class. Threads take one part after another.
     """
 
     def __init__(self, A: Lists, B: Lists, mask: Lists | None, only_masked: bool) -> None:
@@ -29,18 +30,20 @@ class Rows:
         self.rows, self.inputs = len(A.indptr) - 1, (A.indptr, A.indices, B.indptr, B.indices)
 
     def divide(self) -> bool:
-        """Check all matrices, and divide the rows into parts.
+        """Check the offsets and indices of all matrices, and divide the rows of the product into parts of about equal
+        work.
 
         Return False if a matrix has an index or offset out of range.
         """
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        # summed in place, because touching new memory takes longer
+        # the sums are computed in this same array below, because touching new memory takes longer
         self.ends = ends = np.zeros(self.rows + 1, np.int64)
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
-        # the largest number of products of two entries for one row, an upper bound of the entries of the resulting row
+        # the most products of two entries that any row needs, which is an upper bound of the entries of a row of the
+        # result
         self.most = int(ends.max())
         self.steps = int(np.cumsum(ends, out=ends)[-1])
         self.team = memory.threads_with_room(threads_for(self.steps + self.rows), 0, self.bytes_of_a_thread())
@@ -49,11 +52,15 @@ class Rows:
         return True
 
     def bytes_of_a_thread(self) -> int:
-        """Return the approximate bytes of a thread's scratch arrays, which are as long as the result has columns."""
+        """Return approximately how many bytes the scratch arrays of a thread take, which have a value for each result
+        column.
+        """
         return 33 * (self.mask if self.mask and self.only_masked else self.B).width
 
     def can_search(self) -> bool:
-        """Return whether rows of B can be searched by bisection: some are long, and the columns of all rows ascend."""
+        """Return whether to search entries of B by bisection: some row of B is long, and the columns ascend in all
+        rows.
+        """
         return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
 
     def _ascends(self) -> bool:
@@ -76,7 +83,7 @@ class Rows:
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel on a team of threads. Return False if it set the stop flag.
+    """Run a kernel on a team of threads. Return False if the kernel set the stop flag, because a matrix is invalid.
 
     A progress bar shows how many of the parts threads have taken.
     """
@@ -88,7 +95,7 @@ def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int 
 
 
 class Product(Rows):
-    """A product of sparse matrices whose entries are counted before they are computed.
+    """A product of two sparse matrices, which first counts the entries of each row, and then computes them.
 
     `gasla.engines.MatrixProduct` describes it.
     """
@@ -99,7 +106,11 @@ class Product(Rows):
         self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
 
     def count(self, most: int) -> Array | None:
-        """Return the number of entries of each row of the product, as `gasla.engines.MatrixProduct.count` says."""
+        """Return the number of entries of each row of the product, or None if a matrix is invalid.
+
+        If the product has more than `most` entries in all, lower bounds may be returned, as
+        `gasla.engines.MatrixProduct.count` says.
+        """
         if not self.divide():
             return None
         if self.steps > most and self._ascends():
@@ -115,7 +126,8 @@ class Product(Rows):
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms
-        row_bound = min(width, self.most) + simd4.SIZE  # up to SIZE entries more are read and written, but not used
+        # the kernel reads and writes up to SIZE entries past a row's end, without using them
+        row_bound = min(width, self.most) + simd4.SIZE
         marks, spans = (np.zeros((team, n + 64), np.uint8) for n in (width, -(-width // 64)))
         scratch = (self._new_stamps(), np.empty((team, row_bound), self.B.indices.dtype), marks, spans)
         totals = tuple(np.empty((team, width), kind) for kind in parts(terms.type))
@@ -169,5 +181,5 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
 
 
 def _values_read(terms: Terms, A: Lists, B: Lists) -> list[Any]:
-    """Return the arrays of the matrices' values that the product of two entries reads."""
+    """Return the arrays of values of A, of B, of both, or of none: those that the semiring's product reads."""
     return [lists.values for name, lists in (("value", A), ("x", B)) if terms.reads(name)]

@@ -13,7 +13,7 @@ from semirings.printers import python as printer
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return one node of an expression as source code, whose arguments `args` are code already."""
+    """Return the source code of one operation of an expression, given the source code of its arguments."""
     if expr.op == "where":
         return f"select({', '.join(args)})"
     if vector_math.is_vectorised(expr.op, expr.type):
@@ -22,10 +22,10 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def _function_name(expr: Expr) -> str:
-    """Return the name of the vector function for a call in an expression.
+    """Return the name of the vector function that computes a call in an expression.
 
-    For exp, it is the function that takes equal time for all values, unless `sheltered` has already replaced slow
-    values.
+    For exp, it is a function that takes equal time for all values, unless `sheltered` has already replaced the values
+    that take long.
     """
     even = "even_" if expr.op == "exp" and expr.args[0].op != "where" else ""
     return f"{even}{expr.op}_{expr.type}"
@@ -38,12 +38,14 @@ def imports(exprs: Iterable[Expr]) -> dict[str, str]:
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:
-    """Return those calls in some expressions that take many instructions, such as exp."""
+    """Return the calls in some expressions of functions that take many instructions, such as exp."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 
 def sheltered(expr: Expr) -> Expr:
-    """Return an equal expression in which functions are called on 1 where a `where` does not take their result.
+    """Return an equal expression in which no function is called on values whose result a `where` discards.
+
+    Such a function is called on 1 instead.
 
     Libraries compute unusual values one by one, which takes long, and the `where` may be there to exclude such values.
     """
