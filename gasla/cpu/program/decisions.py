@@ -16,17 +16,18 @@ from gasla.program.statements import Load, LoadEdge, Statement, Store, edge_load
 from semirings import Expr, Symbol, TupleType, VectorType
 from semirings.types import HALF, has_wide, parts_of
 
-FEW = 4  # number of edges that a gather without branches reads at a time
-CACHE_LINE, LINES = 64, 8  # size of a cache line in bytes, and number of cache lines of a vector that are prefetched
+FEW = 4  # number of edges that a gather reads together, without a branch between them
+# size of a cache line in bytes; largest number of cache lines that are prefetched of a field's vector at one vertex
+CACHE_LINE, LINES = 64, 8
 I64, U64, F64, BOOL = (np.dtype(name) for name in ("int64", "uint64", "float64", "bool"))
-# Arrays of the hash tables for reductions by key, with a row for each thread.
+# names of the arrays that hold the hash tables for reductions by key; each thread has a row of each array
 TABLES = ["table_keys", "table_totals", "table_places"]
 
 Array = tuple[np.dtype[Any], int]  # the type of an array's items, and its number of dimensions
 
 
 class CpuPlan(Plan):
-    """The decisions about how one vertex program runs on the CPU, which its kernel is specialized for."""
+    """The decisions about how one vertex program runs on the CPU, for which its kernel is compiled."""
 
     # --- arguments of the kernel: their names, types and dimensions ---------------------------------------------------
 
@@ -88,30 +89,28 @@ class CpuPlan(Plan):
     def carried(self) -> list[str]:
         """Names of the values that the loop changes from one iteration to the next, apart from aggregates.
 
-        They are the number of the bucket whose vertices are processed now, and the parameters that `idle` changes.
+        They are the number of the bucket whose vertices are processed now, and the parameters that the program's `idle`
+        changes.
         """
         return [*(["bucket"] if self.has_buckets else []), *self.changes]
 
     @functools.cached_property
     def is_wide(self) -> bool:
-        """Whether the gathered value is a wide vector or contains one.
-
-        Wide vectors lie in memory, and not in registers.
-        """
+        """Whether the gathered value is or contains a wide vector, which lies in memory and not in registers."""
         return self.gathers and has_wide(self.traced.gathered_type)
 
     @functools.cached_property
     def has_short_vectors(self) -> bool:
-        """Whether a field or the gathered value is a short vector, one that is not wide and so fits in registers."""
+        """Whether a field or the gathered value is a short vector, which fits in registers."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         kinds += parts_of(self.traced.gathered_type) if self.gathers else []
         return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
 
     @functools.cached_property
     def wide_scratch(self) -> dict[str, VectorType]:
-        """The type of each scratch array for wide vectors (too long for registers) that functions return, by name.
+        """The type of each scratch array that a function of the program needs to return a wide vector, by name.
 
-        Each thread has a row of each array.
+        Wide vectors are too long for registers, so functions write them to memory. Each thread has a row of each array.
         """
         gathered = self.components if self.gathers else []
         applied = [(f"after_{n}", self.traced.vertex_types[n]) for n in self.traced.writes(*WRITING)]
@@ -121,9 +120,9 @@ class CpuPlan(Plan):
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce values into a separate array.
+        """Whether pushes reduce values into an array of their own, and not into the vertex field itself.
 
-        Between iterations, its items are the reduction's identity.
+        Between iterations, all items of this array are the identity of the reduction.
         """
         return self.pushes and not self.takes_first and not self.absorbs
 
@@ -138,7 +137,9 @@ class CpuPlan(Plan):
 
     @property
     def starts_active(self) -> bool:
-        """Whether the first iteration reads the bitmap of active vertices, so that the bitmap must be set before."""
+        """Whether the first iteration reads the bitmap of active vertices, so that the bitmap must be set before the
+        run.
+        """
         return self.active_only and self.everyone
 
     @functools.cached_property
@@ -166,7 +167,9 @@ class CpuPlan(Plan):
 
     @property
     def measured_types(self) -> dict[str, np.dtype]:
-        """The types of all aggregates: those over the whole graph, and those that are reduced at single vertices."""
+        """The dtypes of all aggregates by name: those over the whole graph, and those that are reduced at each single
+        vertex.
+        """
         return {**self.traced.aggregate_types, **self.traced.deposit_types}
 
     @functools.cached_property
@@ -178,7 +181,9 @@ class CpuPlan(Plan):
 
     @property
     def seen_elsewhere(self) -> list[str]:
-        """The fields and aggregates that the program's functions may read at any vertex, by `self.at`."""
+        """The fields and aggregates that the program's functions may read at any vertex of the graph, as `self.at`
+        allows.
+        """
         return [*self.traced.vertex_types, *self.traced.deposits]
 
     def symbols(self, function: str) -> list[str]:
@@ -186,19 +191,19 @@ class CpuPlan(Plan):
         return [s.name for s in self.functions[function].symbols]
 
     def passed(self, function: str) -> list[tuple[str, str | None]]:
-        """Return the parameters of a function as pairs of a name and a field.
+        """Return the parameters of one of the program's functions, each as a pair of its name and a field or None.
 
-        The field is None for an ordinary parameter. For a function that reads a field of any vertex, the field is
-        given, and its whole array is the argument.
+        The field is given for a parameter that reads a field of any vertex: the field's whole array is passed. It is
+        None for a parameter that takes a single value.
         """
         f = self.functions[function]
         sources = [f.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)]
         return [*zip(self.symbols(function), [field if role == "other" else None for role, field in sources])]
 
     def returns_wide(self, function: str) -> list[str]:
-        """Return the names of the wide vectors that a function returns, in order. Each is stored in a scratch array.
+        """Return the names of the wide vectors that a function of the program returns, in order.
 
-        Wide vectors are too long for registers, and so lie in memory.
+        Wide vectors are too long for registers, so each one is stored in a scratch array.
         """
         if function == "gather":
             names = [name for name, _ in self.components]
@@ -216,21 +221,21 @@ class CpuPlan(Plan):
         return names[0] if len(names) == 1 else names
 
     def read(self, role: str, *functions: str) -> list[str]:
-        """Return the fields that functions read of a role, such as "src" for the source of an edge."""
+        """Return names of fields that functions read of a role (such as "src", the source of an edge)."""
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
-        """Return statements that load the fields of a vertex that functions read.
+        """Return statements that load the fields of a vertex that some functions of the program read.
 
-        Fields that the function `but` reads are left out, as they have been loaded already.
+        Fields that the function `but` reads as well are left out, because they have been loaded already.
         """
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
 
     def edge_loads(self, *functions: str, but: str = "") -> list[LoadEdge]:
-        """Return statements that load the fields of an edge that functions read.
+        """Return statements that load the fields of an edge that some functions of the program read.
 
-        Fields that the function `but` reads are left out, as they have been loaded already.
+        Fields that the function `but` reads as well are left out, because they have been loaded already.
         """
         known = edge_loads(self, but)
         return [load for load in edge_loads(self, *functions) if load not in known]
@@ -252,9 +257,10 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def sees_rows(self) -> bool:
-        """Whether `activate` or an aggregate reads a field's wide vector in memory, where `apply` would overwrite it.
+        """Whether the new vector of a field is stored only after `activate` and aggregates have read the old one in
+        memory.
 
-        If so, the new vector is stored only after these functions have read the old one.
+        Otherwise `apply` would overwrite the old vector before they read it.
         """
         return any(f"scratch_after_{field}" in self.wide_scratch for field in watched(self))
 
@@ -273,9 +279,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def gathered_identity(self) -> Any:
-        """The gathered value of a vertex without edges.
+        """The gathered value of a vertex without edges, as a literal.
 
-        For wide vectors, the kernel calls the function `nothing` instead.
+        For wide vectors, which lie in memory, the kernel calls the function `nothing` instead.
         """
         kind, monoid = self.traced.gathered_type, self.traced.monoid
         assert monoid is not None
@@ -283,22 +289,19 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def leaves_early(self) -> bool:
-        """Whether a gather may stop before the last edge: after the first one, or at a value that no further edge
-        can change.
-        """
+        """Whether a gather may stop before the last edge of a vertex, because no further edge can change the value."""
         return self.takes_first or self.final is not None
 
     @property
     def ratio(self) -> int:
-        """How many edges a pull checks in the time in which a push sends along one edge.
+        """The number of edges that a pull reads in the time in which a push sends along one edge, by estimate.
 
         The number is larger if a pull may stop before the last edge of a vertex.
         """
         return 15 if self.leaves_early else 2
 
     def asks_active(self, is_receiver: bool) -> bool:
-        """Return whether the kernel has to check, for each vertex, that a neighbor is active before the vertex
-        receives.
+        """Return whether the kernel must check that a vertex has an active neighbor before the vertex may receive.
 
         Without this check, vertices to which no active vertex sends would receive as well.
         """
@@ -306,21 +309,21 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def takes_all_edges(self) -> bool:
-        """Whether a vertex always gathers over all of its edges: no mask skips edges, and the gather never ends
-        early.
-        """
+        """Whether a vertex always gathers over all of its edges: none is masked, and the gather never stops early."""
         return not (self.leaves_early or self.active_only or "edge_mask" in self.functions)
 
     @functools.cached_property
     def may_be_narrow(self) -> bool:
-        """Whether a gather may read the first few edges of a short adjacency list at a time, without branches."""
+        """Whether a gather may read the first `FEW` edges of a vertex together, without branches, if adjacency lists
+        are short.
+        """
         monoid, is_number = self.traced.monoid, not self.is_tuple and not self.is_wide
         return self.takes_all_edges and monoid is not None and monoid.commutative and is_number
 
     @property
     def gathers_few_at_once(self) -> bool:
-        """Whether a run may read the first few edges of short lists at a time, without branches, in at least some
-        iterations.
+        """Whether in at least some iterations a gather may read the first `FEW` edges of a vertex together, without
+        branches.
         """
         lists_receivers = self.scheduled or not (self.everyone or self.pushes)
         takes_all = not (self.scheduled or self.prioritised or self.asks_active(is_receiver=False))
@@ -328,7 +331,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def fetched_rows(self) -> list[tuple[str, list[int]]]:
-        """The vector fields that gather reads of a neighbor, each with the positions in the vector where cache lines
+        """The vector fields of a neighbor that gather reads, each with the positions in the vector at which cache lines
         begin.
 
         The kernel prefetches these cache lines.
@@ -343,9 +346,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def symbols_of_few(self) -> list[str]:
-        """Names of the arguments of `gather_few` (the gather of several edges at a time) after its first, the
-        gathered value.
-        """
+        """Names of the arguments of `gather_few` (the gather of `FEW` edges at once), except for its first argument."""
         gather = self.functions["gather"]
         return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
@@ -359,7 +360,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def values_gathered(self) -> list[str]:
-        """The edge fields that gather reads from arrays in the order of the adjacency lists."""
+        """The edge fields that gather reads from copies in the order of the adjacency lists."""
         return sorted(self._edge_roles("gather") & set(self.edge_values))
 
     @staticmethod
@@ -371,7 +372,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def fetched(self) -> str | None:
-        """The field of a target vertex that a push prefetches because it will read it, or None."""
+        """The vertex field that a push prefetches at the target of each edge before it reads the field, or None."""
         fields = sorted(self.absorbs or self.read("vertex", "mask"))
         numbers = [name for name in fields if isinstance(self.vertex_type(name), np.dtype)]
         return next(iter([*numbers, *self.absorbs]), None)
@@ -381,7 +382,7 @@ class CpuPlan(Plan):
         return self.fetched is not None and not isinstance(self.vertex_type(self.fetched), np.dtype)
 
     def loads_of_end(self, role: str) -> list[Statement]:
-        """Return statements that load the fields of one end of an edge that gather and edge_mask read.
+        """Return statements that load the fields of one end of an edge for gather and edge_mask. `role` names the end.
 
         Vectors are left out if gather reads them one number at a time.
         """
@@ -393,7 +394,7 @@ class CpuPlan(Plan):
 
     @property
     def printed_lane(self) -> str:
-        """The name of the compiled function that gathers a single number (lane) of a vector."""
+        """The name of the compiled function that gathers a single number of a vector, also called a lane."""
         assert self.lane_gather is not None
         return self.lane_gather.printed
 
@@ -414,29 +415,38 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:
-        """The distinct expressions that combine two numbers of gathered values, each with its number."""
+        """The distinct expressions that combine two numbers of gathered values, each with a number that names its
+        function.
+        """
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
     def number(self, part: Part) -> str:
-        """Return the number of the function that combines two values of a part (one number) of the gathered value."""
+        """Return the number in the name of the function that combines two values of a part.
+
+        A part is a single number of the gathered value, such as an item of a tuple.
+        """
         return str(self.combinations[part.combined])
 
     def accumulating(self, part: Part) -> str:
-        """Return the name of the array in which pushes accumulate a part (one number) of the gathered value."""
+        """Return the name of the array in which pushes accumulate a part, a single number of the gathered value."""
         return self.components[part.item or 0][0]
 
     def absorbing(self, part: Part) -> str:
-        """Return the vertex field into which pushes reduce a part (one number) of the gathered value directly."""
+        """Return the name of the vertex field into which pushes reduce a part (a number of the gathered value)
+        directly.
+        """
         return self.absorbs[part.item or 0]
 
     @property
     def all_news(self) -> int:
-        """A word with a bit for each part of a vertex's value, all set: all parts are still to be sent."""
+        """An integer with a bit for each part of a vertex's value, all set. It says that all parts are still to be
+        sent.
+        """
         return (1 << len(self.parts)) - 1
 
     @property
     def ranks_new(self) -> bool:
-        """Whether a vertex's priority follows from the changed parts of its value, so that it needs no other field."""
+        """Whether a vertex's priority is computed from the changed parts of its value alone, without another field."""
         return self.sends_news and self.ranks_least
 
     @property
@@ -445,7 +455,7 @@ class CpuPlan(Plan):
 
     @property
     def passed_after_apply(self) -> list[str]:
-        """The arguments of `mask` right after `apply`: the new values that `apply` returned, in place of the fields."""
+        """The arguments of `mask` when it is called right after `apply`, on the results of `apply`."""
         names = {f"vertex_{f}": f"after_{f}" for f in self.functions["apply"].result}
         return [names.get(name, name) for name in self.symbols("mask")]
 
@@ -453,38 +463,34 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def chooses_of_few(self) -> bool:
-        """Whether short adjacency lists are reduced by key by comparing their few edges, without a hash table."""
+        """Whether a vertex with few edges reduces values by key without a hash table, by comparing keys."""
         return self.takes_all_edges and not self._edge_roles("gather", "key") & {"back", *self.edge_states}
 
     @property
     def scores(self) -> list[str]:
-        """Names of the kernel's local variables that hold the scores of a key, as `choose` returns them."""
+        """Names of the local variables that hold the scores of a key, by which a vertex chooses its best key."""
         assert self.keyed is not None
         return [f"score_{i}" for i in range(len(self.keyed.scores))]
 
     @property
     def entry(self) -> list[str]:
-        """Names of the kernel's local variables that hold an entry of a table of keys: the key, its total and its
-        scores.
-        """
+        """Names of the local variables that hold one entry of a hash table: the key, its total and its scores."""
         return ["key", "total", *self.scores]
 
     @property
     def compared(self) -> list[str]:
-        """Names of the arguments of `better`: the current key with its scores, and the best key so far with its
-        scores.
-        """
+        """Names of the arguments of `better`: the current key and its scores, then the best ones so far."""
         return [name for each in ["key", *self.scores] for name in (each, f"best_{each}")]
 
     @property
     def no_key(self) -> Any:
-        """The key -1, which stands for an edge beyond the end of a list, as no edge has it."""
+        """The key -1, which no edge has. It stands for an edge past the end of an adjacency list."""
         assert self.keyed is not None
         return literal(-1, self.keyed.key)
 
     @functools.cached_property
     def nothing(self) -> Any:
-        """The identity of the reduction of values with equal keys, from which each total starts."""
+        """The identity of the reduction of values with equal keys, from which the total of each key starts."""
         assert self.keyed is not None and self.traced.monoid is not None
         return literal(self.traced.monoid.identity(self.keyed.total), self.keyed.total)
 
@@ -495,7 +501,7 @@ class CpuPlan(Plan):
 
 
 def array_of(kind: Any, is_doubled: bool = False) -> Array:
-    """Return the item type and number of dimensions of an array that holds values of a type.
+    """Return the dtype and the number of dimensions of an array that holds values of a given type.
 
     A vector takes a row of the array. A doubled array has two copies of a field, in a dimension of their own.
     """
@@ -503,7 +509,9 @@ def array_of(kind: Any, is_doubled: bool = False) -> Array:
 
 
 def literal(value: Any, kind: Any) -> Any:
-    """Return a Python or NumPy value as constants of a type. For a vector or a tuple, return a tuple of constants."""
+    """Return a value as constants of a type, which a kernel can contain. For a vector or tuple, return a tuple of
+    constants.
+    """
     if isinstance(kind, TupleType):
         return tuple(literal(v, k) for v, k in zip(value, kind.items))
     if isinstance(kind, VectorType):

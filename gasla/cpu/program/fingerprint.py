@@ -25,14 +25,15 @@ if TYPE_CHECKING:
     from gasla.program.walk_plan import WalkPlan
 
 PACKAGE = Path(__file__).parents[2]
-# The folders of the kernel templates, of the files that decide what is compiled, and of the files that these import.
+# the folders with the kernel templates, with the files that decide what is compiled, and with the files that these
+# import
 FOLDERS = [
     *(PACKAGE / name for name in ("", "compiler", "cpu", "cpu/program", "cpu/runtime")),
     *(PACKAGE / "cpu" / name for name in ("kernels", "kernels/products", "product")),
     *(PACKAGE / name for name in ("program", "program/reductions")),
     *(PACKAGE.parent / name for name in ("semirings", "semirings/printers")),
 ]
-# The attributes of a program's class that a plan reads, apart from what tracing the program has found.
+# names of attributes of a program's class that a plan reads, besides what tracing the program's functions has found
 SETTINGS = ("direction", "everyone", "order", "sources", "_most", "_decided", "_changing")
 
 
@@ -95,7 +96,10 @@ def files() -> str:
 
 
 def _monoid(monoid: Monoid, kind: Any) -> Any:
-    """Return what decides how a monoid reduces values of a type: its operation, identity, terminal value and laws."""
+    """Return all that decides how a monoid reduces values of a type: its operation, identity, terminal value and laws.
+
+    Raise `Undescribed` for a user's own class of monoids, whose methods may do anything.
+    """
     if type(monoid).__module__ != Monoid.__module__:
         raise Undescribed(monoid)
     if isinstance(monoid, Product):
@@ -105,14 +109,15 @@ def _monoid(monoid: Monoid, kind: Any) -> Any:
 
 
 class _Describer:
-    """Turns values into texts, such that different values have different texts.
+    """Turns values into texts to be hashed, such that different values have different texts.
 
     An expression or mapping that was described before is described by its number.
     """
 
     def __init__(self) -> None:
         self._expressions: dict[Expr, int] = {}
-        self._mappings: list[Mapping[Any, Any]] = []  # mappings described so far: all functions of a program share one
+        # mappings that were described so far, since all functions of a program share one
+        self._mappings: list[Mapping[Any, Any]] = []
 
     def __call__(self, value: Any) -> str:
         if any(value is each for each in (semirings.ANY, bool, int, float)):

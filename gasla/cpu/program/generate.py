@@ -33,8 +33,9 @@ def item_at(array, index, count, outside):
     """An item of an array that other threads write; `outside` if the index is out of range."""
     return load_unordered(array, np.uint64(index)) if np.uint64(index) < np.uint64(count) else outside
 '''
-PER_EDGE = ("gather", "edge_mask", "scatter")  # functions called for one edge at a time, where a branch may skip work
-# For each stage, the module and the name of its kernel.
+# the program's functions that are called for single edges; only these are printed with branches, which may skip work
+PER_EDGE = ("gather", "edge_mask", "scatter")
+# for each stage of a hand-written loop, the module and the name of its kernel
 STAGES = {"gather": (pull, "gather_list"), "apply": (apply, "apply_list")}
 STAGES |= {"scatter": (scatter, "scatter"), "revise": (apply, "revise")}
 STAGES |= {"mask": (apply, "admit_list"), "edge_mask": (push, "admit_edges")}
@@ -58,13 +59,14 @@ class Module(CpuPlan):
 
     @once_property
     def kernels(self) -> dict[str, Compiled]:
-        """The compiled functions that Python calls, by name: the loop, or one for each stage."""
+        """The compiled functions that Python calls, by name: the whole loop, or one function for each stage."""
         return {name: getattr(file, name).of(self) for file, name in self._kernel_names}
 
     @functools.cached_property
     def fingerprint(self) -> str | None:
-        """A hash of everything that the kernels depend on, besides the types of their arguments, or None if it can't
-        be computed.
+        """A hash of everything that the kernels depend on, besides the dtypes of their arguments.
+
+        It is None if the program holds an object that can't be described.
         """
         return fingerprint(self)
 
@@ -105,7 +107,9 @@ class Module(CpuPlan):
 
     @property
     def _kernel_names(self) -> list[tuple[Any, str]]:
-        """The module and the name of each kernel that Python calls: those of the stages, or the loop and its start."""
+        """The module and the name of each kernel that Python calls: one for each stage, or the loop and the kernel
+        `start`.
+        """
         if self.staged:
             return [entry for stage, entry in STAGES.items() if stage in self.stages]
         first = [(start, "start")] if self.traced.measures else []

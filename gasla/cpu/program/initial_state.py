@@ -16,8 +16,8 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 NOTHING = np.zeros(0, np.int64)
 
-# The arrays of a schedule: vertices sorted by level (iteration), the offsets of the levels, and the level of each
-# vertex.
+# the arrays of a schedule, which says in which iteration (level) each vertex receives: the vertices sorted by level,
+# the offsets of the levels, and the level of each vertex
 Levels = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -38,41 +38,45 @@ class Start:
     ) -> None:
         self.name, self.array = name, f"v_{name}"
         self.arguments = self.array, f"from_{name}", f"at_{name}"
-        # Shape and type of an array of initial values, or None if the kernel does not fill the field.
+        # shape and dtype of an array with an initial value for each vertex, or None if the kernel does not fill the
+        # field
         self.values_layout = values_layout
         self.place = (
-            # Index of the field among the kernel's arguments. The initial values, and the vertices that have them,
-            # follow.
+            # The index of the field's array among the kernel's arguments. The next two arguments are the initial values
+            # and the vertices that have them.
             place
         )
         self.shape, self.type = field_layout
         self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
-        self.value = value  # an array of length 1, or None if the program declares no initial value for all vertices
+        # array with the one initial value of all vertices, or None if the program declares no such value
+        self.value = value
         self._one = np.empty(*layout(kind, 1))
         self.alike, self.nothing = (value, NOTHING), (self._one[:0], NOTHING)
-        # The value for all vertices and then the values of some vertices, and the ids of these vertices.
+        # the value for all vertices followed by the values for some vertices, and the ids of these vertices
         self._seeds = self.nothing
         bounds = bounds_of(kind)
         self._plain = (int,) if bounds else (int, float)
         self._bounds = bounds or (-sys.float_info.max, sys.float_info.max)
 
     def number(self, initial: Any) -> tuple[Any, Any] | None:
-        """Return the arguments by which the kernel sets the field to a Python number at all vertices.
+        """Return the arguments by which the kernel sets the field to one Python number at all vertices.
 
-        Return None if `initial` is no such number, or may be out of range, so that the caller has to check it.
+        Return None if `initial` is not a number, or may be out of range, so that the caller has to check it.
         """
         if not (self.values_layout and type(initial) in self._plain and self._bounds[0] <= initial <= self._bounds[1]):
             return None
-        if type(initial) is int and not -(2**63) <= initial < 2**64:  # no type of NumPy holds such an integer
+        # no dtype of NumPy can hold an integer out of this range
+        if type(initial) is int and not -(2**63) <= initial < 2**64:
             return None
         self._one[...] = initial
         return self._one, NOTHING
 
     def seed(self, initial: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the arguments by which the kernel sets the field's default value, and other values at a few of the
-        n vertices.
+        """Return the arguments by which the kernel gives a few vertices their own initial values, and the default to
+        all others.
 
-        `initial` maps ids of vertices to values. `check` raises an error for a wrong id or value.
+        `initial` maps ids of vertices to values, and n is the number of vertices. `check` raises an error for a wrong
+        id or value.
         """
         values, ids = self._seeds
         if len(values) != len(initial) + 1:
@@ -88,12 +92,14 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """Return the key under which a schedule caches its sorted arrays. They depend on the type of vertex ids."""
+    """Return the key under which a schedule caches its sorted arrays for the CPU. They depend on the dtype of vertex
+    ids.
+    """
     return "cpu", ids
 
 
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
-    """Return the arrays of a schedule as the first run needs them, which sorts the vertices by level.
+    """Return the arrays of a schedule for its first run, in which the kernel sorts the vertices by level.
 
     Each thread counts the vertices of each level in its own row of the array of offsets.
     """

@@ -1,4 +1,4 @@
-"""The layout of a loop's control array, and the decision whether a run begins on one thread or on all."""
+"""The layout of a loop's control array, and the decision whether a run begins on one thread or on all threads."""
 
 import numpy as np
 
@@ -16,31 +16,38 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.cpu.runtime.workers import POOL_SIZE, helper
 
-# Indices into a run's control array, after those of threads.py. They hold the state in which a loop stopped, so that
-# the next launch can resume it.
+# Indices into a run's control array, after those of threads.py. These words hold the state in which a loop stopped, so
+# that the next launch can resume it.
 ITERATION, LAST, ACTIVE, EDGE_SUM, REMAINING, FORM, WAY, DONE, TOTAL, PUT_OFF, WORK, ENOUGH, FILLED = range(40, 53)
-SORTED, BACKWARD = 53, 54  # whether the schedule's vertices are sorted, and whether its levels run from last to first
-SOURCE = 55  # the only vertex that is active at the start, or -1 if the queues hold the active vertices
-ENTRIES = 56  # number of edges of the graph
-# In which cases a run begins on one thread: only if the other threads are likely to get no core (FOR_CORES), or also if
-# they sleep (IF_OTHERS_SLEEP).
+# index of the word that says whether the schedule's vertices are sorted, and of the word that says whether its levels
+# run from last to first
+SORTED, BACKWARD = 53, 54
+# index of the word with the only vertex that is active at the start, or with -1 if the queues hold the active vertices
+SOURCE = 55
+ENTRIES = 56  # index of the word with the graph's number of edges
+# index of the word that says when a run begins on one thread: only if the other threads are likely to get no core
+# (FOR_CORES), or also if they sleep (IF_OTHERS_SLEEP)
 WAITS = 57
 FOR_CORES, IF_OTHERS_SLEEP = 1, 2
-UNTIL = 58  # number of vertices and edges that one thread processes alone before it wakes the other threads
-MISSED = 59  # number of vertices and edges that one thread has processed alone so far
-# An iteration with less work than THIN vertices and edges is small. After LASTING small iterations, one thread goes on
-# alone.
+# index of the word with the number of vertices and edges that one thread processes alone before it wakes the others
+UNTIL = 58
+MISSED = 59  # index of the word with the number of vertices and edges that one thread has processed alone so far
+# indices of two limits: an iteration with fewer vertices and edges than the word THIN says is small, and after as many
+# small iterations in a row as the word LASTING says, one thread goes on alone
 THIN, LASTING = 60, 61
-BEGAN = 62  # number of the first iteration that the log records
-PACES = 63  # address of the array of measured paces of this program on this graph
-STAYS_ALONE = 64  # whether the run uses only one thread until its end
-LARGE = 65  # graphs with at least this many edges are always worked on by all threads
+BEGAN = 62  # index of the word with the number of the first iteration that the log records
+# index of the word with the address of the paces (times per vertex and edge) that were measured for this program and
+# graph
+PACES = 63
+STAYS_ALONE = 64  # index of the word that says whether the run uses only one thread until its end
+LARGE = 65  # index of the word with the number of edges from which on a graph is always worked on by all threads
 assert LARGE < CONTROL_SIZE
 
-# Indices into the array of paces, which decides between one thread and all where threads hinder each other: picoseconds
-# per vertex and edge on one thread and on all threads, and the number of decisions so far.
+# Indices into the array of paces, by which one thread or all threads are chosen where threads hinder each other:
+# picoseconds per vertex and edge on one thread, the same on all threads, and the number of choices so far.
 ON_ONE, ON_ALL, CHOICES, PACES_SIZE = range(4)
-# The first BOTH decisions alternate. Later, every AGAINth decision tries the slower way, as its pace may have changed.
+# The first BOTH runs are on one thread and on all threads by turns, to measure both paces. Later, one of AGAIN runs
+# tries the slower way, because its pace may have changed.
 BOTH, AGAIN = 6, 64
 
 
@@ -52,7 +59,7 @@ def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  #
     the program, so it is measured in both ways.
     """
     if not is_measured(pool):
-        return False  # all threads run, and first measure what sharing costs
+        return False  # all threads run now, and first measure what sharing costs
     paces[CHOICES] += 1
     if paces[CHOICES] <= BOTH:
         return paces[CHOICES] % 2 == 1
@@ -61,7 +68,7 @@ def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  #
 
 @helper
 def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pragma: no cover - compiled
-    """Record how fast a run was, in picoseconds per unit of work, as its `way` (one thread or all) in `paces`.
+    """Record how fast a run was, in picoseconds per vertex and edge, for its way to run: on one thread, or on all.
 
     A faster run than usual replaces the recorded pace. A slower run, which other processes may have delayed, raises the
     recorded pace by an eighth of the difference.
@@ -75,7 +82,9 @@ def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pra
 def run_loop(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Run a loop on all threads, or begin on one thread if the others sleep, have no core, or would slow it down."""
+    """Run a loop on all threads, or begin on one thread if the other threads sleep, have no core, or would slow it
+    down.
+    """
     pool, paces = words_at(control[POOL], POOL_SIZE), words_at(control[PACES], PACES_SIZE)
     begins = threads > 1 and control[NEXT_THREADS] == 0 and control[WAITS] != 0
     asleep = begins and control[WAITS] == IF_OTHERS_SLEEP and not are_awake(pool, threads)

@@ -41,13 +41,13 @@ from gasla.program.schedule import Schedule
 from gasla.progress import follow, is_watched
 from semirings.types import HALF
 
-# A run on at most this many vertices may begin on one thread, which fills the fields while the other threads wake up.
+# a run on at most this many vertices may begin on one thread, which initializes the fields while other threads wake up
 FILLED_ALONE = 1 << 17
-LARGE = 1 << 24  # graphs with at least this many edges are always worked on by all threads
-# Arrays of the graph's adjacency lists, which the graph may cache.
+LARGE = 1 << 24  # a graph with at least this many edges is always worked on by all threads
+# names of the arguments that are arrays of the graph's adjacency lists, which the graph may cache
 OF_GRAPH = {"in_p", "out_p", "gp", "gi", "gb", "sp", "si", "sb", "leaving"}
-# An iteration with fewer vertices and edges than this counts as small. A negative number stands for a limit that is
-# measured (`threads.thin`).
+# an iteration with fewer vertices and edges than this counts as small, and may run on one thread; -1 stands for a limit
+# that is measured on this machine (`threads.thin`)
 THIN = -1
 ZEROS = {
     **dict.fromkeys(("threshold", "last_threshold", "width", "spare"), 0.0),
@@ -68,11 +68,11 @@ class Prepared(Synchronous, Binding):
     is_spare = False
     _workspace: Workspace | None = None  # the scratch arrays of the last run
     _taken: Workspace | None = None  # the scratch arrays of the current run
-    _arguments: list[Any]  # arguments of the kernel that follow the control array
+    _arguments: list[Any]  # the arguments of the kernel for the current run, from the one after the control array on
     _fields: dict[str, np.ndarray]
     _schedule: Schedule | None = None
-    _sorted: Levels | None = None  # the arrays of the current schedule, sorted by level
-    _has_begun = True  # whether launches are part of a run, which has reserved its threads
+    _sorted: Levels | None = None  # the arrays of the current schedule, whose vertices are sorted by iteration
+    _has_begun = True  # whether kernels are launched within a run, for which `begin` has reserved the threads
 
     def __init__(
         self,
@@ -86,7 +86,8 @@ class Prepared(Synchronous, Binding):
         kind: Any = type(program)
         self.plan = generate.plan(kind, graph.id_dtype, deterministic, scheduled, staged)
         super().__init__(program, graph)
-        self.turn = threading.Lock()  # locked during a run, which reserves the threads that long
+        # locked from `begin` to `close`, which keeps other runs from using the worker threads
+        self.turn = threading.Lock()
         self._names = frozenset(self.plan.starting)
         self._calls = {} if staged else {"run_loop": Call(self.plan.kernels["run_loop"])}
         special = self.plan.doubled, self.plan.edge_states, self.traced.renames, self.traced.measures
@@ -99,14 +100,13 @@ class Prepared(Synchronous, Binding):
             del self.program, self.graph
 
     def _set_up_threads(self) -> None:
-        """Compute all that depends on the number of threads: the control array, counters, and the shapes of scratch
-        arrays.
-        """
+        """Set all that depends on the number of threads: the control array, counters, and shapes of scratch arrays."""
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
         self.team = self.threads = fitting_team(plan, graph, team_for(graph, self.number, once=plan.scheduled))
         self.control = self._control()
-        # Memoryviews, whose items Python reads and sets faster than those of arrays.
+        # Python reads and sets the items of memoryviews faster than those of arrays, so both control arrays are
+        # memoryviews.
         self._words, self._first = self.control.data, self.control.copy().data
         self._short = threads.SHORT // plan.weight
         self._shapes, self._workspace = workspace_shapes(plan, graph, self.team), None
@@ -121,7 +121,7 @@ class Prepared(Synchronous, Binding):
         carried = {f"set_{n}": np.zeros(1, self.traced.parameter_types.get(n, np.int64)) for n in self._changed_names}
         common = self._scalars() | lists | parts | carried | {"counts": counts}
         self._places = {name: i for i, name in enumerate(plan.arguments[3:])}
-        # Arguments that all runs share, and None for those that differ between runs.
+        # the arguments that all runs share, with None in place of those that differ from run to run
         self._common = [common.get(name) for name in self._places]
         self._starts = self._list_starts()
         known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
@@ -132,7 +132,7 @@ class Prepared(Synchronous, Binding):
     def _control(self) -> np.ndarray:
         """Return the control array (state and settings of the loop) as it is at the start of every run."""
         control, plan = threads.new_control(), self.plan
-        # A run that starts from few vertices may end soon, so one thread may begin alone while the others sleep.
+        # A run that starts from few vertices may end soon. So one thread may begin alone while the other threads sleep.
         can_wait = plan.keeps_active and not (plan.scheduled or self.traced.measures) and self.graph.n <= FILLED_ALONE
         control[launch.ENTRIES], control[launch.SOURCE], control[launch.WAY] = self.graph.m, -1, self._way
         control[launch.WAITS] = launch.IF_OTHERS_SLEEP if can_wait and self._way != PULL else launch.FOR_CORES
@@ -161,7 +161,7 @@ class Prepared(Synchronous, Binding):
                 self._set_up_threads()
             try:
                 self._taken = self._pool.pop()
-            except IndexError:  # another run on this graph uses the only workspace, so this run makes its own
+            except IndexError:  # another run on this graph has taken the scratch arrays, so this run makes its own
                 self._taken = {}
             if self._taken is not self._workspace:
                 self._use(self._taken)
@@ -187,11 +187,11 @@ class Prepared(Synchronous, Binding):
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Do nothing.
 
-        The GPU engine compiles in the background here, but on the CPU that would slow down this thread.
+        The GPU engine compiles kernels in the background here. On the CPU, that would slow down the calling thread.
         """
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
-        """Return None, so that the caller runs phases that take turns one after another."""
+        """Return None, which tells the caller to run the phases of several programs one after another itself."""
 
     def close(self) -> None:
         """End the run: return the scratch arrays for the next run, and drop the references to this run's arrays.
@@ -211,8 +211,7 @@ class Prepared(Synchronous, Binding):
         self.program = self.graph = None  # type: ignore[assignment]
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices and the parameters of the next iteration, and make sure that this iteration takes
-        place.
+        """Set the active vertices and the parameters of the next iteration, and ensure that it takes place.
 
         A distributed run (see `gasla.engines.Part`) calls this between iterations. The queue of the first thread holds
         the active vertices, and other threads take some of them from it.
@@ -221,12 +220,13 @@ class Prepared(Synchronous, Binding):
             self._put(f"self_{name}", self.traced.parameter_types[name].type(value))
         words, plan = self._words, self.plan
         self.ended = False
-        for name in plan.behind:  # copies of fields: vertices of other ranks may have been updated in the originals
+        # these are copies of fields, which are outdated because vertices of other ranks may have been updated
+        for name in plan.behind:
             self._get(f"was_{name}")[...] = self._fields[name]
         if words[launch.FILLED] == 0:
             words[launch.SOURCE] = -1
             self._set_first_active(Frontier(self.graph.n, active))
-            if plan.everyone:  # the next iteration takes place even if no vertex is active
+            if plan.everyone:  # all vertices gather here, so the next iteration takes place even if no vertex is active
                 words[ACTIVE] = self.graph.n
             return
         words[ACTIVE], words[launch.FORM] = self.graph.n if plan.everyone else len(active), queues.LIST
@@ -242,7 +242,9 @@ class Prepared(Synchronous, Binding):
             self.set_active(Frontier(self.graph.n, active), self.iteration & 1)
         if plan.sends_news:
             self._get("news")[active] = (1 << len(plan.parts)) - 1
-        if plan.prioritised:  # all active vertices are in the first bucket of priorities, as at the start of a run
+        # as at the start of a run, all active vertices belong to the first bucket of priorities, so the buckets' bounds
+        # are reset
+        if plan.prioritised:
             lows, bounds = self._get("lows"), self._get("bounds")
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf
@@ -292,7 +294,7 @@ class Prepared(Synchronous, Binding):
             self._arguments = [_as_kernel_argument(array) for array in self._arguments]
 
     def _make_field(self, start: Start, initial: Any) -> np.ndarray:
-        """Return a new array for a vertex field, and tell the kernel how to fill it.
+        """Return a new array for a vertex field, and set the kernel's arguments that say with which values to fill it.
 
         `initial` has the user's initial values, or is None. Values that the kernel can't fill in are copied here.
         """
@@ -307,7 +309,7 @@ class Prepared(Synchronous, Binding):
             filling = number
         else:
             return self._make_from_other(start, initial)
-        # Arrays of this object, which the next run is likely to pass again, so they become shared arguments.
+        # these arrays belong to this object, and the next run is likely to pass them again, so all runs share them
         if filling[0] is not initial:
             self._common[place + 1], self._common[place + 2] = filling
         array = (
@@ -319,9 +321,9 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _fill(self, start: Start, initial: Any, array: np.ndarray) -> np.ndarray:
-        """Use an array that the user passed as `out` for a field, and set its initial values.
+        """Use an array that the user passed as `out` for a vertex field, and set the field's initial values.
 
-        If `initial` has no initial values, the array keeps the values that it has.
+        If there are none, because `initial` is None or the array itself, the array keeps its values.
         """
         filling = start.nothing
         if type(initial) is dict and start.value is not None:
@@ -355,7 +357,7 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:
-        """Raise an error if `v` is not a vertex, or if `x` is not a value of the field's type."""
+        """Raise an error if `v` is not the id of a vertex, or if `x` is not a value of the type of the field `name`."""
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
@@ -369,7 +371,7 @@ class Prepared(Synchronous, Binding):
         return scalars | {"delta": default_delta(self.plan, self.lengths())}
 
     def _list_starts(self) -> list[Start]:
-        """Return the initial values of each vertex field, as the program declares them."""
+        """Return for each vertex field an object with the initial values that the program declares for it."""
         plan, starts, shapes = self.plan, [], field_layouts(self.plan, self.graph.n)
         for name, kind in self.traced.vertex_types.items():
             init, is_filled = self.program.vertex_fields[given_name(name)].init, name in plan.filled
@@ -379,9 +381,9 @@ class Prepared(Synchronous, Binding):
         return starts
 
     def _cached_arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays that all runs share, by the name of their argument.
+        """Return the arguments that are arrays cached by the graph, by name, so that all runs share them.
 
-        The graph keeps these arrays: those of its adjacency lists, and edge values in the order of the lists.
+        They are the arrays of its adjacency lists, and edge values in the order of the lists.
         """
         sides, arrays = self._sides(), {}
         for name in self.plan.arrays:
@@ -396,9 +398,9 @@ class Prepared(Synchronous, Binding):
         return arrays
 
     def _has_uneven_degrees(self) -> bool:
-        """Return whether degrees differ so much that the edges of active vertices must be counted.
+        """Return whether degrees differ so much that a push must count the edges of active vertices.
 
-        Otherwise their number can be estimated from the number of active vertices.
+        Otherwise their number is estimated from the number of active vertices.
         """
         if not self.plan.sends or self.graph.n == 0:
             return False
@@ -409,13 +411,14 @@ class Prepared(Synchronous, Binding):
         return largest > 4 * (graph.m // graph.n + 1)
 
     def _has_short_lists(self) -> bool:
-        """Return whether all adjacency lists that vertices gather over have at most 16 edges, and few edges on
+        """Return whether the adjacency lists that vertices gather over are short: at most 16 edges each, and few on
         average.
         """
         graph, plan, whole_graph = self.graph, self.plan, self.graph.known("whole")
         if not plan.gathers or plan.only_pushes or self.program.direction == "all":
             return False
-        # "whole" describes the whole graph if this graph is a part of a distributed one
+        # if this graph is a part of a distributed graph, "whole" has the size of that graph, so that all parts decide
+        # alike
         n, m = whole_graph[:2] if whole_graph else (graph.n, graph.m)
         if m == 0 or m > 6 * n:
             return False
@@ -447,14 +450,14 @@ class Prepared(Synchronous, Binding):
     # --- running the kernel, and reading the state of the run ---------------------------------------------------------
 
     def call(self, stage: str) -> None:
-        """Run the kernel of a stage, such as "gather_list", on all threads."""
+        """Run the kernel of one stage of a program, such as "gather_list", on all threads."""
         call, launch = self._calls.get(stage), threads.launch if self._has_begun else threads.run_parallel
         if call is None:
             call = self._calls[stage] = Call(self.plan.kernels[stage])
         launch(call, self.control, self._arguments, self.threads, short=self._size <= self._short)
 
     def _follow(self, schedule: Schedule) -> None:
-        """Pass a schedule to the kernel. A schedule says in which iteration each vertex receives.
+        """Pass a schedule, which says in which iteration each vertex receives, to the kernel.
 
         In the first run with a schedule, the kernel sorts the vertices by iteration. Later runs use the sorted array.
         """
@@ -484,9 +487,9 @@ class Prepared(Synchronous, Binding):
             self.set_active(frontier)
 
     def _fill_queues(self, ids: np.ndarray, team: int) -> None:
-        """Divide the active vertices evenly among the queues of the threads.
+        """Divide the vertices that are active at the start evenly among the queues of the threads.
 
-        `queues.begin` computes the same division.
+        The kernel `queues.begin` computes the same division.
         """
         queues, count = self._get("queues"), len(ids)
         for t in range(team):
@@ -494,7 +497,9 @@ class Prepared(Synchronous, Binding):
             queues[0, t, : len(part)] = part
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
-        """Set the bitmap of active vertices that iterations of the given parity (even or odd) read."""
+        """Set the bitmap of active vertices for even iterations (parity 0) or odd iterations (parity 1), which have one
+        each.
+        """
         packed = np.packbits(frontier.mask, bitorder="little")
         self._get("bits")[parity].view(np.uint8)[: len(packed)] = packed
 
@@ -507,16 +512,15 @@ class Prepared(Synchronous, Binding):
         self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until number `until`, until the program ends, or until Python must handle Ctrl-C."""
+        """Run iterations until `until` have been run, the program ends, or Python must handle Ctrl-C."""
         control, words, watch = self.control, self._words, None
         words[LAST], words[BEGAN] = until, self.iteration
         if trace:
             self._put("log", np.zeros((self.log_rows, 3), np.int64))
         if is_watched():
             follow(lambda: (int(control[threads.PROGRESS]), 0), "iterations")
-        short = (
-            max(words[WORK] + words[EDGE_SUM], self._size) <= self._short
-        )  # edges read so far, and out-edges of the active vertices: a lower bound on the edges that the run reads
+        # edges read so far, and out-edges of the active vertices: a lower bound on what the run will have read
+        short = max(words[WORK] + words[EDGE_SUM], self._size) <= self._short
         if progress is not None:
             watch, short = (lambda: progress(int(control[threads.PROGRESS]))), False
         words[ENOUGH] = self._short if short else NO_LIMIT
@@ -533,11 +537,13 @@ class Prepared(Synchronous, Binding):
         return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reasons why iterations push or pull, by direction."""
+        """Return the reasons why iterations push or pull, each under the number of the direction."""
         return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:
-        """Return the current result of the run: fields, iterations, whether it ended, edges, active vertices and
+        """Return the result of the run so far.
+
+        It is a tuple: fields, iterations, whether the run has ended, number of edges read, active vertices, and
         aggregates.
         """
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:

@@ -14,7 +14,8 @@ from gasla.program.program import VertexProgram
 
 
 class Staged(Prepared):
-    """A program, a graph, and the arrays that keep values between the stages of a hand-written loop.
+    """A program prepared on a graph for a hand-written loop, with the arrays that keep values between the loop's
+    stages.
 
     `gasla.gpu.program.staged.Staged` does the same on a GPU.
     """

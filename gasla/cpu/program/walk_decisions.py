@@ -23,9 +23,12 @@ ARGUMENTS = (
 
 
 class WalkDecisions:
-    """The plan of a walk program on the CPU: what the template `kernels/walks.py` is specialized for."""
+    """The plan of a walk program on the CPU, with all that the kernel template `kernels/walks.py` asks when it is
+    compiled.
+    """
 
-    rows = 11  # rows of scratch memory that a thread needs; each call of `has_edge` in `accept` needs two more
+    # number of rows of scratch memory that a thread needs; each call of `has_edge` in `accept` needs two rows more
+    rows = 11
 
     def __init__(self, plan: WalkPlan) -> None:
         self.functions, self.traced, self.accepts, self.pair_count = (
@@ -46,9 +49,9 @@ class WalkDecisions:
         return {f.printed: getattr(loaded, f.printed) for f in self.functions.values()}
 
     def read_by(self, function: str) -> list[tuple[str, str, str]]:
-        """Return the parameters of a function that the kernel has to load from arrays.
+        """Return the parameters of one of the program's functions whose values the kernel has to load from arrays.
 
-        Each is a tuple: the parameter's name, its role (such as a vertex or an edge), and its field.
+        Each is a tuple: the parameter's name, its role (such as a vertex or an edge), and the field to load.
         """
         function_read, parameter_types = self.functions[function], self.traced.parameter_types
         reads = [(s.name, *function_read.sources[s.name]) for s in function_read.symbols]
@@ -60,8 +63,8 @@ class WalkDecisions:
 
     @property
     def answers(self) -> list[int]:
-        """The numbers of the calls of `has_edge` in `accept`, whose answers the kernel computes before it calls
-        `accept`.
+        """The numbers of the calls of `has_edge` in the program's `accept`. The kernel computes their results
+        beforehand.
         """
         f = self.functions["accept"]
         return sorted(int(number) for role, number in (f.sources[s.name] for s in f.symbols) if role == "near")

@@ -20,8 +20,8 @@ from semirings.printers import python as printer
 
 Array = np.ndarray[Any, Any]
 
-# Number of walkers that a thread moves together, without and with `accept`. With `accept`, only some of the walkers of
-# a group draw again, so groups are larger.
+# number of walkers that a thread moves together, for programs without and with `accept`; larger with `accept`, because
+# then only the walkers that were rejected draw again
 _GROUP, _BIASED_GROUP = 64, 256
 
 

@@ -1,4 +1,4 @@
-"""Scratch arrays of runs.
+"""Scratch arrays of the runs of a program on a graph.
 
 A graph keeps them for its next run, as the system takes as long for fresh memory pages as a search takes.
 """
@@ -16,25 +16,25 @@ from gasla.graph.graph import Graph
 from gasla.program.binding import Layout, layout
 from gasla.program.program import VertexProgram
 
-# If a graph has fewer vertices and edges than this, one thread does all the work. The limit is 8 times as high if each
-# vertex takes part in only one iteration.
+# on a graph with fewer vertices and edges than this, one thread does all the work; the limit is 8 times as high if each
+# vertex is processed in only one iteration
 SMALL = 1 << 15
 
-Workspace = dict[tuple[str, Layout], np.ndarray]  # scratch arrays by name and layout, which only one run uses at a time
+Workspace = dict[tuple[str, Layout], np.ndarray]  # scratch arrays by name and layout; only one run uses them at a time
 
 
 def workspaces(graph: Graph) -> deque[Workspace]:
-    """Return the queue in which a graph keeps the scratch arrays of its last run for its next one.
+    """Return the queue in which a graph keeps the scratch arrays of its last run for the next one.
 
-    The queue has at most one item. A run takes the item, or makes new arrays if the queue is empty.
+    The queue has at most one item, which a run takes. If the queue is empty, the run makes new arrays.
     """
     return graph.kept("workspaces", lambda _: deque(maxlen=1))
 
 
 def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
-    """Return arrays of the given shapes and types from a workspace, by name.
+    """Return scratch arrays of the given shapes and dtypes, by name, from a workspace.
 
-    Missing arrays are added to the workspace.
+    Arrays that the workspace does not have yet are made and added to it.
     """
     for item in shapes.items():
         if item not in workspace:
@@ -69,13 +69,14 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
             ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
         )
         shapes["table_places"] = (team, longest), place
-    for name, kind in plan.wide_scratch.items():  # rows are padded, so that two threads never write to one cache line
+    # each row is longer than the vector, so that two threads, which have a row each, never write to the same cache line
+    for name, kind in plan.wide_scratch.items():
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
     shapes |= {f"to_{name}": ((3, n), kind) for name, kind in plan.traced.deposit_types.items()}
     shapes |= {f"was_{name}": layout(plan.traced.vertex_types[name], n) for name in plan.behind}
     shapes["summed"] = (words,), bits
     shapes |= {f"term_{name}": ((n,), kind) for name, kind in plan.traced.aggregate_types.items()}
-    # Arrays that the schedule keeps, so that they are not allocated here.
+    # the schedule keeps these arrays, so they are not made here
     scheduled = {"receivers"} if plan.scheduled and not plan.staged else set()
     return {name: shape for name, shape in shapes.items() if name in plan.arrays and name not in scheduled}
 
@@ -98,9 +99,9 @@ def _bytes_of(plan: Any, graph: Graph, team: int) -> int:
 
 
 def fitting_team(plan: Any, graph: Graph, team: int) -> int:
-    """Return how many threads of a team can run, so that the scratch arrays of all fit into memory."""
-    # Scratch arrays take at most 256 bytes for each vertex and edge on each thread. If that is little memory, the rest
-    # is skipped: adding up the sizes of all arrays takes a tenth of the time of a call on a small graph.
+    """Return how many threads of a team can run at once so that their scratch arrays fit into memory."""
+    # Scratch arrays take at most 256 bytes for each vertex and edge on each thread. If even that is little memory,
+    # their exact sizes are not added up, because this takes a tenth of the time of a call on a small graph.
     if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:
         return team
     needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
@@ -109,16 +110,16 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
 
 
 def team_for(graph: Graph, number: int, once: bool = False) -> int:
-    """Return how many of `number` threads run a program on a graph.
+    """Return how many of `number` threads run a program on a graph: all, or only one if the graph is small.
 
-    `once` says that each vertex takes part in only one iteration.
+    `once` says that each vertex is processed in only one iteration, so that the limit is higher.
     """
     return 1 if graph.n + graph.m < least_shared(once) else number
 
 
 def least_shared(once: bool) -> int:
-    """Return the smallest number of vertices and edges for which several threads share the work.
+    """Return the number of vertices and edges from which on several threads share the work of a run.
 
-    The number is larger if each vertex takes part in only one iteration (`once`).
+    The number is larger if each vertex is processed in only one iteration (`once`).
     """
     return SMALL << (3 if once else 0)

@@ -19,17 +19,20 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.progress import follow
 
-stage = apart  # decorates compiled functions that are called rarely, which are compiled apart from their callers
-# Decorates kernels that sum or multiply floats by a monoid that is declared associative. LLVM may reorder the
-# operations, in the same way for every run.
+# decorator of compiled functions that are called rarely; they are compiled once and shared by all programs
+stage = apart
+# Decorator of kernels that sum or multiply floats by a monoid that is declared associative. LLVM may reorder these
+# operations, in the same way in every run.
 reassociating = functools.partial(Compiled, marks=frozenset({"reassociating"}))
-# decorates kernels with short vectors, which are written as tuples of numbers
+# decorator of kernels that handle short vectors, which are written as tuples of numbers
 packing = functools.partial(Compiled, packs=True)
-inlined = functools.partial(Compiled, marks=frozenset({"inline"}))  # decorates helpers in hot loops
+# decorator of small functions in hot loops, which are compiled into their callers
+inlined = functools.partial(Compiled, marks=frozenset({"inline"}))
 
-# control words of `blocks` and `go_on`, in the cache line of the ticket
+# indices of the control words of `blocks` and `go_on`, which are in the same cache line as the word TICKET
 SIZE, N, LEAVE = TICKET + 1, TICKET + 2, TICKET + 3
-SMALL = 1 << 18  # with fewer vertices and edges one thread runs, because waking another one takes as long
+# with fewer vertices and edges than this, one thread runs, because waking another thread would take as long as the work
+SMALL = 1 << 18
 
 
 def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, team: int | None = None) -> None:
@@ -42,14 +45,15 @@ def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, 
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
-    team = threads_for(work) if team is None else team  # the largest number of threads; fewer may run
+    # the largest number of threads for which arrays have room; fewer threads may run
+    team = threads_for(work) if team is None else team
     if team > 1 and work < SMALL * least_factor(team):
         team = 1
     run_parallel(kernel, control, args, team, short=max(work, most) <= SHORT, loose=loose)
 
 
 def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
-    """Return how many blocks threads have taken so far, and the number of all blocks, for a progress bar."""
+    """Return how many blocks of vertices the threads have taken so far, and how many there are, for a progress bar."""
     count = -(-int(control[N]) // max(int(control[SIZE]), 1))
     return min(int(control[TICKET]), count), count
 
@@ -86,7 +90,8 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
     """Yield the blocks that this thread takes, as first vertex and end, until none is left or the run is stopped."""
     while not is_stopped(control):
-        store_relaxed(control, SIZE, size)  # the progress bar reads the block size
+        # stored so that the progress bar, which another thread draws, can compute the number of blocks
+        store_relaxed(control, SIZE, size)
         store_relaxed(control, N, n)
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * size
         if start >= n:

@@ -11,7 +11,7 @@ NO_LIMIT = 1 << 20
 
 
 def usable() -> int:
-    """Return how many threads can run at the same time, at least 1."""
+    """Return how many threads can run at the same time on the cores that this process may use, at least 1."""
     return min(_cores_in_affinity(), _share(cgroups.CGROUPS, cgroups.MEMBERSHIP))
 
 
@@ -29,9 +29,10 @@ def _share(root: Path, membership: Path) -> int:
 
 def _quota(folder: Path) -> float:
     """Return the CPU quota of the cgroup of a folder, in cores, or 0 if it has none."""
-    # cgroup version 2: the CPU time in each period, or "max", and the length of the period
+    # cgroup version 2 has one file with two words: the CPU time in each period, or "max", and the length of the period
     words = cgroups.text(folder / "cpu.max").split()
-    if not words:  # cgroup version 1: two files, where a quota of -1 means none
+    # cgroup version 1 has two files, for the CPU time and for the period, where a CPU time of -1 means no quota
+    if not words:
         words = [cgroups.text(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
     try:
         quota, period = map(int, words)

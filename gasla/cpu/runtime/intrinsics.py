@@ -12,7 +12,8 @@ from gasla.compiler.function import Compiled
 from gasla.compiler.kernel_types import I32, I64, NONE, NUMBERS
 from gasla.compiler.system import has
 
-# Atomic operations, named by the memory order that they ensure. docs/cpu-engine.md says which order is used where.
+# Atomic operations, named by the memory order that they ensure. The page docs/cpu-engine.md says where each order is
+# used.
 load_unordered, load_relaxed, load_acquire = (
     BUILTINS[f"load_{order}"] for order in ("unordered", "relaxed", "acquire")
 )
@@ -35,7 +36,7 @@ _load_vector, _store_vector, _mask_of, _splat, _bits, _local, _address, _f16 = (
     NUMBERS["f16"],
 )
 
-ZERO, ONE = np.uint64(0), np.uint64(1)  # in kernels, vertices and positions are uint64
+ZERO, ONE = np.uint64(0), np.uint64(1)  # vertices and positions are uint64 in kernels, so these constants are, too
 
 # CPython exports these functions in its stable ABI, though its manual lacks them: locks that are taken without holding
 # the global lock, and the identifier of a thread.
@@ -51,7 +52,8 @@ take_lock = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(("PyT
 _clock_gettime = Extern("clock_gettime", I32, (I32, I64))
 _count_ticks = Extern("QueryPerformanceCounter", I32, (I64,))
 _has_clocks, _has_ticks = has("clock_gettime"), has("QueryPerformanceCounter")
-_CLOCK = getattr(time, "CLOCK_UPTIME_RAW", getattr(time, "CLOCK_MONOTONIC", 0))  # the first clock exists on macOS
+# CLOCK_UPTIME_RAW exists only on macOS, where `time.perf_counter_ns` reads this clock
+_CLOCK = getattr(time, "CLOCK_UPTIME_RAW", getattr(time, "CLOCK_MONOTONIC", 0))
 # nanoseconds for each tick of the performance counter
 _TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)
 
@@ -78,7 +80,7 @@ def now():
 
 @Compiled
 def take_marks(marks, index):
-    """Return which of the 64 bytes from `index` on are nonzero, as the bits of a uint64, and set these bytes to 0."""
+    """Return which of the 64 bytes from `index` on are not 0, as the bits of a uint64, and set all these bytes to 0."""
     none = _splat(np.uint8(0), 64)
     mask = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)
@@ -97,9 +99,6 @@ def to_half(number):
 
     A float64 is first rounded to a float32 by rounding to odd, so that rounding this once more gives the nearest
     float16. For a direct conversion, LLVM would call a library function, which may not exist.
-
-    A float64 is first rounded to odd, to float32: rounding that once more gives the nearest float16. LLVM would call a
-    library function to convert directly, and there may be none.
     """
     single = np.float32(number)
     back, word = np.float64(single), _bits(single)

@@ -10,7 +10,7 @@ from gasla import cgroups
 from gasla.log import LOG
 
 _SYSTEM = Path("/proc/meminfo")
-LARGE = 1 << 26  # in bytes; smaller arrays are made without asking how much memory is available
+LARGE = 1 << 26  # number of bytes up to which arrays are made without asking how much memory is available
 
 
 def available() -> int | None:
@@ -27,7 +27,7 @@ def available() -> int | None:
 def _available_in_system() -> int | None:
     if line := re.search(r"^MemAvailable: *(\d+) kB$", cgroups.text(_SYSTEM), re.MULTILINE):
         return 1024 * int(line[1])
-    try:  # all memory of the machine, if the system does not tell how much is free
+    try:  # some systems do not tell how much memory is free, so take all memory of the machine
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
@@ -46,9 +46,9 @@ def _available_to_process() -> int | None:
 
 
 def threads_with_room(team: int, shared: int, each: int) -> int:
-    """Return how many of `team` threads fit into memory, at least 1, by the available memory.
+    """Return how many of `team` threads can run with the memory that is available, at least 1.
 
-    Each thread needs `each` bytes of scratch arrays, and all together need `shared` bytes.
+    Each thread needs `each` bytes of scratch arrays, and all threads together need `shared` bytes more.
     """
     needed = shared + team * each
     if team == 1 or needed < LARGE or (free_bytes := available()) is None or needed <= free_bytes:

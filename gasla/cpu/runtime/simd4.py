@@ -18,7 +18,9 @@ SIZE = 4
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 _PLACES = Value(vector_of(I32, SIZE), f"<{', '.join(f'i32 {k}' for k in range(SIZE))}>")
 _load_vector, _splat = BUILTINS["load_vector"], BUILTINS["splat"]
-where = BUILTINS["select"]  # where(condition, a, b): one of two values in each lane
+# ``where(condition, a, b)``: a vector that has the value of `a` in each lane whose condition is true, and else that of
+# `b`
+where = BUILTINS["select"]
 
 
 @inlined
@@ -62,7 +64,8 @@ def any_of(quad):
 def _emit_packed(emit: Emitter, node: Any, *values: Value) -> Value:
     """Emit LLVM instructions that combine four scalar values into a vector."""
     kind = vector_of(values[0].type, SIZE)
-    if kind.of == BOOL:  # LLVM would build a vector of bits through memory, so this builds an integer and casts it
+    # LLVM would build a vector of truth values through memory, so this builds an integer of four bits and casts it
+    if kind.of == BOOL:
         word = Value(I32, "0")
         for k, value in enumerate(values):
             bit = emit.make(I32, f"shl i32 {emit.cast(node, value, I32).text}, {k}")
@@ -96,8 +99,10 @@ def _shuffle(name: str, places: list[int]) -> Builtin:
 
 
 _packed = Builtin("packed", _emit_packed)
-within = Builtin("within", _emit_within)  # within(k): a vector whose lane i tells whether i < k, for k below 2**31
-bits = Builtin("bits", _emit_bits)  # bits(quad): four truth values as the lowest four bits of a uint64
+# ``within(k)``: a vector of truth values, of which number i tells whether i < k, for k below 2**31
+within = Builtin("within", _emit_within)
+# ``bits(quad)``: the four truth values of a vector, as the lowest four bits of a uint64
+bits = Builtin("bits", _emit_bits)
 by_one = _shuffle("by_one", [1, 0, 3, 2])  # swap lanes 0 and 1, and lanes 2 and 3
 by_two = _shuffle("by_two", [2, 3, 0, 1])  # swap the two halves of a vector
 turned = _shuffle("turned", [1, 2, 3, 0])  # rotate by one lane

@@ -72,32 +72,37 @@ from gasla.cpu.runtime.workers import (
 )
 from gasla.log import LOG
 
-# Indices of words in a control array of int64. Those that different threads write are 8 words apart, so that each has a
-# cache line of its own: this avoids false sharing.
+# Indices of int64 words in the control array of a run. Words that different threads write are 8 words apart, so that
+# each word has a cache line of its own and threads do not slow each other down (false sharing).
 ARRIVED, GENERATION, STOP, TICKET, PROGRESS = 0, 8, 16, 24, 32
-MAILBOXES = STOP + 1  # the address of the array `mailboxes`
-TIMER = STOP + 2  # the address of the array `_timer`
-POOL = STOP + 3  # the address of the array `pool`
-TEAM = STOP + 4  # the number of threads that the run may use
-# how many threads call the kernel next; 0 or less ends the run, and a later run takes the absolute value
+MAILBOXES = STOP + 1  # index of the control word with the address of the array `mailboxes`
+TIMER = STOP + 2  # index of the control word with the address of the array `_timer`
+POOL = STOP + 3  # index of the control word with the address of the array `pool`
+TEAM = STOP + 4  # index of the control word with the number of threads that the run may use
+# index of the control word that says how many threads call the kernel next; 0 or a negative number ends the run, and a
+# later run begins with its absolute value
 NEXT_THREADS = STOP + 5
-FIRST = STOP + 6  # the system's identifier of the first thread, which started the run
+# index of the control word with the system's identifier of the thread that started the run, called its first thread
+FIRST = STOP + 6
 CONTROL_SIZE = 72
 
-IS_ON, SPENT = 0, 1  # words of the timer: whether runs are timed, and the sum of their times in nanoseconds
+IS_ON, SPENT = 0, 1  # indices into the timer: whether runs are timed, and the sum of their times in nanoseconds
 
-TOGETHER, LOOSELY = -1, -2  # modes of a launch: it waits for all workers, or only for workers that have begun
+# modes of a launch: it waits for all workers, or only for the workers that have begun the job
+TOGETHER, LOOSELY = -1, -2
 
-PASSED = 0  # the index of the number of threads among a kernel's arguments
+PASSED = 0  # index of the argument `threads` (the number of threads) among a kernel's argument words
 
-# in runs of at most so many vertices and edges, the calling thread takes part, so Ctrl-C only works after the run
+# if a run has at most this many vertices and edges, the calling thread takes part in it, so Ctrl-C only works
+# afterwards
 SHORT = 1 << 26
-ALONE = 1 << 17  # number of edges that a run reads before it wakes other threads, since waking takes 0.1 to 0.3 ms
-LASTING = 8  # after this many iterations in a row with little work (`thin`), one thread goes on alone
+# number of vertices and edges that one thread processes before it wakes others, because waking takes 0.1 to 0.3 ms
+ALONE = 1 << 17
+LASTING = 8  # after this many iterations in a row with little work (less than `thin` says), one thread goes on alone
 
-# Costs of sharing are measured again after FRESH nanoseconds, as a hypervisor may move a core at any time: two cores
-# may then share one cache, or be in two sockets. The minimum of ROUNDS rounds of TRIPS exchanges counts, because other
-# processes may take a core meanwhile.
+# What it costs threads to share cache lines is measured again after FRESH nanoseconds, as a hypervisor may move a core
+# at any time: two cores may then share one cache, or be in two sockets. The fastest of ROUNDS measurements, each of
+# TRIPS exchanges, counts, because other processes may take a core meanwhile.
 FRESH, ROUNDS, TRIPS = 50_000_000, 8, 4
 # Reading an edge takes about 8 ns on one thread. When two threads push, each waits for a cache line at every tenth
 # edge, or more often if the graph has fewer than SPARSELY edges. So a second thread may not pay off if moving a cache
@@ -109,16 +114,20 @@ PER_LINE, SPARSELY = 80, 1 << 22
 # times the loss, at most LONGEST nanoseconds. The next attempt loses about as much again, so the loss stays below
 # 1 / AS_LONG of the time.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
-SPINS = 4000  # iterations of a waiting loop after which the thread sleeps in each iteration
-NAP = 50 if has("usleep") else 0  # microseconds of sleep; 0 on Windows, which can only sleep for milliseconds
+# number of times that a waiting thread looks for what it waits for before it begins to sleep between two looks
+SPINS = 4000
+# microseconds that a waiting thread sleeps between two looks; 0 on Windows, which can only sleep for milliseconds
+NAP = 50 if has("usleep") else 0
 
 _nap = Extern("usleep" if has("usleep") else "Sleep", I32, (I32,))
 _timer = np.zeros(2, np.int64)
-# The lock of the run that last used the worker threads. That run keeps them for as long as the lock is locked. `with
-# turn:` locks and unlocks in C, so that Ctrl-C, which interrupts only Python code, cannot leave the lock locked.
+# The lock of the run that last used the worker threads. The run keeps the workers for as long as its lock is locked.
+# Runs lock with `with turn:`, which works in C, so that Ctrl-C, which interrupts only Python code, cannot leave the
+# lock locked.
 _holder = [threading.Lock()]
-_probe_parts: list[Any] = []  # keeps the objects alive whose addresses the pool has for the probe
-# reentrant, as a signal handler or a finalizer may interrupt the holder and need threads itself
+# objects that are kept alive here because the pool holds only their addresses, which the probe (`_probe`) uses
+_probe_parts: list[Any] = []
+# a reentrant lock, because a signal handler or a finalizer may interrupt its holder and need threads itself
 _changing = threading.RLock()
 
 
@@ -186,7 +195,10 @@ def _limit_at_start() -> int:
 
 
 def _log_missing_cores(wanted: int) -> None:
-    """Log that runs use fewer threads than the user asked for, because of too few cores. `MOST` asks for all."""
+    """Log that runs use fewer threads than the user asked for, because the process may use fewer cores.
+
+    The number `MOST` stands for as many threads as there are cores, so nothing is logged for it.
+    """
     if (core_count := cores.usable()) < wanted < MOST:
         LOG.info(
             "%d threads are asked for; runs use %d, one for each core that the process may use", wanted, core_count
@@ -212,7 +224,7 @@ def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - comp
 
 
 def number_now() -> int:
-    """Return the number of threads that runs use, by the number of cores that `num_threads` counted last."""
+    """Return the number of threads that runs use, by the count of cores that `num_threads` made last."""
     return min(_limit[0], pool.item(USABLE))
 
 
@@ -228,9 +240,9 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """Pass one iteration of a loop that waits for another thread. `times` counts the iterations so far.
+    """Do one step of waiting for another thread: pause or sleep. `times` is the number of steps that were done before.
 
-    The first SPINS iterations pause for some nanoseconds. Later ones sleep for NAP microseconds, as the other thread
+    The first SPINS steps pause for some nanoseconds. Later ones sleep for NAP microseconds, as the other thread
     probably has no core. The thread does not yield its core instead: it would then wait for the whole time slice of
     another process, which takes milliseconds.
     """
@@ -242,7 +254,7 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wait while the word at index `slot` of an array has a given value.
+    """Wait for as long as the word at index `slot` of an array is equal to `value`, until another thread changes it.
 
     If the first thread waits long, for a thread without a core, the lost time is recorded, and the first thread may
     work alone for a while. Other threads record nothing: waiting for the first thread is never slower than running on
@@ -265,7 +277,8 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
 
 @helper
 def _update_balance(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
-    """Update the balance of time that the first thread has saved by working with others, and lost by waiting for them.
+    """Update the balance of time for the first thread: what it saved by working with others, less what it lost by
+    waiting.
 
     If more time was lost than saved, the first thread works alone for many times as long.
     """
@@ -278,7 +291,7 @@ def _update_balance(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - 
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return for how many nanoseconds the first thread should still work alone, as some thread had no core lately."""
+    """Return for how many more nanoseconds the first thread should work alone, as a thread had no core lately."""
     pool = words_at(control[POOL], POOL_SIZE)
     until = load_relaxed(pool, APART)
     if until == 0:
@@ -303,7 +316,9 @@ def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread has arrived. Afterwards all threads see all writes from before the barrier."""
+    """Wait until every thread of the run has arrived here. Afterwards all threads see all writes from before the
+    barrier.
+    """
     if threads == 1:
         return
     generation = load_relaxed(control, GENERATION)
@@ -319,7 +334,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 
 @apart
 def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure on two threads how long a cache line takes from one core to the other, and how long a barrier takes.
+    """Measure on two threads how long it takes to move a cache line from one core to the other, and to pass a barrier.
 
     The results, in nanoseconds, are stored in the pool.
     """
@@ -343,9 +358,9 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 
 @helper
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
-    """Wait until a word equals `at`, and increment it.
+    """Wait until a word that two threads share equals `at`, and increment it.
 
-    The first thread then waits until the other thread increments it, too.
+    The first thread then waits until the other thread has incremented the word, too.
     """
     times = 0
     while load_acquire(word, 0) != at:
@@ -359,7 +374,7 @@ def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no co
 
 @helper
 def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure the costs of sharing cache lines and barriers, unless they are known.
+    """Measure what it costs threads to share cache lines and barriers, unless this was measured lately.
 
     The caller has reserved the workers.
     """
@@ -371,7 +386,7 @@ def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @helper
 def is_measured(pool: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Return whether the costs of sharing were measured in the last `FRESH` nanoseconds."""
+    """Return whether the costs of sharing cache lines and barriers were measured in the last `FRESH` nanoseconds."""
     return pool[MEASURED] != 0 and now() - pool[MEASURED] < FRESH
 
 
@@ -387,21 +402,26 @@ def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
-    """Return whether threads may lose more time by moving cache lines between cores than they save by sharing work."""
+    """Return whether threads may lose more time by moving cache lines between cores than sharing work saves."""
     return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
 
 
 def least_factor(threads: int) -> float:
-    """Return a factor of at least 1 by which the measured costs raise the smallest work that several threads share."""
+    """Return a factor, at least 1, by which the smallest amount of work that several threads share is raised.
+
+    It follows from the measured costs of sharing cache lines.
+    """
     if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
         return 1  # the costs were not measured lately, and the next run measures them
     return max(1, 2 * pool.item(LINE) / (PER_LINE * (threads - 1)))
 
 
 def _set_up_probe() -> None:
-    """Store the address of the compiled probe in the pool, so that the next run measures the costs of sharing."""
+    """Store the address of the compiled function `_probe` in the pool, so that the next run measures what sharing
+    costs.
+    """
     control, word = new_control(), np.zeros(48, np.int64)
-    # the word has cache lines of its own, two of them, because cores fetch two at a time
+    # the word gets 128 bytes of its own, two cache lines, because a core fetches two at a time
     word = word[-word.ctypes.data % 128 // 8 :][:32]
     call = Call(_probe).set([0, 2, control, word])
     _probe_parts[:] = [call, control]
@@ -429,7 +449,9 @@ else:
 
     @helper
     def _this_core() -> int:  # pragma: no cover - compiled
-        """Return -1 for the number of this core, because the system has no function that tells it."""
+        """Return -1 in place of the number of the core that this thread runs on, because the system has no such
+        function.
+        """
         return -1
 
 
@@ -455,7 +477,9 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
 def _run_once(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Call the compiled function `part` once on each of `threads` threads, and wait for them."""
+    """Call the compiled function `part` once on each of `threads` threads, and wait until it has returned on all of
+    them.
+    """
     mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
     left_out, thread = _slowest_worker(mailboxes, threads) if threads > 1 else 0, 0
     for i in range(threads):
@@ -484,7 +508,10 @@ def _run_once(
 
 @helper
 def _slowest_worker(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """Return the index of the worker that would begin last: a sleeping worker, preferably one bound to this core."""
+    """Return the index of the worker that would begin a job last, so that it can be left out.
+
+    This is a sleeping worker, preferably one that is bound to the core of this thread.
+    """
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
         mailbox = words_at(mailboxes[i], MAILBOX_SIZE)
@@ -496,10 +523,7 @@ def _slowest_worker(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cov
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wake the workers that a run needs before it has a job for them.
-
-    The caller goes on, and will soon give them one.
-    """
+    """Wake the workers that a run will soon need, although it has no job for them yet. The caller goes on meanwhile."""
     mailboxes = words_at(control[MAILBOXES], threads)
     left_out = _slowest_worker(mailboxes, threads)
     for i in range(threads):
@@ -518,9 +542,9 @@ def time_kernels() -> Iterator[Callable[[], int]]:
 
 
 def hold(turn: threading.Lock) -> bool:
-    """Reserve the workers for the caller until it releases the lock `turn`, which it has acquired.
+    """Reserve the workers for the caller until it releases the lock `turn`, which it has acquired before.
 
-    Return False if another run has reserved them.
+    Return False if another run has reserved the workers.
     """
     with _changing:
         if _holder[0] is not turn:
@@ -531,7 +555,7 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """Reserve the workers, and start missing ones.
+    """Reserve the workers for a run of `wanted` threads, and start workers that are missing.
 
     Return the number of threads for a run, or 1 if another run uses them.
     """
@@ -588,25 +612,6 @@ def launch(
         the kernel, the control array by which its threads take blocks and stop, and its further arguments
     threads, watch :
         number of threads; a function that is called ten times a second, or None
-    short, loose :
-        whether the run ends within some tenths of a second; whether the kernel has neither barriers nor fixed shares
-    by :
-        compiled function that runs the kernel on all threads
-
-    `kernel` is a compiled function, or its `Call`; the compiled function `by` runs it. For several threads, the caller
-    holds them (`take`). `watch()` is called ten times a second meanwhile. Ctrl-C sets the stop flag, waits until the
-    kernel returns, and is then raised.
-
-    A `short` run ends within some tenths of a second: the calling thread is its first thread, and reacts to Ctrl-C
-    afterwards. A `loose` kernel has neither barriers nor fixed shares of the work, so that the launch does not wait for
-    workers that have not begun.
-
-    Parameters
-    ----------
-    kernel, control, args :
-        the kernel, the words by which its threads take blocks and stop, and its further arguments
-    threads, watch :
-        number of threads; called ten times a second, or None
     short, loose :
         whether the run ends within some tenths of a second; whether the kernel has neither barriers nor fixed shares
     by :

@@ -22,29 +22,33 @@ from gasla.compiler.kernel_types import scalar_type, vector_of
 from gasla.compiler.objects import host
 from gasla.cpu.runtime.intrinsics import select
 
-NATIVE = True  # modules that import this name are compiled for this processor, which may have wider vectors than most
-LANES = 64  # LLVM computes at most four vectors of 16 values side by side
+# a generated module that imports this name is compiled for this processor only, to use its widest vectors
+NATIVE = True
+# number of values of which loops compute a multiple; LLVM computes at most four vectors of 16 values side by side
+LANES = 64
 
-# Names of functions in C, by their names in NumPy. The last three take two values.
+# names of functions in C, by their names in NumPy; the last three functions take two values
 NAMES = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
     "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt", "arctan2": "atan2", "hypot": "hypot", "power": "pow",
 }  # fmt: skip
 OF_TWO = ("arctan2", "hypot", "power")
+# for each form of vector function: the letter that stands for it in function names, the processor feature that it
+# needs, and the bytes of its vectors
 FORMS: tuple[tuple[str, str, int], ...] = (
     ("e", "+avx512f", 64),
     ("d", "+avx2", 32),
     ("b", "+sse4.1", 16),
-)  # letter in the names of vector functions, processor feature that they need, and bytes of a vector
-# LLVM computes these by instructions, without calls
+)
+# LLVM computes these functions by single instructions, so no function of the C library is called
 INSTRUCTIONS = ("sqrt", "copysign", "isnan", "isinf", "isfinite", "rint", "floor", "ceil", "trunc")
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @cache
 def _library() -> Any:
-    """Load the C library's vector functions, libmvec, so that LLVM finds them.
+    """Load libmvec, the C library's functions for vectors, so that LLVM finds them.
 
     Return the library, or None if there is none.
     """
@@ -71,7 +75,9 @@ def _symbols(name: str, dtype: Any) -> dict[str, int]:
 
 
 def is_vectorised(name: str, dtype: Any) -> bool:
-    """Return whether there is a vector function for an operation, by its NumPy name, on values of a type."""
+    """Return whether the C library has a vector function for an operation, given by its NumPy name, on values of a
+    dtype.
+    """
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
@@ -85,7 +91,8 @@ def _make_function(name: str, dtype: Any) -> Builtin:
         emit.declare(plain, kind, [kind] * len(values))
         for symbol, lanes in _symbols(name, dtype).items():
             emit.declare(symbol, vector_of(kind, lanes), [vector_of(kind, lanes)] * len(values))
-        # LLVM drops functions that are not called yet, unless they are listed as used, so list the vector functions.
+        # LLVM drops functions that are not called yet unless they are listed as used, so the vector functions are
+        # listed here.
         used = [f"ptr @{symbol}" for symbol in heads if symbol.startswith("_ZGV")]
         text = f'global [{len(used)} x ptr] [{", ".join(used)}], section "llvm.metadata"'
         heads["llvm.compiler.used"] = f"@llvm.compiler.used = appending {text}" if used else ""
@@ -107,7 +114,7 @@ def _make_function(name: str, dtype: Any) -> Builtin:
 
 
 def _even_time_exp(plain: Any, kind: Any, limit: float) -> Any:
-    """Return an exponential function that takes the same time for all values. `plain` is the vector function.
+    """Return an exponential function that takes the same time for all values, made of the vector function `plain`.
 
     The library would compute subnormal results one by one, so beyond `limit` the argument is halved, and the result is
     squared.

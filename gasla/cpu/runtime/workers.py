@@ -40,7 +40,8 @@ from gasla.log import LOG
 JOB, PART, ARGUMENTS, THREAD, THREADS = range(5)
 ASLEEP, LOCK, PLACE, CORE, CORES, SELF, SLEEPERS, SERVED, CLOCK, ALL, OWN = 8, 16, 17, 18, 19, 20, 21, 22, 23, 32, 48
 MAILBOX_SIZE, SET = 64, 16
-NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job: no job, a job that waits for the worker, a job that has begun
+# states of a job in a mailbox: there is no job, a job waits for the worker, or the worker has begun the job
+NONE, GIVEN, BEGUN = 0, 1, 2
 
 # Indices of the words of the pool, which all runs share: how many workers sleep; how many have started; the number of
 # cores; until when one thread works alone (the clock's nanoseconds, or 0); how much time several threads have saved
@@ -50,20 +51,22 @@ NONE, GIVEN, BEGUN = 0, 1, 2  # states of a job: no job, a job that waits for th
 SLEEPING, STARTED, USABLE, APART, BALANCE, SINCE, LINE, BARRIER, MEASURED = range(9)
 PROBE, PROBE_ARGUMENTS, PROBE_CONTROL, POOL_SIZE = range(9, 13)
 
-MOST = 64 * SET  # largest number of threads: the set of cores in a mailbox has SET words of 64 bits
-AWAKE = 12_000  # pauses of 25 ns in which a worker looks for its next job before it sleeps, as waking takes long
+MOST = 64 * SET  # largest number of threads, because the set of cores in a mailbox has SET words of 64 bits
+# number of pauses (25 ns each) in which a worker looks for its next job before it sleeps; large, as waking takes long
+AWAKE = 12_000
 
 mailboxes = np.zeros(MOST, np.int64)  # the addresses of the mailboxes of all workers
 pool = np.zeros(POOL_SIZE, np.int64)
 _workers: "list[Worker]" = []
-most_started = [MOST]  # largest number of threads of a run; it is lowered when a worker could not be started
+# largest number of threads that a run may have; lowered when the system refuses to start another worker
+most_started = [MOST]
 
 helper = compiled
 
 
 @helper
 def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wake the worker of a mailbox, if it sleeps, by releasing its lock."""
+    """Wake the worker that waits at a mailbox, if it sleeps, by releasing the lock on which it sleeps."""
     if compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
         release_lock(mailbox[LOCK])
 
@@ -106,7 +109,9 @@ if has("sched_setaffinity"):
 
     @helper
     def _bind_to_core(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to a core that depends on its place among the workers. Return whether that was possible."""
+        """Bind this thread to one core, chosen by the worker's number, while it sleeps. Return whether that was
+        possible.
+        """
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
             return False
@@ -125,7 +130,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _unbind_from_core(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Let this thread run on any core that the process may use again."""
+        """Let this thread run on any core that the process may use, after it was bound to one."""
         _set_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL)
 
 else:
@@ -169,11 +174,14 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
         if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):
             call(mailbox[PART], mailbox[THREAD], mailbox[ARGUMENTS])
             awake = AWAKE if mailbox[THREADS] <= mailbox[CORES] else 0
-            store_release(mailbox, JOB, NONE)  # from here on, the mailbox may already have the next job
+            # the job is done, and from here on another thread may put the next job into the mailbox
+            store_release(mailbox, JOB, NONE)
 
 
 def compile_ahead() -> None:
-    """Compile the function `_serve` by calling it on a mailbox without a lock, from which it returns at once."""
+    """Compile the function `_serve` before it is needed, by calling it on a mailbox without a lock. It then returns at
+    once.
+    """
     _serve(np.zeros(MAILBOX_SIZE, np.int64))
 
 
@@ -186,7 +194,7 @@ class Worker:
 
     def __init__(self, place: int) -> None:
         self.mailbox = mailbox = np.zeros(MAILBOX_SIZE, np.int64)
-        compile_ahead()  # compile now, not later when a caller waits for this worker
+        compile_ahead()  # compile now, because later a caller would wait for the worker meanwhile
         mailbox[PLACE], mailbox[CORE], mailbox[CORES] = place, -1, cores.usable()
         mailbox[SELF] = self.address = mailbox.ctypes.data
         mailbox[SLEEPERS] = pool.ctypes.data
@@ -200,7 +208,8 @@ class Worker:
         """
         thread = threading.Thread(target=_serve, args=(self.mailbox,), name="gasla", daemon=True)
         thread.start()
-        while not self.mailbox.item(SERVED):  # if memory is short, a thread may end before it sets the word SERVED
+        # SERVED is set by the thread itself; if memory is short, the thread may end before that
+        while not self.mailbox.item(SERVED):
             if not thread.is_alive() and not self.mailbox.item(SERVED):
                 raise RuntimeError("a new thread ended at once")
             time.sleep(0)
