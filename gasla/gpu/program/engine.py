@@ -21,7 +21,8 @@ from gasla.program import Frontier, Schedule, VertexProgram, reasons
 from gasla.program.binding import AUTO, PUSH, Binding, NeighborLists, Outcome
 from gasla.progress import follow, is_watched
 
-LONG = 1 << 33  # vertices and edges; a run that visits more of them takes over 0.1 s, so it must react to Ctrl-C
+# a number of vertices and edges; a run that visits more of them takes over 0.1 s, so it must react to Ctrl-C
+LONG = 1 << 33
 
 
 class Prepared:
@@ -66,9 +67,10 @@ class Run(Binding):
     """One run of a program on the GPU, and the arrays that its kernel reads and writes."""
 
     log_rows = 1024
-    asks = False  # whether a wait asks the CUDA driver after the kernel from the first poll on
+    asks = False  # whether a wait for the kernel's end also asks the CUDA driver, from the first poll on
     iteration, edges, ended, stopped = 0, 0, False, False
-    _shown: Mapping[str, Any] | None = None  # aggregates in device memory, if nobody waits for the run
+    # aggregates in device memory, if the caller does not wait for the run, and else None
+    _shown: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class Run(Binding):
 
     __del__ = close  # closes a run whose results nobody has read
 
-    # Allocating and filling the arrays of a run.
+    # The following methods allocate and fill the arrays of a run.
 
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
         """Allocate all arrays of the run. Return False if memory runs out.
@@ -202,7 +204,7 @@ class Run(Binding):
         return True
 
     def _wrap_memory(self) -> None:
-        """Make arrays of the memory that the kernel fills, and note which of them have the current fields when.
+        """Make arrays of the memory that the kernel fills, and record which arrays hold the current fields.
 
         A field with two copies is in one array after an even number of iterations, and in the other after an odd
         number.
@@ -219,7 +221,7 @@ class Run(Binding):
 
     def _set_schedule(self, schedule: Schedule) -> int:
         """Pass the vertices to the kernel in the order of a schedule. Return the schedule's number of levels."""
-        # arrays made on another stream may not be complete, so they are cached for each stream
+        # Kernels on another stream may still be filling the arrays, so each stream has arrays of its own in the cache.
         stream = self.xp.cuda.get_current_stream()
         key = "gpu", current_device(), self.ids, stream.ptr
         if key not in schedule.made:
@@ -244,7 +246,7 @@ class Run(Binding):
             gather = relabel.RenumberedLists(self.graph, gather.side, self.numbering)
         return gather, send
 
-    # Launching the kernel, and reading what it has computed.
+    # The following methods launch the kernel, and read what it has computed.
 
     def activate(self, frontier: Frontier | None, delta: float | None) -> None:
         """Set the vertices that are active at first. If `frontier` is None, a schedule gives the receivers instead.
@@ -274,11 +276,11 @@ class Run(Binding):
         self.finish(progress)
 
     def leave(self, until: int) -> bool:
-        """Launch the run without waiting for its end, if possible. Return False, having done nothing, if it is not.
+        """Launch the run without waiting for its end. Return False, without a launch, if the host has to wait.
 
-        It is possible if no progress bar watches the run, and if it is known in advance which copy of each field will
-        hold the results: because fields have a single copy and iterations are likely to be few, or because the number
-        of iterations is fixed.
+        The host need not wait if no progress bar watches the run, and if it is known in advance which copy of each
+        field will hold the results: because fields have a single copy and iterations are likely to be few, or because
+        the number of iterations is fixed.
         """
         if is_watched():
             return False
@@ -294,7 +296,9 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """Return what is known of a run with a fixed number of iterations before it ends. Aggregates are 0-d arrays."""
+        """Return what is known of a run before it ends, if it has a fixed number of iterations. Aggregates are 0-d
+        arrays.
+        """
         if self._shown is None:
             return {}
         return {"iterations": self.iteration, "converged": False, "aggregates": self.aggregates()}
@@ -436,17 +440,22 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
     kind: Any = type(program)
     pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
     small = is_small(graph) and not pushes  # a single block can't push
-    # The key has the program's class, not the program, because equal parameters may differ in type, as 1 and True do.
+    # The key has the program's class, which determines the kernel, not the program itself. Programs with the parameters
+    # 1 and True would be equal keys, but may need different kernels.
     key = "gpu", kind, deterministic, scheduled, small, current_device()
     cached: Cached | None = graph.known(key)
     return cached or _make_cached(key, program, graph)
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
-    """Make and cache what `_find_cached` returns. If memory is short, don't inspect the graph to choose the kernel."""
+    """Make and cache what `_find_cached` returns, the kernel and workspaces of a program on a graph.
+
+    If memory is short, the graph is not inspected to choose the kernel.
+    """
     _, kind, *choices, _ = key
     try:
         return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *choices)))
-    except MemoryError:  # the run itself reports how much memory it lacks
+    # The basic variant of the kernel needs no inspection of the graph. The run itself reports how much memory it lacks.
+    except MemoryError:
         basic_variant = Variant(offset_type(program, graph), *choices[:2])
         return Cached(kind, graph, for_lists_of(graph, basic_variant))

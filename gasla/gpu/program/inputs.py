@@ -1,4 +1,6 @@
-"""Prepares what a kernel reads besides fields: adjacency lists and edge values in its types, the width of buckets."""
+"""Prepares what a kernel reads besides fields: adjacency lists and edge values in the kernel's types, and the width of
+buckets of priorities.
+"""
 
 from typing import Any
 

@@ -12,7 +12,8 @@ from gasla.program.schedule import Schedule, in_32_bits
 
 Array = Any  # an array of CuPy
 
-MOST = 64  # largest number of levels for which the kernels are used, as in kernels/schedule/levels.cuh
+# largest number of levels for which two kernels sort the vertices instead of CuPy, as in kernels/schedule/levels.cuh
+MOST = 64
 _THREADS = 1024
 _WARPS = _THREADS // 32
 
@@ -72,6 +73,7 @@ def _sort_by_keys(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple
     import cupy
 
     keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))
-    order = cupy.argsort(keys)  # a stable radix sort, which is faster the fewer bits keys have
+    # The radix sort is stable, so vertices stay in the order of their ids. It is faster the fewer bits keys have.
+    order = cupy.argsort(keys)
     starts = cupy.searchsorted(keys[order], cupy.arange(1, depth + 2, dtype=keys.dtype))
     return order.astype(ids), starts

@@ -51,27 +51,29 @@ __all__ = [
     "yielding",
 ]
 
-MOST = 32  # largest number of GPUs, because each is served by one thread of a warp
+MOST = 32  # largest number of GPUs in a run, because each of the 32 threads of a warp waits for one GPU
 KINDS = ("notice", "bits", "values")
-PEER = np.dtype(  # the struct `gasla::Peer`, which tells a kernel of another GPU's memory
+PEER = np.dtype(  # the struct `gasla::Peer`, by which a kernel knows the memory of one of the other GPUs
     [(name, np.uint64) for name in ("sends", "mirrored", "receives", "plain", "first", "sent", "received")]
     + [(f"{kind}_{side}", np.uint64, 2) for kind in KINDS for side in ("there", "here")]
 )
-ALIGNMENT = 256  # bytes at whose multiples each part of a GPU's exchange memory begins
-# A buffer of values has room for a multiple of this many vertices, so that a list of active vertices fits into the
-# memory of a bitmap.
+ALIGNMENT = 256  # alignment in bytes of each buffer into which other GPUs store
+# Active vertices are sent as a bitmap, or as a list in the memory of the bitmap, which is a multiple of 64 words. The
+# size of a buffer of values is rounded up to a multiple of 64 vertices as well, so that it has room for the value of
+# each entry of such a list.
 ENTRIES = 64
-WAIT = 60  # seconds for which a kernel waits for another GPU (peers.cuh)
-# stands for the number of active vertices of all GPUs, if the kernel has not heard of some of them (peers.cuh)
+WAIT = 60  # seconds that a kernel waits for another GPU before the run fails (as in peers.cuh)
+# what a kernel reports as the number of active vertices of all GPUs if some GPU has not answered in time (peers.cuh)
 UNKNOWN = -1
-ENABLED = 704  # cudaErrorPeerAccessAlreadyEnabled
+ENABLED = 704  # number of CUDA's error cudaErrorPeerAccessAlreadyEnabled
 
 
 def can_exchange(plan: Plan) -> bool:
     """Return whether the kernels of several GPUs can exchange what a program needs without the host.
 
-    Kernels send the fields of all vertices if every vertex takes part, and else those of active vertices. So without
-    `everyone`, no field that neighbors read may change while its vertex stays inactive.
+    If the program sets `everyone`, a kernel sends the fields of all vertices after each iteration. Otherwise a kernel
+    sends only those of active vertices. Such a program can't run so if a field that neighbors read may change at a
+    vertex that stays inactive.
     """
     traced, functions = plan.traced, plan.traced.functions
     if functions.keys() & TOGETHER or traced.looks_up or plan.edge_states:
@@ -85,7 +87,7 @@ def can_exchange(plan: Plan) -> bool:
 
 
 def are_peers(cards: Sequence[int]) -> bool:
-    """Return whether all GPUs of the ranks can access each other's memory, and are no more than MOST."""
+    """Return whether the GPUs of the ranks can access each other's memory, and are at most `MOST`."""
     runtime: Any = require_gpu().cuda.runtime
     pairs = {(a, b) for a in cards for b in cards if a != b}
     return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs)
@@ -115,7 +117,7 @@ def on(card: int) -> AbstractContextManager[Any]:
 
 
 def waiting(card: int) -> Callable[[], None]:
-    """Return a function that waits for the work on a GPU's current stream. Any thread may call it later."""
+    """Return a function that waits until the current stream of a GPU is idle. Any thread may call it later."""
     stream = require_gpu().cuda.get_current_stream()
 
     def wait() -> None:
@@ -187,7 +189,10 @@ class Group(Protocol):
         """Exchange numbers between processes. Return the numbers of each process."""
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks. They have the same type, and the same shape except for the first axis."""
+        """Return the arrays of all ranks, given those of the ranks that this process drives.
+
+        All arrays have the same type, and the same shape except for the first axis.
+        """
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send `parts[i][r]` from rank i of this process to rank r.
@@ -208,7 +213,10 @@ class Group(Protocol):
 
 
 def entries_of(count: Any) -> Any:
-    """Return how many vertices a buffer for `count` vertices has room for (`gasla::entries_of`)."""
+    """Return how many vertices a buffer for `count` vertices has room for (`gasla::entries_of`).
+
+    The number is `count`, rounded up to a multiple of ENTRIES.
+    """
     return -(-count // ENTRIES) * ENTRIES
 
 
@@ -216,8 +224,8 @@ class Buffers:
     """The memory of a GPU into which other GPUs store.
 
     For each other rank, it has *notices* (the counts that a rank reports after a superstep), bitmaps of active
-    vertices, and values. Each of them has two halves, which take turns, so that a GPU that is a superstep ahead
-    overwrites nothing.
+    vertices, and values. Each of these has two halves, one for even and one for odd supersteps. So a GPU that is a
+    superstep ahead overwrites nothing that this GPU still reads.
     """
 
     def __init__(self, plan: GpuPlan, cuts: Sequence[int], empty: Callable[[int], Any]) -> None:
@@ -225,12 +233,13 @@ class Buffers:
         sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
         each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, entries_of(counts) * per_vertex]
-        # bytes of each kind of memory and each half, by rank
+        # buffer sizes in bytes: a row for each half of the notices, bitmaps and values, and a column for each rank
         sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # zero means that no notice has come yet
-        self.offsets = (ends - sizes).T.astype(np.uint64)  # by rank, and by kind and half
+        # offsets in `memory`: a row for each rank, and a column for each half of the notices, bitmaps and values
+        self.offsets = (ends - sizes).T.astype(np.uint64)
 
     def peers(
         self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray
@@ -295,7 +304,10 @@ class PeerRun(Run):
 
     @property
     def row_count(self) -> int:
-        """The number of rows of this part. All vertices after them are mirrors, whose rows are empty."""
+        """The number of vertices of this GPU's part whose adjacency lists the kernel reads.
+
+        All later vertices are mirrors (copies of vertices that other GPUs own), whose adjacency lists are empty.
+        """
         return int(self.program.values[OWN]) if self.numbering is None else self.numbering.rows
 
     @property
@@ -304,15 +316,15 @@ class PeerRun(Run):
         return self._cached.meetings
 
     def memory(self, size: int) -> Any:
-        """Allocate `size` bytes on this GPU."""
+        """Allocate `size` bytes on this run's GPU."""
         return self.xp.empty(size, np.uint8)
 
     def join(self, place: "Place", rounds: int) -> None:
-        """Tell the kernel about the other GPUs, given its `place` among them.
+        """Pass to the kernel what it needs to know of the other GPUs, which `place` holds.
 
         `rounds` is how often the kernels of all GPUs have exchanged values before, in earlier runs.
         """
-        self._place = place  # keeps the arrays to which the kernel's arguments point
+        self._place = place  # a reference, so that the arrays to which the kernel's arguments point are not freed
         if self._workspace.place is not place:
             self._workspace.place = place
             for name, value in place.arguments(self.plan.sends_at_once).items():
@@ -321,11 +333,13 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often the kernels of this run and of earlier runs have exchanged values with those of other GPUs."""
+        """How often the kernels of this run and of earlier runs have exchanged values with other GPUs."""
         return int(self._workspace.control.round)
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel without waiting for it, because it waits for the kernels of other GPUs."""
+        """Launch the kernel without waiting for its end, because it can't end before the other GPUs' kernels are
+        launched.
+        """
         arguments, workspace = self._arguments, self._workspace
         arguments.limit, arguments.fresh = until, self._fresh
         workspace.page.progress = self.iteration
@@ -343,7 +357,8 @@ class PeerRun(Run):
         Raise TimeoutError if the kernel gave up because it waited too long for another GPU.
         """
         workspace = self._workspace
-        # Kernels of all GPUs end together, so this one has probably ended if another one has.
+        # Kernels of all GPUs end together. So if the host has waited for another GPU's kernel, this one has probably
+        # ended, and nothing is left to wait for.
         if workspace.page.ended != self._arguments.launch:
             self._wait(progress)
         self._fresh, control = False, workspace.control
@@ -403,8 +418,8 @@ class Place(NamedTuple):
     def arguments(self, sends_at_once: bool) -> dict[str, Any]:
         """Return the kernel's arguments about other ranks, by name.
 
-        With `sends_at_once`, the kernel stores new values in other GPUs' memory as it computes them, for which it gets
-        addresses as arguments, where reading them takes no time.
+        With `sends_at_once`, the kernel stores new values in other GPUs' memory as it computes them. The addresses of
+        that memory are then arguments themselves, because a kernel reads arguments faster than other memory.
         """
         arguments: dict[str, Any] = {"peers": address(self.peers), "rank": self.rank, "ranks": self.ranks}
         if sends_at_once:
@@ -436,7 +451,8 @@ class Meeting:
             with on[i]():
                 sent.append([_vertices_sent_to(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
                 self._buffers.append(Buffers(run.plan, mirrors[i].cuts, functools.partial(group.memory, run)))
-                # another GPU may write a notice only after the notices here have been set to zero
+                # Other GPUs write notices here as soon as they get the address of this memory, so it must be zeroed
+                # before.
                 finish(run.graph.device)
         self._shared = group.share(number, [buffers.memory for buffers in self._buffers])
         offsets = group.gather([buffers.offsets for buffers in self._buffers])
@@ -460,7 +476,7 @@ class _Sent(NamedTuple):
     Attributes
     ----------
     ids : array
-        The ascending ids of the vertices here. Their values are sent in this order.
+        The ids of the vertices on this rank, ascending. Their values are sent in this order.
     order : array
         The position of each of these vertices in the other rank's own order of the mirrors. It is empty if both orders
         are the same.
@@ -474,7 +490,7 @@ class _Sent(NamedTuple):
 
 
 def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
-    """Return what is sent to a rank, and cache it with the graph.
+    """Return the vertices whose values are sent to a rank, in the order of sending. The graph caches the result.
 
     `ids` are the vertices that the rank mirrors, in the order of its mirrors.
     """
@@ -492,9 +508,10 @@ def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
 
 
 def _mirrored(run: Any, ids: Any) -> Any:
-    """Return a struct `gasla::Mirrored` for each 32 vertices of a part.
+    """Return a struct `gasla::Mirrored` for each 32 vertices of a part, which gives the positions of vertices in `ids`.
 
-    It has a bit for each vertex that is in `ids`, and the number of vertices in `ids` before the 32.
+    The struct has a bit for each of the 32 vertices, set if the vertex is in `ids`. It also has the number of vertices
+    in `ids` that come before the 32 vertices.
     """
     xp, words = run.xp, -(-run.graph.n // 32)
     flags = xp.zeros(32 * words, np.uint8)
@@ -507,7 +524,7 @@ def _mirrored(run: Any, ids: Any) -> Any:
 
 
 class _Received(NamedTuple):
-    """The mirrors here of another rank's vertices, in the order in which that rank sends their values.
+    """The mirrors on this rank of another rank's vertices, in the order in which that rank sends their values.
 
     Attributes
     ----------
@@ -523,7 +540,7 @@ class _Received(NamedTuple):
 
 
 def _received(run: Any, first: int, last: int, order: Any) -> _Received:
-    """Return the ids of the mirrors here for which another rank sends values, in the order in which it sends them.
+    """Return the ids of the mirrors on this rank for which another rank sends values, in the order of sending.
 
     Before vertices were renumbered, the mirrors of that rank had the ids from `first` to `last` - 1.
     """
@@ -545,7 +562,7 @@ def number(
     on: Sequence[Card],
     group: Group,
 ) -> None:
-    """Renumber the vertices of parts for programs that gain by it, unless that has been done before.
+    """Renumber the vertices of each GPU's part of the graph if the program is faster so, and cache the numbering.
 
     Mirrors are numbered in the order in which their vertices are numbered on the GPUs that own them.
     """
@@ -575,7 +592,9 @@ def number(
                 parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
                 (order, rows), own_count = orders[i], program.values[OWN]
                 relabel.number_part(graph, program.direction, order, rows, own_count, xp.concatenate(parts))
-                finish(graph.device)  # another GPU may reuse the memory of `places` after this
+                # Another GPU may reuse the memory of its `places` after this, so the copies in `parts` must be
+                # complete.
+                finish(graph.device)
 
 
 def _numbering(program: Any, graph: Graph) -> Any:
@@ -589,7 +608,7 @@ _counter = itertools.count(1)
 def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group) -> Meeting:
     """Let the runs of this process exchange values by the buffers of a `Meeting`.
 
-    A new one is made unless all processes have cached the same one.
+    The buffers of an earlier run are used if all processes have cached the same `Meeting`, and else new ones.
     """
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
@@ -604,7 +623,7 @@ def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], gr
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
     """Cache the `Meeting` of runs that have ended, so that a later run of the same program can use its buffers.
 
-    If the kernels have not met equally often, because a run failed, the meeting is dropped.
+    If the kernels have exchanged values a different number of times, because a run failed, the meeting is dropped.
     """
     if len(rounds := {run.rounds for run in runs}) == 1:
         (meeting.rounds,) = rounds

@@ -29,9 +29,11 @@ from gasla.program.binding import PUSH, Binding, Outcome, layout
 from gasla.program.tracing import Traced, trace_start
 from gasla.progress import follow
 
-TURN = "turn"  # the parameter that tells a phase how many turns there have been
-MOST_ARGUMENTS = 4096  # bytes of arguments that every CUDA driver can pass to a kernel
-ENDS = 64  # offset in bytes of the phases' states in pinned memory, where the struct `Done` comes first
+TURN = "turn"  # the parameter of a program that tells how many turns there have been before
+# bytes; every CUDA driver can pass so many bytes of arguments to a kernel, but not every driver can pass more
+MOST_ARGUMENTS = 4096
+# In pinned memory, the struct `Done` comes first, and the states of the phases begin at this offset in bytes.
+ENDS = 64
 
 
 class Handed(ctypes.Structure):
@@ -70,9 +72,9 @@ class Part(Binding):
 def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
     """Return the types, by name, of the numbers that change during a launch of phases, such as the number of turns.
 
-    Most of them are parameters of one phase that are aggregates of another. Return None if an aggregate has a type
-    other than the parameter's, as only the host could convert it, or if such a parameter is an aggregate with a value
-    per vertex.
+    Most of these numbers are parameters of one phase and aggregates of another. Return None if the phases can't share
+    them on the GPU: if an aggregate has a type other than the parameter's, as only the host could convert it, or if
+    such a parameter is an aggregate with a value per vertex.
     """
     counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
     parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
@@ -88,9 +90,10 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
 
 
 def can_start(traced: Traced) -> bool:
-    """Return whether the device can evaluate the `start` of a phase, by which vertices become active.
+    """Return whether a kernel can evaluate a program's `start`, which gives the vertices that are active at first.
 
-    It can't if `start` does something with arrays that a kernel can't express, or reads more than parameters and `n`.
+    A kernel can't if `start` does something with arrays that CUDA code can't express, or reads more than parameters and
+    `n`.
     """
     try:
         start = trace_start(traced.program, traced.id_type)
@@ -142,7 +145,7 @@ def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
 class _PhaseWorkspaces:
     """The kernel that runs all phases, and the arrays of each phase. One run at a time uses them."""
 
-    is_busy = False  # every run waits for the end of its launch, so an idle workspace has no active kernel
+    is_busy = False  # Every run waits for the end of its launch, so the kernel of an idle workspace is never active.
 
     def __init__(self, phases: Phases, parts: Sequence[Part]) -> None:
         plans, graph = phases.plans, parts[0].graph
@@ -180,9 +183,9 @@ class _PhaseWorkspaces:
 class PhasesRun:
     """A run of several phases in one launch.
 
-    `programs` have the parameters of the first turn. `stays` are the largest numbers of iterations that each phase runs
-    in one turn. `state` has the arrays of fields by name, `way` is whether to push or pull, and `delta` the width of a
-    bucket of priorities, or None for the default.
+    `programs` have the parameters of the first turn. `stays` has, for each phase, the largest number of iterations that
+    the phase runs in one turn. `state` has the arrays of fields by name, `way` is whether to push or pull, and `delta`
+    the width of a bucket of priorities, or None for the default.
     """
 
     def __init__(
@@ -200,9 +203,10 @@ class PhasesRun:
         self.parts = [Part(plan, program, graph) for plan, program in zip(phases.plans, programs, strict=True)]
         try:
             self.workspaces = phases.workspaces.pop()
-        except IndexError:  # there is no workspace that an earlier run has left, or other runs use all of them
+        except IndexError:  # No workspace is idle: earlier runs have left none, or other runs use them.
             self.workspaces = _PhaseWorkspaces(phases, self.parts)
-        self.kept: list[Any] = []  # arrays that only the kernel reads, which must not be freed before it ends
+        # arrays that only the kernel reads, which this list keeps from being freed before the kernel ends
+        self.kept: list[Any] = []
         self.last: dict[str, Any] = {}  # the arrays of aggregates with a value per vertex, by name
         self._place_fields()
         for i, (part, workspace, stay) in enumerate(zip(self.parts, self.workspaces.each, stays, strict=True)):
@@ -210,9 +214,10 @@ class PhasesRun:
             self._set(i, part, workspace.arguments, stay, way, delta)
 
     def _place_fields(self) -> None:
-        """Make arrays for all fields that the kernel can use.
+        """Make the arrays of all fields that the kernel reads and writes.
 
-        A field with two copies gets a new array for both. A field whose array no kernel can read is copied.
+        A field with two copies gets a new array for both. The given array of any other field is used if a kernel can
+        read it, and else copied.
         """
         xp, doubled = self.parts[0].xp, {given(n) for part in self.parts for n in part.plan.doubled}
         self.pairs: dict[str, Any] = {}

@@ -82,7 +82,7 @@ class Variant:
         The ids of neighbor lists are packed (see `gasla.graph.packed`).
     shared : tuple of str, optional
         The program is one of several phases that take turns in one launch (see `phases`): the names of all parameters
-        that change between their stays.
+        that change between the turns of phases.
     """
 
     offset_type: np.dtype
@@ -104,13 +104,14 @@ class Variant:
 class Start:
     """How a kernel fills a vertex field at the start of a run.
 
-    It fills the field with a number, where a single vertex may have another number, or from an array. `number` is the
-    program's initial value, or None if that is an array or a function. `kind` is the type of the field, and `is_wide`
-    tells whether it is a wide vector. The other attributes are names of the kernel's arguments.
+    The kernel copies an array, or fills the field with one number, where a single vertex may have another number.
+    `number` is the program's initial value, or None if that is an array or a function. `kind` is the type of the field,
+    and `is_wide` tells whether it is a wide vector. The other attributes are names of the kernel's arguments.
     """
 
     def __init__(self, name: str, kind: Any, init: Any) -> None:
-        self.is_wide = has_wide(kind)  # a wide vector's numbers are filled with the same number each, or from an array
+        # a wide vector has more than eight numbers, which are all filled with the same number, or else from an array
+        self.is_wide = has_wide(kind)
         self.kind = kind = kind.scalar if self.is_wide else kind
         plain = not isinstance(kind, VectorType) and kind != HALF
         self._number_types = (
@@ -140,8 +141,9 @@ class GpuPlan(Plan):
         self.variant, self.offset_type = variant, variant.offset_type
         if self.in_turns and (start := trace_start(traced.program, traced.id_type)):
             self.functions = {**self.functions, "start": start}
-        # Until the schedule reaches a neighbor, the neighbor's fields count as their initial values, and the kernel
-        # knows by levels which neighbors that concerns. So receivers can be updated in place, without a second phase.
+        # A schedule gives each vertex a level, the iteration in which it is computed. By the levels, the kernel reads
+        # the initial values of neighbors that are not computed yet. So vertices are updated in place, without a second
+        # phase.
         self.read_by_level = traced.gathers_what_apply_writes if self.lists_rows else set()
         if self.read_by_level:
             self.two_phases, self.keeps_receivers = False, bool(self.revising or self.behind)
@@ -254,7 +256,7 @@ class GpuPlan(Plan):
     @property
     def cuts_rows(self) -> bool:
         """Whether long rows of a schedule are cut into pieces, which several warps reduce."""
-        # aggregates that a deterministic run adds up in the order of rows, which would be lost if rows were cut
+        # A deterministic run adds up aggregates in the order of rows. That order would be lost if rows were cut.
         ordered_sums = self.variant.deterministic and self.traced.aggregates
         return self.lists_rows and not (self.lane_groups or self.takes_first or self.variant.small or ordered_sums)
 
@@ -323,7 +325,10 @@ class GpuPlan(Plan):
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce into an array of their own, which holds identities between iterations."""
+        """Whether pushed values are reduced into an array of their own, with an accumulator for each vertex.
+
+        Between iterations, every accumulator holds the identity of the reduction.
+        """
         return self.pushes and not self.absorbs and not self.push_at_once and not self.takes_first
 
     @property
@@ -421,8 +426,8 @@ def bytes_of(kind: Any) -> int:
 def as_held(value: Any, kind: Any) -> Any:
     """Convert a vertex's value to Python objects that ctypes accepts for the field's type.
 
-    A float16 becomes the integer with the same bits, because C++ code receives it so. A vector becomes a tuple, in
-    which a single number is repeated.
+    A float16 becomes the integer with the same bits, because C++ code takes a float16 as a 16-bit integer. A vector
+    becomes a tuple, in which a single number is repeated.
     """
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
     array = np.asarray(value).astype(scalar)
@@ -435,6 +440,6 @@ def as_ctypes(kind: Any) -> Any:
     if isinstance(kind, VectorType):
         return as_ctypes(kind.scalar) * kind.length
     kind = np.dtype(kind)
-    if kind.fields is not None:  # a struct is passed as 64-bit words
+    if kind.fields is not None:  # Kernels take a struct as an array of 64-bit words.
         return ctypes.c_uint64 * (kind.itemsize // 8)
     return ctypes.c_uint16 if kind == HALF else np.ctypeslib.as_ctypes_type(kind)

@@ -23,12 +23,15 @@ from gasla.graph.graph import Graph
 from gasla.host_memory import free_bytes
 from gasla.program.binding import NeighborLists
 
-# edges of the smallest graph that is renumbered; the gathered values of smaller ones fit in the cache in any order
+# edges of the smallest graph that is renumbered; in smaller graphs, the gathered values fit in the cache in any order
 LEAST_EDGES = 1 << 22
-SKEW = 16  # smallest ratio of the highest degree to the mean degree at which renumbering pays
-WHOLE = 64  # entries of the longest row that is not cut; it may be short here, as rows of similar length are adjacent
+SKEW = 16  # smallest ratio of the highest degree to the mean degree at which renumbering saves more time than it takes
+# Entries of the longest row that is not cut into pieces. Rows of similar length are adjacent after renumbering, so the
+# limit may be low.
+WHOLE = 64
 HUBS = 180 << 10  # bytes of shared memory per block for values of hubs; the remaining memory serves as L1 cache
-HOT = 1 << 16  # vertices of a GPU's part that are numbered first, own or mirrored: more than shared memory holds
+# number of vertices of a GPU's part that are numbered first, own or mirrored, which is more than shared memory holds
+HOT = 1 << 16
 OTHER_SHARED = 20 << 10  # bytes of shared memory that a block needs besides the values of hubs
 FREE_PER_EDGE = 40  # bytes of device memory per edge that must be free before vertices are renumbered
 
@@ -103,15 +106,17 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
-    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), made and cached at the first call.
+    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"). The graph caches it after the first
+    call.
 
-    Vertices are numbered by descending degree, unless `number_part` has numbered them before.
+    Vertices are numbered by descending degree, unless `number_part` has cached another numbering, for one GPU's part of
+    the graph.
     """
 
     def make(graph: Graph) -> Numbering:
         base = NeighborLists(graph, side, ordered=False)
         indptr = base.indptr()
-        # a stable radix sort, so vertices of equal degree keep their order
+        # The radix sort is stable, so vertices of equal degree keep their order.
         order = module_of(graph.device).argsort(indptr[:-1] - indptr[1:])
         return Numbering(base, order, graph.n)
 
@@ -134,10 +139,12 @@ def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
 
 
 def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places: Any) -> None:
-    """Cache a numbering of a GPU's part of a graph, by an `order` that `order_of_part` has returned.
+    """Number the vertices of a GPU's part of a graph by an `order` that `order_of_part` has returned, and cache the
+    numbering.
 
-    The mirrors after the first `rows` vertices are ordered again, so that they stand as on the GPUs that own them.
-    `places` has a number for each mirror, ascending in this order. The first `own` vertices are no mirrors.
+    The mirrors after the first `rows` vertices are sorted again, so that they have the same order as on the GPUs that
+    own them. `places` has a number for each mirror, which ascends in that order. The first `own` vertices are no
+    mirrors.
     """
     xp: Any = module_of(graph.device)
     mirrors = xp.sort(order[rows:])
@@ -147,7 +154,7 @@ def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places
 
 
 def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the inverse of a permutation: the position at which each number stands in `order`."""
+    """Return the inverse of a permutation: for each number, its position in `order`."""
     xp: Any = array_module(order)
     places = xp.empty(len(order), dtype)
     places[order] = xp.arange(len(order), dtype=dtype)
@@ -155,7 +162,7 @@ def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for it."""
+    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for the new lists."""
     if graph.known(("numbering", side)):
         return True
     mean = properties.entries / max(1, properties.rows)
@@ -165,9 +172,10 @@ def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bo
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Return the bytes that a numbering takes, with the renumbered adjacency lists that a program's kernel reads.
+    """Return the bytes that a numbering takes, together with the renumbered adjacency lists that a program's kernel
+    reads.
 
-    It is 0 for a kernel that works on the user's numbering.
+    The result is 0 for a kernel that works on the user's numbering.
     """
     if not plan.relabelled:
         return 0
@@ -194,5 +202,8 @@ def hub_memory(plan: GpuPlan) -> int:
 
 
 def count_hubs(plan: GpuPlan, n: int) -> int:
-    """Return the number of hubs, whose values shared memory holds. They are the first vertices of the numbering."""
+    """Return the number of hubs (vertices of highest degree) whose values a block keeps in shared memory.
+
+    They are the first vertices of the numbering.
+    """
     return min(n, hub_memory(plan) // plan.hub_bytes) // 32 * 32 if plan.hub_fields else 0

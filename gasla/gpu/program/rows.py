@@ -43,11 +43,14 @@ ROWS = np.dtype(
 """The struct `gasla::Rows`, which tells kernels how rows are divided among threads."""
 
 THREADS = 256  # threads per block
-PIECE = 4096  # entries of a piece of a long row: 128 for each of a warp's 32 threads
-PACKED = 0  # in place of a number of threads per row, this means that the entries of 32 rows are packed side by side
-# number of sampled rows, and the distance below which two columns are near (kernels/product/row_properties.cuh)
+PIECE = 4096  # number of entries of a piece of a long row: 128 for each of a warp's 32 threads
+# This stands in place of a number of threads per row, and means that a warp packs the entries of 32 rows side by side.
+PACKED = 0
+# number of rows in the sample, and the distance below which two column numbers count as near, so that the two entries
+# of a vector are likely to be in the same cache line (kernels/product/row_properties.cuh)
 SAMPLES, NEAR = 1 << 14, 32
-FEW = 1 << 22  # number of offsets and indices up to which the host inspects them, which takes it a few milliseconds
+# largest number of offsets and indices that the host inspects instead of a kernel, which takes it a few milliseconds
+FEW = 1 << 22
 
 SOURCE = """
 #include "packed_ids.cuh"
@@ -86,10 +89,12 @@ class RowProperties:
     rows: int
     entries: int
     offsets_fit: bool
-    lowest: int  # the smallest column index if it is negative, else 0
+    lowest: int  # the smallest column index if that is negative (which is an error), else 0
     highest: int
     longest: int
-    near: float  # fraction of sampled entries whose column is near the column at the same position of the next row
+    # Of a sample of entries, the fraction that is near the entry at the same position of the next row: less than NEAR
+    # columns apart.
+    near: float
 
     @classmethod
     def of(cls, rows: int, entries: int, facts: Any) -> RowProperties:
@@ -122,9 +127,10 @@ class RowPartition:
     limit: int
     pieces: int
     cut: int
-    arrays: tuple[Any, ...]  # arrays to which `rows` points, which must not be freed
-    rows: Any  # the struct `gasla::Rows`, in which the address `partials` is still null
-    # results for the same matrix that other modules cache here, by name
+    arrays: tuple[Any, ...]  # These arrays must not be freed, because `rows` has their addresses.
+    # the struct `gasla::Rows` for kernels; the address `partials` in it is null until `argument` sets it in a copy
+    rows: Any
+    # results for the same matrix that other modules compute once and store here, by name
     known: dict[str, Any] = field(default_factory=dict)
 
     @functools.cached_property
@@ -155,7 +161,9 @@ class RowPartition:
         return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
 
     def argument(self, partials: Any = None) -> Any:
-        """Return the struct `gasla::Rows` for a launch, with the address of `partials`, the results of pieces."""
+        """Return the struct `gasla::Rows` for a launch, with the address of `partials`, an array for the results of
+        pieces.
+        """
         if partials is None:
             return self.rows
         rows = self.rows.copy()
@@ -184,7 +192,8 @@ def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPa
         partition = make_partition(indptr, find_properties(indptr, indices))
     else:
         partition = make_partition(indptr, partition_rows(indptr, indices).properties, 1, whole, whole)
-    finish("gpu")  # another thread may read the result on another stream, so its arrays must be complete
+    # The result may be read on other streams, which don't wait for this one, so its arrays must be complete.
+    finish("gpu")
 
     def forget(_: Any) -> None:
         _partitions.pop(key, None)
@@ -263,10 +272,10 @@ def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
 
 
 def choose(properties: RowProperties) -> tuple[int, int]:
-    """Choose how many threads process a row, and the number of entries of the longest row that is not cut.
+    """Choose how many threads process a row, and the number of entries of the longest row that is not cut into pieces.
 
-    If the columns of neighboring rows differ, the first number is PACKED: the entries of 32 rows are packed side by
-    side.
+    If the columns of neighboring rows are not near each other, the first number is PACKED: the entries of 32 rows are
+    packed side by side.
     """
     mean = properties.entries / max(1, properties.rows)
     if properties.near < 0.5:
@@ -275,9 +284,9 @@ def choose(properties: RowProperties) -> tuple[int, int]:
 
 
 def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
-    """Return whether the highest degree, `longest`, is not far above the mean degree of the graph's n vertices.
+    """Return whether the highest degree, `longest`, is not far above the mean degree, `entries` / n.
 
-    If so, work is balanced where each vertex has the same number of threads, fewer than 32.
+    If so, giving each vertex the same number of threads, fewer than 32, balances the work.
     """
     return n > 0 and longest <= 64 + 4 * entries // n
 
@@ -285,7 +294,7 @@ def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
 def make_partition(
     indptr: Any, properties: RowProperties, lanes: int | None = None, limit: int | None = None, piece: int | None = None
 ) -> RowPartition:
-    """Divide the rows of a matrix among threads, given what is known of the rows.
+    """Divide the rows of a matrix among threads by the `properties` that an inspection of the matrix has found.
 
     `lanes` is the number of threads per row, `limit` the number of entries of the longest row that is not cut, and
     `piece` the number of entries of a piece. Where they are None, they are chosen by `properties`.
@@ -334,12 +343,14 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
 
 
 def ids_type(dtype: np.dtype, packed: bool) -> str:
-    """Return the C++ type by which kernels take the array of neighbors' ids, which may be packed."""
+    """Return the C++ type by which kernels take the array of neighbors' ids, which may be packed (use fewer bits)."""
     return "gasla::PackedIds" if packed else f"const {ctype(dtype)}*"
 
 
 def _ids_argument(ids: Any) -> Any:
-    """Return what a kernel takes as the array of neighbors' ids: for packed ids the array of their groups."""
+    """Return what is passed to a kernel as the array of neighbors' ids. For packed ids, it is the array of their
+    groups.
+    """
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 

@@ -50,7 +50,7 @@ class Staged(Binding):
         arrays = {n: self.arrays[f"e_{n}" if n in self.plan.edge_states else f"v_{n}"] for n in names}
         return self.by_given_name(arrays)
 
-    # The methods for the stages of an iteration, which users call by way of `gasla.stages`.
+    # The following methods run the stages of an iteration. Users call them by way of `gasla.stages`.
 
     def gather(self, receivers: Any, active: Frontier, iteration: int) -> None:
         """Compute the gathered value of each receiver from its active neighbors, and store it for `apply`."""
@@ -82,13 +82,13 @@ class Staged(Binding):
         self._launch("scatter", edges, len(ids), iteration)
 
     def mask(self, vertices: Any, iteration: int) -> Any:
-        """Return, for each of the vertices, whether the program's mask admits it."""
+        """Return, for each of the vertices, whether the program's mask admits the vertex."""
         flags = self._set("flags", self.xp.empty(len(vertices), bool))
         self.over("mask", vertices, iteration)
         return flags
 
     def edge_mask(self, vertices: Any, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Return, for each of some out-edges, whether the program's edge mask admits it.
+        """Return, for each of some out-edges, whether the program's edge mask admits the edge.
 
         `places` are the positions of the edges in the adjacency lists.
         """
@@ -98,10 +98,10 @@ class Staged(Binding):
         self.over("edge_mask", edges.src, iteration)
         return flags
 
-    # How stages are launched, and how arrays become their arguments.
+    # The following methods launch stages, and turn arrays into their arguments.
 
     def over(self, stage: str, vertices: Any, iteration: int) -> None:
-        """Run the stage with this name, such as "gather", for the given vertices."""
+        """Run the stage with this name, such as "gather", for some vertices."""
         self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 

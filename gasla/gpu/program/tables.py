@@ -15,22 +15,23 @@ from gasla.program.binding import NeighborLists
 from gasla.program.plan import Plan
 from gasla.program.reductions.keys import Keyed
 
-SHORT = 32  # entries of the longest row that needs no table, as in kernels/keys/keyed_rows.cuh
+SHORT = 32  # entries of the longest row that needs no hash table, as in kernels/keys/keyed_rows.cuh
 WARPS = 32  # warps per block
 MOST_SHARED = 128 << 10  # bytes of shared memory that tables may take; the remaining memory serves as L1 cache
 OTHER_SHARED = 44 << 10  # bytes of shared memory that a block needs besides tables
-LONGEST = 1 << 30  # entries of the longest row that can be grouped, because slots have 32-bit numbers
+# entries of the longest row whose values can be grouped by key, because the slots of tables have 32-bit numbers
+LONGEST = 1 << 30
 
 
 class TableSizes(NamedTuple):
     """The global memory that a program's hash tables need on a graph."""
 
-    rows: int  # number of long rows that are postponed, so that whole blocks process them together
+    rows: int  # number of long rows that warps postpone, so that whole blocks process each of them together
     slots: int
 
 
 def most_for(slots: int) -> int:
-    """Return how many entries a row may have if its table has `slots` slots (as in keyed_rows.cuh)."""
+    """Return how many entries a row may have if its hash table has `slots` slots (as in keyed_rows.cuh)."""
     return slots - slots // 4
 
 
@@ -40,9 +41,9 @@ def slot_bytes(keyed: Keyed) -> int:
 
 
 def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
-    """Return how many slots the table of each warp has in shared memory, if a block may use `available` bytes.
+    """Return how many slots the hash table of each warp has in shared memory, if a block may use `available` bytes.
 
-    The result is 0 if no row is long enough to need a table.
+    The result is 0 if no row is long enough to need a table. `longest` is the number of entries of the longest row.
     """
     if longest <= SHORT:
         return 0
@@ -50,7 +51,7 @@ def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
 
 
 def shared_bytes(plan: Plan, slots: int) -> int:
-    """Return the bytes of shared memory that the tables of a block's warps take, with `slots` slots each."""
+    """Return the bytes of shared memory that the hash tables of a block's warps take, with `slots` slots each."""
     return 0 if plan.keyed is None else WARPS * slots * slot_bytes(plan.keyed)
 
 
@@ -61,7 +62,7 @@ def longest_row(graph: Graph, side: str) -> int:
 
 
 def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    """Return the global memory that tables need, if the table of a warp in shared memory has `slots` slots.
+    """Return the global memory that hash tables need, if the table of a warp in shared memory has `slots` slots.
 
     With `shares`, whole blocks process long rows together, in their shared memory where a row fits. The graph caches
     the result.
@@ -87,7 +88,7 @@ def _row_lengths(graph: Graph, side: str) -> np.ndarray:
 
 
 def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
-    """Return the bytes of the arrays that a program needs to reduce by key, by names of arguments."""
+    """Return the bytes of each array that a program needs to reduce by key, by the names of the kernel's arguments."""
     keyed = plan.keyed
     if keyed is None:
         return {}

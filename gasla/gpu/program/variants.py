@@ -21,7 +21,8 @@ class Shape(NamedTuple):
     """The properties of a graph, its adjacency lists and a device by which the variant of a kernel is chosen."""
 
     is_small: bool = False  # whether one block runs the whole program
-    lanes: int = rows.PACKED  # threads per row in a reduction over all rows
+    # threads per row in a reduction over all rows, or PACKED (0) if the entries of 32 rows are packed side by side
+    lanes: int = rows.PACKED
     is_relabelled: bool = False  # whether a reduction over all rows is faster with renumbered vertices
     has_bounded_degree: bool = False  # whether the highest degree is not far above the mean degree
     is_local: bool = False  # whether neighbors have nearby ids, as in road networks
@@ -83,7 +84,7 @@ class ShapeOf:
 def choose(
     program: VertexProgram, ids: Any, offsets: np.dtype, deterministic: bool, scheduled: bool, shape: Shape | ShapeOf
 ) -> Variant:
-    """Choose what a program's kernel is specialized for, given the types of ids and offsets and the graph's `shape`."""
+    """Choose what a program's kernel is specialized for, by the types of ids and offsets and the graph's `shape`."""
     traced, small = program.traced(ids), shape.is_small
     if traced.keyed is not None:
         slots = tables.slots_in_shared(traced.keyed, shape.longest_row, shape.most_shared)
@@ -108,5 +109,7 @@ def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, sched
 
 
 def for_lists_of(graph: Graph, variant: Variant) -> Variant:
-    """Return the variant for how a graph's adjacency lists are stored, such as in host memory or with packed ids."""
+    """Return a variant changed for how a graph's adjacency lists are stored: whether in host memory, and with packed
+    ids.
+    """
     return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)

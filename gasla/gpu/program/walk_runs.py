@@ -103,7 +103,7 @@ def arguments(
 
 
 def raise_first_error(walking: WalkBinding, words: np.ndarray) -> None:
-    """Raise the first error that a walker has recorded, which is a probability out of range.
+    """Raise the first error that a walker has recorded, if any. An error is a probability out of range.
 
     `words` are the four 64-bit words that the kernel writes. The first is 0 if there was no error.
     """
@@ -182,8 +182,8 @@ def _call_text(plan: WalkPlan, f: Function) -> str:
 def _load_text(role: str, field: str) -> str:
     """Return the C++ expression for a value that a walk program reads, such as `walker.start`.
 
-    `role` is the argument of the program's function, and `field` what the function reads of it. Position `k` in the
-    adjacency lists is the edge that the walker has just drawn.
+    `role` is the parameter of the program's function, such as "vertex" or "edge", and `field` what the function reads
+    of it. In the expression, `k` is the position in the adjacency lists of the edge that the walker has just drawn.
     """
     expressions = {
         ("previous", "id"): "walker.previous",

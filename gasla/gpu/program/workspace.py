@@ -23,15 +23,19 @@ from gasla.program import Frontier
 from gasla.program.binding import PULL, Binding, are_fixed, field_layouts, layout
 from semirings import TupleType, VectorType
 
-# queue entries per block in the array `segments` of small frontiers, as in kernels/loop/small_frontier.cuh
+# Where few vertices are active, the queue of active vertices is the array `segments`. This is the number of its entries
+# for each block, as in kernels/loop/small_frontier.cuh.
 SEGMENT = 2048
 # numbers of entries: the longest row that a schedule doesn't cut into pieces, and the size of a piece
 # (kernels/schedule/schedule.cuh)
 UNCUT, PIECE = 256, 1024
-SHARE = 2048  # vertices and edges per block, if a launch has several blocks
-# vertices and edges up to which a single block is faster than several, because it has no grid barrier
+# vertices and edges per block: a launch has as many blocks, unless more than run at the same time
+SHARE = 2048
+# largest number of vertices and edges of a graph for which a single block is faster than several, as it needs no
+# barrier between blocks
 SMALL = 4 * SHARE
-# largest number of entries that one warp reduces in a row of a program with wide vectors; longer rows are cut
+# largest number of entries of a row that one warp reduces in a program with wide vectors; longer rows are cut into
+# pieces
 WHOLE = 256
 
 
@@ -57,14 +61,14 @@ class Page(ctypes.Structure):
     ]
 
 
-SHOWN = 256  # offset in bytes at which the kernel writes the aggregates to the page
-# offsets in bytes in a buffer that is zero at first; the last is the buffer's size
+SHOWN = 256  # offset in bytes, from the start of the page, at which the kernel writes the aggregates
+# byte offsets of the kernel's variables in a buffer that is zero at first; the last number is the size of the buffer
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024
 
 
-# every `Cached` in use, of all graphs, so that memory can be freed
+# every `Cached` in use, of all graphs, so that `free_workspaces` finds the memory that it can free
 _cached: "weakref.WeakSet[Cached]" = weakref.WeakSet()
-# pinned pages whose workspace no longer exists; a new workspace may take one
+# pages (pinned host memory) whose workspace no longer exists, and which a new workspace may take
 _free_pages: deque["PageMemory"] = deque()
 
 
@@ -78,7 +82,7 @@ class Cached:
         self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
         self.xp: Any = require_gpu()
         self.workspaces: deque[Workspace] = deque()
-        # workspaces of runs over several GPUs in which this is the first GPU (peers.py)
+        # the buffers of runs over several GPUs (`Meeting` in peers.py), if this is the first of the GPUs
         self.meetings: deque[Any] = deque()
         self.delta: float | None = None  # default width of a bucket of priorities, or None until it is computed
         _cached.add(self)
@@ -107,9 +111,10 @@ class Cached:
 
 
 class Workspace:
-    """The kernel, its arguments and its arrays, which one run at a time uses. `stream` is that of the last launch.
+    """The memory of one run at a time: the kernel, its arguments and its arrays.
 
     A caller passes a `kernel` and its number of blocks if the kernel also runs other programs, as it does for phases.
+    `stream` is the CUDA stream of the last launch.
     """
 
     stream: tuple[int, int]
@@ -135,19 +140,21 @@ class Workspace:
         for name, array in self.arrays.items():
             setattr(self.arguments, name, array.data.ptr)
         if plan.small_frontiers:
-            # A slot is valid if it carries the number ("stamp") of the current iteration. Zeros are never valid.
+            # An entry of this queue is valid if it carries the number ("stamp") of the current iteration. No stamp is
+            # 0, so entries that are zeroed are never valid.
             self.arrays["segments"].fill(0)
         self._entry = entry_type(plan)
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
         for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
             setattr(self.arguments, name, zeroed.data.ptr + place)
         self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
-        # CuPy would free pinned memory while a kernel may still write to it, so the page is kept for another workspace.
+        # A kernel may still write to the page when the workspace is freed. CuPy would free the page too, so it is kept
+        # for another workspace.
         weakref.finalize(self, _free_pages.append, self._memory).atexit = False
         pinned = self._memory.pinned
         self.page = Page.from_address(pinned.ptr)
         self.control = self.page.control  # shares the page's memory
-        # Another run may have used the page, so launches are numbered from 0 again.
+        # The page may show the number of another workspace's launch, so launches are numbered from 0 again.
         self.page.stop = self.page.ended = self._memory.launched = self._number = 0
         sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
         shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
@@ -183,7 +190,7 @@ class Workspace:
 
     @property
     def launched(self) -> int:
-        """The number of the last launch that uses this workspace's page. The page shows it once the launch is over."""
+        """The number of the last launch that uses this workspace's page, which shows it once the launch is over."""
         return self._memory.launched
 
     def keep(self, name: str, value: Any) -> None:
@@ -196,8 +203,8 @@ class Workspace:
     def keep_parameters(self, program: Any) -> None:
         """Make a program's parameters the default arguments, so that the program's next run need not set them again.
 
-        It is called just after a reset and after the parameters are set. If a parameter is an array, which the user may
-        write to between runs, nothing is stored.
+        The caller has just reset the arguments, and then set the parameters. If a parameter is an array, to which the
+        user may write between runs, no defaults are stored, and the next run sets all parameters.
         """
         if are_fixed(program.values):
             self._at_start[:], self.program = self._bytes, program
@@ -219,7 +226,8 @@ class Workspace:
             if numbering is None
             else relabel.partition_renumbered(*lists)
         )
-        # Wide vectors take one byte more per piece of a long row, which tells whether the row's vertex receives.
+        # For wide vectors, each piece of a long row also stores a byte, which tells whether the row's vertex is a
+        # receiver (a vertex that gathers in this iteration).
         self.arrays["partials"] = self._rows.partials((gathered_bytes(plan) if plan.gathers else 1) + plan.wide)
         argument = self._rows.argument(self.arrays["partials"]).copy()
         argument["count"] = count
@@ -237,18 +245,19 @@ class Workspace:
         self._memory.launched = self._number
 
     def next_launch(self) -> int:
-        """Return the next number for a launch, and record it as the last one.
+        """Return the next number for a launch, and record it as the number of the last launch.
 
-        It is for a kernel that belongs to several workspaces, such as that of phases, and reports its end on the page
+        This is for a kernel that belongs to several workspaces, such as that of phases, and reports its end on the page
         of this workspace.
         """
         self.arguments.launch = self._memory.launched = self._number = (self._number + 1) % 2**32
         return self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Let the kernel write the aggregates to device memory instead of the page, so that nobody waits for them.
+        """Let the kernel write the aggregates to device memory instead of the page, so that the host need not wait for
+        them.
 
-        Return the aggregates as 0-d arrays by name. Their values are there once the kernel has ended.
+        Return the aggregates as 0-d arrays by name. Their values are valid once the kernel has ended.
         """
         cupy: Any = require_gpu()
         memory = cupy.cuda.alloc(self._sums.itemsize)
@@ -259,8 +268,9 @@ class Workspace:
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
         """Return the aggregates of a run by name, after the last of `iterations` iterations.
 
-        `shown` are the single numbers. If it is None, they are read from the page. Aggregates with a value per vertex
-        are copied from the arrays of the workspace, of which three take turns over the iterations.
+        `shown` has the aggregates that are single numbers. If it is None, these are read from the page. Aggregates with
+        a value per vertex are copied from the workspace's arrays. Each has three rows, which are used in turn by the
+        iterations.
         """
         totals = {name: number[()] for name, number in (shown or self.shown).items()}
         kinds, row = self._vertex_aggregate_types, (iterations + 2) % 3
@@ -355,17 +365,18 @@ def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
 
 
 def _lanes_per_vertex(degree: float) -> int:
-    """Return how many threads visit the edges of one vertex together, for a mean degree.
+    """Return how many threads visit the edges of one vertex together, given the graph's mean degree.
 
-    This is used where a schedule gives the receivers, and where few vertices are active.
+    The number is used where a schedule tells which vertices gather, and where few vertices are active.
     """
     return 4 if degree <= 5 else 8 if degree <= 10 else 16 if degree <= 24 else 32
 
 
 def _lanes_of_single_block(n: int, m: int) -> int:
-    """Return how many threads of a single block visit the edges of one vertex of n together: a power of two, up to 32.
+    """Return how many threads of a single block visit the edges of one vertex together: a power of two, up to 32.
 
-    It is at most the mean degree, so that every thread has an edge.
+    The threads of the block are divided among all n vertices. The result is at most the mean degree, m / n, so that
+    every thread has an edge.
     """
     most_lanes = max(1, min(generate.THREADS // max(1, n), m // max(1, n), 32))
     return 1 << most_lanes.bit_length() - 1
@@ -374,14 +385,14 @@ def _lanes_of_single_block(n: int, m: int) -> int:
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
     """Return two sizes in bytes: the part of a queue entry before the vertex, and the whole entry.
 
-    The struct is `Entry` in frontier.cuh.
+    A kernel's queue of active vertices has these entries, which are the struct `Entry` in frontier.cuh.
     """
     prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(prefix, vertex)
     return max(prefix, vertex), 2 * widest
 
 
-# Sizes of a run's arrays in bytes, from which the memory that a run needs is also estimated.
+# The following functions return the sizes of a run's arrays in bytes. The memory that a run needs is estimated by them.
 
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:

@@ -154,7 +154,7 @@ def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> 
 
 
 def _before(plan: GpuPlan, is_wide: bool) -> str:
-    """Return the C++ types, headers and helper functions that come first in a program's source."""
+    """Return the C++ types, headers and helper functions that come before the struct `Program` in the source."""
     return BEFORE.format(
         vertex_t=cuda.ctype(plan.traced.id_type),
         offset_t=cuda.ctype(plan.offset_type),
@@ -167,7 +167,9 @@ def _before(plan: GpuPlan, is_wide: bool) -> str:
 
 
 def _printed(plan: GpuPlan) -> list[str]:
-    """Return the CUDA functions of the program itself, and those that combine two values in each of its reductions."""
+    """Return the CUDA functions of the program itself, and the functions that combine two values in each of its
+    reductions.
+    """
     parts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result

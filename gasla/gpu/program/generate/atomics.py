@@ -29,7 +29,7 @@ def combinations(plan: GpuPlan) -> dict[Expr, int]:
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that reduce a gathered `value` into the accumulator arrays, number by number."""
+    """Return C++ statements that reduce a gathered `value` into a vertex's accumulators, one for each number."""
     lines = []
     for part, operand in _parts_of_value(plan):
         place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
@@ -45,9 +45,10 @@ def accumulated(plan: GpuPlan) -> list[str]:
 
 
 def improves(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that return whether `value` would change any number of the fields that it is reduced into.
+    """Return C++ statements that tell whether `value` would change any number of the fields that it is reduced into.
 
-    They read the fields without atomic operations, which is cheaper. The answer may be out of date at once.
+    The statements read the fields without atomic operations, which is cheaper. Other threads may change the fields at
+    any time, so the answer is only a hint.
     """
     lines = ["bool better = false;"]
     for part, operand in _parts_of_value(plan):
@@ -56,10 +57,11 @@ def improves(plan: GpuPlan) -> list[str]:
 
 
 def improved(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that reduce `value` into the fields, number by number, and return whether any changed.
+    """Return C++ statements that reduce `value` into the fields, number by number, and return whether any field
+    changed.
 
-    A number of `value` that did not change its field is replaced. It becomes the identity if priorities are computed of
-    new values alone, else the number that the field has.
+    The statements also replace each number of `value` that did not change its field. The number becomes the identity if
+    priorities are computed of new values alone, else the number that the field has.
     """
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
@@ -90,7 +92,7 @@ def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
 
 
 def _load_and_combine(plan: GpuPlan, part: Part, operand: str) -> list[str]:
-    """Return C++ statements that load a number of a field as `old`, and combine it with `value` into `next`."""
+    """Return C++ statements that load a number of a field as `old`, and combine it with that of `value` into `next`."""
     kind = cuda.ctype(part.type)
     place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
     return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combination_call(plan, part, operand)};"]
@@ -111,7 +113,7 @@ def _address(array: str, part: Part) -> str:
 
 
 def _scalars(value: object) -> list[object]:
-    """Return the numbers of an identity, which may be a number, a vector or a tuple of these, as a flat list."""
+    """Return the numbers of a reduction's identity (a number, a vector, or a tuple of these) as a flat list."""
     if isinstance(value, tuple):
         return [x for item in value for x in _scalars(item)]
     return list(value) if getattr(value, "ndim", 0) else [value]  # type: ignore[call-overload]

@@ -57,7 +57,9 @@ BRING = """\
 
 
 def flags(plan: GpuPlan) -> str:
-    """Return C++ constants that describe a program. The compiler drops the code of the loop that they rule out."""
+    """Return C++ constants that describe a program. By them, the compiler leaves out the parts of the loop that are not
+    needed.
+    """
     has = plan.functions.__contains__
     flags = {
         "WIDE": plan.wide,
@@ -122,7 +124,8 @@ def flags(plan: GpuPlan) -> str:
     }
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
-    # Where neighbors have nearby ids, large frontiers are rare and not worth the compile time of overlapping loads.
+    # The number of edges per thread whose loads overlap. Where neighbors have nearby ids, few iterations visit many
+    # edges, so the faster loads would not be worth their compile time.
     loads_at_once = (
         1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
     )
@@ -137,8 +140,8 @@ def types(plan: GpuPlan) -> str:
     arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in traced.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
-    # These are positions in arrays instead of pointers. Of a pointer read from shared memory, the compiler would not
-    # know to which kind of memory it points, and would generate slower code.
+    # The struct has positions in arrays instead of pointers. Of a pointer that is read from shared memory, the compiler
+    # would not know to which kind of memory it points, and would generate slower code.
     place = "gasla::u32" if plan.variant.small else "gasla::u64"
     uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in traced.aggregate_types.items()]
@@ -171,7 +174,7 @@ def _no_sums(plan: GpuPlan) -> str:
 
 
 def body(plan: GpuPlan) -> str:
-    """Return the C++ struct `Body`, by which rows.cuh reduces the rows of a program's matrix."""
+    """Return the C++ struct `Body`, which tells the kernels in rows.cuh how to reduce a row of a program's matrix."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
     near = plan.variant.packed and plan.rows

@@ -72,9 +72,10 @@ def _load_function(name: str, loader: str, at: str, lines: list[str]) -> str:
 
 
 def _source_by_level(plan: GpuPlan) -> str:
-    """Return the C++ function that loads a neighbor's fields where a schedule gives the order of vertices.
+    """Return the C++ function that loads a neighbor's fields in a program that runs by a schedule.
 
-    It loads the current values if the schedule has reached the neighbor, and else the initial values.
+    A schedule gives each vertex the iteration in which it is computed. The function loads the current values if the
+    neighbor has been computed already, and else the initial values.
     """
     lines = []
     for f in read(plan, "src", ALONG):

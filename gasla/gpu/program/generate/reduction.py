@@ -10,7 +10,9 @@ from semirings.printers import cuda
 
 
 def reduction(plan: GpuPlan) -> list[str]:
-    """Return the C++ functions that compute an edge's value, and that combine, store and send gathered values."""
+    """Return the C++ functions that compute the value gathered over an edge, and that combine, store and send such
+    values.
+    """
     edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
     parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
@@ -42,7 +44,7 @@ def reduction(plan: GpuPlan) -> list[str]:
 def _store_and_load(plan: GpuPlan) -> list[str]:
     """Return C++ functions that store a vertex's gathered value in memory, and load it again later in the iteration.
 
-    A tuple has an array for each of its items.
+    If the value is a tuple, each of its items has an array of its own.
     """
     places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:

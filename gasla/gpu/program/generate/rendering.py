@@ -28,7 +28,7 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:
-        # adds in 32 bits, which is faster, as the arrays of a small graph are short
+        # The sum is in 32 bits, which is faster, because the arrays of a small graph are short enough.
         return f"c.a.v_{name}[c.u.{copy}_at + v]"
     return f"(c.a.v_{name} + c.u.{copy}_at)[v]"
 
@@ -45,14 +45,18 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """Return the C++ expression for a value in memory. Of a wide vector, each thread of a warp gets some items."""
+    """Return the C++ expression that reads a value at a place in memory.
+
+    Of a wide vector, which a whole warp reads together, each thread gets some items.
+    """
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
-    """Return C++ statements that write a value to memory.
+    """Return C++ statements that write a value to a place in memory.
 
-    In a program with wide vectors, a warp waits until all of its threads have read. Then one thread writes a number.
+    In a program with wide vectors, a whole warp runs the statements. It waits until all of its threads have read the
+    old value. Then one thread writes a number, and all threads write a vector together.
     """
     return ["__syncwarp();", f"gasla::put(&{where}, {value});"] if plan.wide else [f"{where} = {value};"]
 
@@ -60,8 +64,8 @@ def put(plan: GpuPlan, where: str, value: str) -> list[str]:
 def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
     """Return the C++ expression for what a program reads of an edge, or of its partner, the reverse edge.
 
-    The edge is at position `e` in the adjacency lists of a `side`: "g" for those gathered over, "s" for those sent
-    along.
+    In the expression, `e` is the edge's position in the adjacency lists of a `side`: "g" for the lists over which
+    vertices gather, "s" for those along which they send.
     """
     name, is_back = load.field, load.role == "back"
     number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
@@ -76,9 +80,9 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
 
 
 def edge_member(role: str, field: str) -> str:
-    """Return the name of the C++ struct's member that holds a field of an edge, or of its partner, the reverse edge.
+    """Return the name of the member of a C++ struct that holds a field of an edge, or of its partner, the reverse edge.
 
-    The role is "edge" for the edge itself, and "back" for its partner.
+    The `role` is "edge" for the edge itself, and "back" for its partner.
     """
     return f"b_{field}" if role == "back" else f"f_{field}"
 
@@ -129,8 +133,8 @@ def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
 def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
     """Return the C++ lines for statements about the vertex `v` and an edge.
 
-    The edge is at position `e` in the adjacency lists of a `side`: "g" for those gathered over, "s" for those sent
-    along.
+    In these lines, `e` is the edge's position in the adjacency lists of a `side`: "g" for the lists over which vertices
+    gather, "s" for those along which they send.
     """
     return [line for statement in statements for line in _render(plan, statement, side)]
 

@@ -32,7 +32,7 @@ def vertex(plan: GpuPlan) -> list[str]:
 def _revise_statements(plan: GpuPlan) -> list[str]:
     """Return C++ statements for the program's functions that change a vertex once more after `apply`.
 
-    They run one after the other, each with local variables of its own.
+    The functions run one after the other, each with local variables of its own.
     """
     lines: list[str] = []
     for name in plan.revising:
@@ -42,7 +42,7 @@ def _revise_statements(plan: GpuPlan) -> list[str]:
 
 
 def peers(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that store a vertex's fields in another GPU's memory, and load what was stored here."""
+    """Return C++ functions that store a vertex's fields in another GPU's memory, and load what others have stored."""
     if not plan.variant.peers:
         return []
     byte_offset, parameters, values, store_lines, load_lines = 0, "", [], [], []
@@ -73,8 +73,8 @@ def peers(plan: GpuPlan) -> list[str]:
 def _finish_functions(plan: GpuPlan) -> list[str]:
     """Return the C++ functions by which a vertex applies its gathered value.
 
-    One loads the fields that `apply` needs, before the value is known. Another prefetches them. `finish` applies the
-    value, and returns an Outcome, which says for example whether the vertex becomes active.
+    One function loads the fields that `apply` reads, before the gathered value is known. Another prefetches these
+    fields. `finish` applies the value, and returns bits that say, for example, whether the vertex becomes active.
     """
     had = _fields_loaded_early(plan)
     prefetched = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
@@ -103,9 +103,10 @@ def _copy_statements(plan: GpuPlan) -> list[str]:
 
 
 def _fields_loaded_early(plan: GpuPlan) -> list[str]:
-    """Return the names of the fields that are loaded before the row of a vertex is reduced.
+    """Return the names of the fields that are loaded before the row of a vertex is reduced, so that the load takes no
+    time.
 
-    Previous values that only few vertices read are not among them, and are loaded later.
+    Fields are left out, and loaded later, if only few vertices need their previous values.
     """
     had = read(plan, "vertex", ["apply"])
     return had if plan.closes else sorted({*had, *watched(plan)})
@@ -118,7 +119,9 @@ def _apply_statements(plan: GpuPlan, had: list[str]) -> list[str]:
             lines += rendered(plan, [statement])
         elif statement.field in had:
             lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
-        else:  # previous values are only needed if the mask still admits the vertex after apply
+        # The previous value of a field is only needed if the mask still admits the vertex after `apply`, so it is not
+        # loaded for other vertices.
+        else:
             name = f"before_{statement.field}"
             lines.append(f"{warp.ctype(kind_of(plan, statement.field))} {name}{{}};")
             lines.append(f"if (open) {name} = {load(plan, statement.field)};")
@@ -128,7 +131,9 @@ def _apply_statements(plan: GpuPlan, had: list[str]) -> list[str]:
 
 
 def _open_condition(plan: GpuPlan) -> str:
-    """Return the C++ condition that the mask still admits a vertex after `apply`, from what `apply` returned."""
+    """Return the C++ condition that the mask still admits a vertex after `apply`, given the fields that `apply`
+    returned.
+    """
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
     for s in mask.symbols:
@@ -141,9 +146,9 @@ def _open_condition(plan: GpuPlan) -> str:
 
 
 def _bucket_condition(plan: GpuPlan) -> str:
-    """Return the C++ condition that a vertex, after `apply`, is in the bucket that is open.
+    """Return the C++ condition that a vertex is in the current bucket (range of priorities) after `apply`.
 
-    If it is in a later bucket, the condition also marks it as waiting.
+    If the vertex is in a later bucket, the condition also marks it as waiting for that bucket.
     """
     written = written_by(plan, "apply")
     known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
@@ -151,9 +156,10 @@ def _bucket_condition(plan: GpuPlan) -> str:
 
 
 def _resume_functions(plan: GpuPlan) -> list[str]:
-    """Return C++ functions for a run that has no active vertex left, and may go on.
+    """Return C++ functions for a program whose run may go on when no vertex is active any more.
 
-    They compute a vertex's bucket, wake vertices, and change the parameters that `idle` returns.
+    The functions compute a vertex's bucket (range of priorities), activate waiting vertices, and change the parameters
+    that the program's `idle` returns.
     """
     parts = []
     if plan.has_buckets:
@@ -185,7 +191,8 @@ def _resume_functions(plan: GpuPlan) -> list[str]:
 def _phase_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions for a program that takes turns with other programs in one launch.
 
-    They tell which vertices are active when it starts, and pass fields, parameters and aggregates between the programs.
+    The functions tell which vertices are active when the program starts, and pass fields, parameters and aggregates
+    between the programs.
     """
     traced, parts = plan.traced, []
     if "start" in plan.functions:
@@ -226,7 +233,7 @@ def _priority_functions(plan: GpuPlan) -> list[str]:
 
 
 def starts(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that fill fields with their initial values, and evaluate the mask on these."""
+    """Return C++ functions that fill fields with their initial values, and evaluate the mask on these values."""
     parts, lines, original_id = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
