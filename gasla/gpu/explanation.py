@@ -32,9 +32,9 @@ def sentences(runs: engine.Prepared, program: VertexProgram, graph: Graph) -> li
 
 
 def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool) -> list[str]:
-    """Return the sentences of `gasla.explain` for a graph on the CPU: how a GPU would run the program.
+    """Return the sentences of `gasla.explain` for a graph on the CPU, about how a GPU would run the program.
 
-    What depends on the degrees of the graph is not known without a GPU, and left out.
+    Sentences that depend on the degrees of the graph are left out, because the degrees are only inspected on a GPU.
     """
     shape = Shape(is_small=is_small(graph) and way != PUSH)
     plan = GpuPlan(

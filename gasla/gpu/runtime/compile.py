@@ -22,11 +22,12 @@ from gasla.gpu.runtime.nvrtc import compile_text, in_thread
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-MAX_DYNAMIC_SHARED_SIZE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+MAX_DYNAMIC_SHARED_SIZE = 8  # number of the attribute CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 C_TYPES = {4: "int", 8: "long long"}  # C++ types of ids and offsets, by their sizes in bytes
 OPTIONS = ("-std=c++17", "--fmad=false", "-default-device")
 
-_thread_state = threading.local()  # `devices` has the numbers of the GPUs whose CUDA contexts this thread has bound
+# In each thread, the attribute `devices` has the numbers of the GPUs whose CUDA contexts `bind_context` has bound.
+_thread_state = threading.local()
 
 cubins.made_by.append(cupys.grouped)
 
@@ -75,7 +76,8 @@ def _module(source: str, device: int) -> Any:
     loaded, architecture = function.Module(), _architecture(device)
     code = cubins.load(key(source, architecture))
     if code is not None:
-        # an error means that the driver is older than the code, so NVRTC, which may match the driver, compiles it
+        # An error means that the driver is too old for this code. NVRTC may be of the driver's version, so it compiles
+        # the source instead.
         with suppress(driver.CUDADriverError):
             loaded.load(code)
             return loaded
@@ -86,7 +88,7 @@ def _module(source: str, device: int) -> Any:
 def compile_ahead(source: str) -> None:
     """Start to compile a source in a thread, unless its machine code exists already.
 
-    A caller that will need several sources so has them compiled at the same time.
+    A caller that needs several sources calls this for each of them, so that they are compiled at the same time.
     """
     _begin(source, current_device())
 
@@ -101,7 +103,7 @@ def _begin(source: str, device: int) -> None:
             _coming[name] = code
 
 
-# machine code by its name in the cache, while a thread compiles it and until it is used
+# the future machine code of each source that a thread compiles, by its name in the cache, until a kernel is made of it
 _coming: "dict[str, Future[bytes]]" = {}
 
 
@@ -112,7 +114,7 @@ def _architecture(device: int) -> str:
 
 
 def _cubin(source: str, architecture: str) -> bytes:
-    """Return the machine code of a source: from a thread that compiles it or the cache, or compiled now."""
+    """Return the machine code of a source, taken from a thread that compiles it or from the cache, or compiled now."""
     name = _cached_name(source, architecture)
     coming = _coming.pop(name, None)
     if coming is not None:
@@ -123,7 +125,7 @@ def _cubin(source: str, architecture: str) -> bytes:
 def key(source: str, architecture: str) -> str:
     """Return a hash of all that machine code depends on: the source, all headers, the options and the architecture.
 
-    NVRTC's version is left out, because the code of every version does what the source says.
+    NVRTC's version is left out, because the code of any version does what the source says.
     """
     return cubins.digest(source, _headers_digest(), architecture, *OPTIONS)
 
@@ -152,8 +154,8 @@ def is_compiled(source: str) -> bool:
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
     """Compile a source, and cache and return its machine code.
 
-    If gasla's kernels must be compiled, CuPy's will be needed soon, too, so this also starts to compile the first of
-    those.
+    A user whose gasla kernels must be compiled will soon need kernels of CuPy too, so the compilation of the first of
+    these begins as well.
     """
     cupys.begin(0, architecture)
     code = compile_source(source, architecture)
@@ -210,7 +212,8 @@ def _launches_cooperatively(device: int) -> bool:
 
 
 class Kernel:
-    """A kernel of a CUDA source, with the numbers of threads and bytes with which it is launched.
+    """A kernel of a CUDA source, with the numbers of threads, blocks and bytes of shared memory with which it is
+    launched.
 
     Parameters
     ----------
@@ -241,7 +244,7 @@ class Kernel:
     def grid(self, blocks: int | None = None) -> int:
         """Return how many blocks a cooperative launch may have: at most `blocks`, and as many as run at the same time.
 
-        It is 1 on a device without cooperative launches.
+        The result is 1 on a device without cooperative launches.
         """
         resident_blocks = min(self.blocks, blocks or self.blocks)
         return resident_blocks if resident_blocks == 1 or launches_cooperatively() else 1
@@ -251,7 +254,9 @@ class Kernel:
         self.launch(self.grid(blocks), arguments, cooperative=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
-        """Launch a number of blocks on the current stream, which need not run at the same time."""
+        """Launch `blocks` blocks on the current stream. They need not run at the same time, so they must not wait for
+        each other.
+        """
         self.launch(blocks, arguments)
 
     def launch_prepared(self, blocks: int, arguments: "Pointers") -> None:
@@ -275,10 +280,11 @@ class Kernel:
 
 
 def bind_context() -> None:
-    """Bind the CUDA context of the current device to this thread, once, because the driver launches nothing without it.
+    """Bind the CUDA context of the current device to this thread, because the driver launches nothing without a
+    context.
 
-    The first call of the CUDA runtime in a thread does this. CuPy makes such a call before its own launches, but
-    `Kernel.launch_prepared` bypasses CuPy.
+    The context is bound by the first call of the CUDA runtime in a thread. CuPy makes such a call before its own
+    launches, but `Kernel.launch_prepared` bypasses CuPy.
     """
     devices, device = _thread_state.__dict__.setdefault("devices", set()), current_device()
     if device not in devices:
@@ -291,7 +297,7 @@ def bind_context() -> None:
 class Pointers:
     """A ctypes struct that is the only argument of a launch, with its address in the form that the driver takes.
 
-    A launch copies the struct, so it may be changed afterwards.
+    A launch copies the struct, so the struct may be changed afterwards.
     """
 
     def __init__(self, struct: ctypes.Structure) -> None:
@@ -305,7 +311,9 @@ def blocks_for(items: int, threads: int) -> int:
 
 
 def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
-    """Return a kernel of a source on the current device. It is loaded, and compiled if needed, at the first call."""
+    """Return a kernel of a source on the current device. The first call loads the kernel, and compiles the source if
+    needed.
+    """
     return _kernel(source, function, threads, blocks_per_multiprocessor, current_device())
 
 
@@ -317,7 +325,7 @@ def _kernel(source: str, function: str, threads: int, blocks_per_multiprocessor:
 def struct(value: Any) -> Any:
     """Wrap a ctypes or NumPy struct as an argument of a kernel.
 
-    Its memory must stay in place until the launch has copied it.
+    The struct must stay at its address until the launch has copied it.
     """
     from cupy.cuda.function import CPointer
 

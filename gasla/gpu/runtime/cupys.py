@@ -1,7 +1,7 @@
 """CuPy's own kernels that gasla's functions use, recorded on a GPU by `tools/record_cupy_kernels.py`.
 
-A wheel can contain their machine code. Otherwise they are compiled in groups. A kernel alone takes 0.06 s to compile,
-of which all but 0.01 s goes to headers and to the start of the compiler, so a group takes little longer.
+A wheel can contain their machine code. Otherwise they are compiled in groups. A kernel alone takes 0.06 s to compile.
+All but 0.01 s of this goes to headers and to the start of the compiler, so a group takes little longer than one kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gasla.gpu.runtime.nvrtc import compile_text, in_thread
 
 FILE = "cupy_kernels.json.xz"
 TOGETHER = 10  # largest number of kernels in a group
-AHEAD = 2  # number of following groups that begin to be compiled together with a group
+AHEAD = 2  # number of further groups whose compilation begins together with that of a group
 
 
 class Kernel(NamedTuple):
@@ -58,11 +58,12 @@ def compiled(kernel: Kernel, architecture: str) -> bytes:
     return compile_text(kernel.source, architecture, options, {}, "kernel.cu")
 
 
-# Several kernels are compiled as one source, in groups.
+# The following functions compile several kernels, a group, as one source.
 
 
 def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes | None:
-    """Return machine code that contains a kernel and others of its group. Return None if it must be compiled alone.
+    """Return machine code that contains a kernel and the others of its group, or None if the kernel must be compiled
+    alone.
 
     Threads begin to compile the groups that follow, because functions tend to use kernels in the recorded order.
     """
@@ -72,12 +73,13 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
     future, *_ = [begin(place + ahead, architecture) for ahead in range(1 + AHEAD)]
     try:
         return None if future is None else future.result()
-    except Exception:  # the headers or functions of another version of CuPy don't fit this one
+    # If another version of CuPy is installed, its headers or functions may not fit the recorded kernels.
+    except Exception:
         return None
 
 
 def begin(place: int, architecture: str) -> Future[bytes] | None:
-    """Begin to compile group number `place` in a thread, unless that has begun before.
+    """Begin to compile group number `place` in a thread, unless its compilation has begun before.
 
     Return the thread's future result, or None if no thread can be started.
     """
@@ -110,7 +112,7 @@ def _code_of(place: int, architecture: str) -> bytes:
 
 @functools.cache
 def groups() -> list[list[Kernel]]:
-    """Return the kernels in groups that can be compiled together.
+    """Return the recorded kernels in groups, each of which is compiled as one source.
 
     A group's kernels have the same options and headers and different names.
     """

@@ -19,13 +19,17 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.host_memory import counting
 
-UNIT = 2 << 20  # bytes of the smallest piece that the driver maps
-PINNED, DEVICE, READ_WRITE = 1, 1, 3  # CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_…
-OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
-MAPS_MEMORY = 102  # CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+UNIT = 2 << 20  # smallest size in bytes of memory that the driver maps; all sizes are multiples of it
+# the driver's numbers of CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE and
+# CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+PINNED, DEVICE, READ_WRITE = 1, 1, 3
+OUT_OF_MEMORY = 2  # number of the driver's error CUDA_ERROR_OUT_OF_MEMORY
+MAPS_MEMORY = 102  # number of the attribute CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 _held = Counter[int]()  # bytes of memory that this module has allocated, by the number of the GPU
 _counting = threading.Lock()
-_thread_state = threading.local()  # `later` has the ranges that this thread will free at the end of `freeing_later`
+# In a thread inside `freeing_later`, the attribute `later` has the ranges of addresses to free at the end of that
+# block.
+_thread_state = threading.local()
 
 
 class _Location(ctypes.Structure):
@@ -114,7 +118,7 @@ class _Joint:
         try:
             _call("cuMemMap", ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_size_t(0), handle, _ZERO)
         finally:
-            _call("cuMemRelease", handle)  # the memory remains as long as it is mapped
+            _call("cuMemRelease", handle)  # the driver frees the memory only once it is no longer mapped
         with _counting:
             _held[card] += size
 
@@ -131,8 +135,8 @@ _ZERO = ctypes.c_uint64(0)
 def freeing_later() -> Iterator[None]:
     """Postpone the freeing of memory in this thread to the end of the `with` block.
 
-    To free memory is to wait for kernels. Inside the block, such a kernel may wait for another one that this thread has
-    not launched yet, so that neither would ever end.
+    Freeing memory waits for the kernels that may use it. Inside the block, such a kernel may itself wait for another
+    kernel, which this thread has not launched yet. Without the delay, neither would ever end.
     """
     outer = getattr(_thread_state, "later", None)
     later: list[tuple[int, int, Sequence[tuple[int, int, int]], Sequence[int]]] = []
@@ -146,10 +150,10 @@ def freeing_later() -> Iterator[None]:
 
 
 def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards: Sequence[int]) -> None:
-    """Free a range of addresses after the kernels that may use it have ended.
+    """Free a range of addresses after the kernels that may use the range have ended.
 
-    This waits for all of `cards`, also those that hold no part of the range. In a `freeing_later` block it only records
-    the range.
+    This waits for all of `cards`, also those that hold no part of the range. In a `freeing_later` block, the range is
+    only recorded, and freed at the end of the block.
     """
     if (later := getattr(_thread_state, "later", None)) is not None:
         later.append((address, size, mapped, cards))
@@ -183,8 +187,8 @@ def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list
 def spreading(cards: Sequence[int], least: int, free: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Spread the arrays that CuPy allocates in this thread evenly over several GPUs, in a `with` block.
 
-    Arrays of less than `least` bytes stay on the current GPU. If there is no room for an array, `free` is called, which
-    frees what is kept for later calls.
+    Arrays of less than `least` bytes stay on the current GPU. If memory is too short for an array, `free` is called,
+    which frees memory that is cached for later calls, and the allocation is tried again.
     """
     cupy: Any = require_gpu()
     device, pool = cupy.cuda.Device().id, cupy.get_default_memory_pool()
@@ -194,18 +198,22 @@ def spreading(cards: Sequence[int], least: int, free: Callable[[], object] = lam
         try:
             return allocate_at_once(size)
         except MemoryError:
-            pass  # the error refers to nothing any more
+            # The second attempt is made outside this block, where the error no longer refers to arrays that could be
+            # freed.
+            pass
         free()
         return allocate_at_once(size)
 
     def allocate_at_once(size: int) -> Any:
         if size < max(least, UNIT * len(cards)):
-            # the pool's limit counts only the pool's own memory, not the memory that this module has allocated
+            # The pool checks its limit against its own memory only, so memory that this module has allocated is counted
+            # here.
             if pool.get_limit():
                 require_room([size], [device])
             try:
                 return pool_malloc(size)
-            except MemoryError:  # the pool's limit also counts blocks that no array uses, so these are freed
+            # The pool's limit also counts blocks that no array uses, so these blocks are freed before a second attempt.
+            except MemoryError:
                 free_blocks([device])
                 return pool_malloc(size)
         sizes = [size * (i + 1) // len(cards) - size * i // len(cards) for i in range(len(cards))]
@@ -217,7 +225,7 @@ def spreading(cards: Sequence[int], least: int, free: Callable[[], object] = lam
 
 
 def free_blocks(cards: Sequence[int]) -> None:
-    """Free the blocks of CuPy's memory pools that no array uses. `room` counts them as memory that is left."""
+    """Free the blocks of CuPy's memory pools that no array uses, so that other allocations can have the memory."""
     cupy: Any = require_gpu()
     for card in sorted(set(cards)):
         with cupy.cuda.Device(card):
@@ -225,7 +233,7 @@ def free_blocks(cards: Sequence[int]) -> None:
 
 
 def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:
-    """Raise MemoryError if one of the GPUs has less memory left than its number of bytes in `sizes`."""
+    """Raise MemoryError if a GPU of `cards` has fewer bytes left than the number for this GPU in `sizes`."""
     for card, size in zip(cards, sizes, strict=True):
         if size > (free := room(card)):
             raise MemoryError(f"card {card} has {free:,} bytes left for an array over several; expected {size:,}")

@@ -1,7 +1,7 @@
-"""Finds the smallest and the largest value of an array on the GPU and a checksum, or the sum of integers.
+"""Finds the smallest value, the largest value and a checksum of an array on the GPU, or the sum of integers.
 
-Each takes one launch and one wait. CuPy's reductions take two of both for the smallest and the largest value alone. For
-a sum they compile CUB, which takes seconds.
+A result takes one launch and one wait. With CuPy, the smallest and the largest value alone would take two launches and
+two waits. For a sum, CuPy would compile CUB, which takes seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gasla.gpu.runtime.waiting import wait
 from semirings.printers.cuda import ctype
 
 _THREADS, _VALUES_PER_THREAD = 256, 4  # threads per block, and the smallest number of values per thread
-_WORDS = 5  # 64-bit words of the struct `MinMax`
+_WORDS = 5  # number of 64-bit words in the struct `MinMax`
 _SOURCE = """
 #include "min_max.cuh"
 extern "C" __global__ void min_max(
@@ -54,7 +54,7 @@ class Page(ctypes.Structure):
 class Summary(NamedTuple):
     """The smallest and the largest value of an array, as NumPy scalars, and a checksum of all values.
 
-    Both are NaN if any value is.
+    The smallest and the largest value are NaN if any value is NaN.
     """
 
     least: Any
@@ -63,10 +63,11 @@ class Summary(NamedTuple):
 
 
 class _Place:
-    """What a thread needs for launches on a stream: a page, words in device memory, the number of the last launch.
+    """The memory that a thread's launches on a stream use: a page, words in device memory, and the number of the last
+    launch.
 
-    Launches on a stream run one after the other. So the same memory serves all of them, even if the wait for one was
-    interrupted.
+    Launches on a stream run one after the other. So they can all use the same memory, even if the wait for one of them
+    was interrupted.
     """
 
     def __init__(self) -> None:
@@ -151,9 +152,9 @@ def source_of_totals(dtype: np.dtype[Any]) -> str:
 
 
 def _value(word: int, bits: int, dtype: np.dtype[Any]) -> Any:
-    """Return the number that a word of the kernel stands for, as the inverse of `word_of` in min_max.cuh.
+    """Return the number that a kernel has encoded as an unsigned integer, as the inverse of `word_of` in min_max.cuh.
 
-    Words are unsigned integers that have the same order as the numbers.
+    The encoding keeps the order of numbers, so that kernels can compare the unsigned integers instead.
     """
     sign = 1 << bits - 1
     if dtype.kind in "bu":

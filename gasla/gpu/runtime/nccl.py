@@ -11,13 +11,14 @@ import numpy as np
 from gasla.arrays import require_gpu
 from gasla.gpu.runtime.waiting import wait_for_stream
 
-PATIENCE = 2.0  # seconds to wait for a connection to end, because its end may wait for a stream
+PATIENCE = 2.0  # seconds to wait for a connection to end; it may never end, as NCCL waits for work on a stream
 
 
 def obstacle() -> str:
     """Return the reason why NCCL can't be used here, or an empty string if it can."""
     require_gpu()
-    with warnings.catch_warnings():  # CuPy warns if it finds no library of NCCL, which the result says anyway
+    # If CuPy finds no library of NCCL, it warns, which is superfluous because the result says so too.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from cupy.cuda import nccl
     return "" if nccl.available else "CuPy finds no NCCL: pip install gasla[nccl12], or gasla[nccl13]"
@@ -31,7 +32,8 @@ def new_key() -> np.ndarray:
 
 
 class Connection:
-    """A connection by NCCL that joins the current GPU with those of all other ranks. All ranks must make it together.
+    """A connection by NCCL that joins the current GPU with those of all other ranks, which must make it at the same
+    time.
 
     Parameters
     ----------
@@ -44,8 +46,8 @@ class Connection:
         from cupy.cuda import nccl
 
         self._nccl, self._of_rank = nccl, nccl.NcclCommunicator(size, key.tobytes(), rank)
-        # NCCL joins two GPUs when they first exchange bytes, and waits for the other GPU without a timeout. So this is
-        # done here, where it is certain that all ranks take part.
+        # NCCL joins two GPUs when they first exchange bytes, and waits for the other GPU without a timeout. So a first
+        # exchange is made here, where it is certain that all ranks take part.
         bytes_of_all = [require_gpu().zeros(1, np.uint8) for _ in range(size)]
         self.exchange(bytes_of_all, [1] * size, lambda: None)
 

@@ -38,13 +38,14 @@ def compile_text(
 @functools.cache
 def threads() -> "ThreadPoolExecutor":
     """Return the pool of threads that compile. NVRTC lets several compile at the same time."""
-    from concurrent.futures import ThreadPoolExecutor  # the import takes 10 ms
+    from concurrent.futures import ThreadPoolExecutor  # imported here, because the import takes 10 ms
 
     return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
 
 
 def in_thread(function: Callable[..., bytes], *arguments: Any) -> "Future[bytes] | None":
-    """Begin a call in a thread that compiles. Return None if no thread can be started.
+    """Call a function in one of the threads that compile. Return its future result, or None if no thread can be
+    started.
 
     Python starts no threads once the main thread has ended, although other threads may still run.
     """

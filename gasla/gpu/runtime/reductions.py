@@ -6,5 +6,6 @@ The package `gasla.gpu` sets it when it is imported. Python imports the package 
 from collections.abc import Callable
 from typing import Any
 
-# Called as ``by_product(monoid, indptr, ids, values)``, it does what `gasla.program.terms.reduce_lists` documents.
+# The GPU engine's function, called as ``by_product(monoid, indptr, ids, values)``. It does what
+# `gasla.program.terms.reduce_lists` documents.
 by_product: Callable[[Any, Any, Any, Any], Any]

@@ -1,7 +1,7 @@
 """GPU memory that other processes of the same host map by IPC handles (`cudaIpcGetMemHandle`).
 
-It is not taken from CuPy's memory pool, because a handle stands for a whole allocation of the driver, which in the pool
-would hold other arrays too.
+This memory is not taken from CuPy's memory pool. A handle gives access to a whole allocation of the driver, and in the
+pool, other arrays may be in the same allocation.
 """
 
 from typing import Any
@@ -10,19 +10,20 @@ import numpy as np
 
 from gasla.arrays import require_gpu
 
-# Bytes. The driver puts several smaller allocations into a piece of this size, and a handle would share all of them.
+# A size in bytes. The driver puts smaller allocations together into one piece of this size, and a handle would give
+# access to all of them, so allocations are rounded up to it.
 UNIT = 2 << 20
-OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
+OUT_OF_MEMORY = 2  # number of CUDA's error cudaErrorMemoryAllocation
 
 
 def allocate(size: int) -> Any:
-    """Return an array of `size` bytes on the current GPU, which has an allocation of the driver for itself."""
+    """Return an array of `size` bytes on the current GPU. No other array is in the same allocation of the driver."""
     cupy: Any = require_gpu()
     whole = -(-max(size, 1) // UNIT) * UNIT
     try:
         memory = _allocate(whole)
     except MemoryError:
-        # frees memory that CuPy's pool keeps although no array uses it
+        # Memory is short, so memory that CuPy's pool keeps without an array is freed before a second attempt.
         cupy.get_default_memory_pool().free_all_blocks()
         memory = _allocate(whole)
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))
@@ -46,14 +47,14 @@ def handle_of(array: Any) -> bytes:
 
 def map_handle(handle: bytes) -> int:
     """Map an array of another process, given its IPC handle. Return its address for the current GPU."""
-    # the current GPU also gets access to the GPU that holds the array
+    # Mapping also gives the current GPU access to the GPU that holds the array.
     return int(require_gpu().cuda.runtime.ipcOpenMemHandle(handle))
 
 
 def unmap(address: int) -> None:
-    """Undo `map_handle`.
+    """Undo `map_handle`, which has mapped an array of another process.
 
-    No kernel may use the address any more. The owner may free the array only after this.
+    No kernel may use the address any more. The process that owns the array may free it only after this.
     """
     require_gpu().cuda.runtime.ipcCloseMemHandle(address)
 
@@ -79,7 +80,7 @@ def can_map(bus_id: bytes) -> bool:
 
 
 def view(address: int, size: int) -> Any:
-    """Return the bytes at an address of this process, which it may have mapped, as an array on the current GPU."""
+    """Return an array on the current GPU over the bytes at an address, such as one that `map_handle` has returned."""
     cupy: Any = require_gpu()
     memory = cupy.cuda.UnownedMemory(address, size, None, cupy.cuda.runtime.getDevice())
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))

@@ -1,4 +1,6 @@
-"""Waits for a kernel that marks its end in host memory, which the host sees sooner than CUDA reports the end."""
+"""Waits for the end of a kernel. The kernel marks its end in host memory, which is visible sooner than CUDA's own
+report.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ from gasla.progress import follow
 # Seconds of waiting. Up to PATIENCE, a wait polls the page without a pause. Up to WAKEFUL, it yields to other threads
 # between polls. After that it also sleeps between polls, from which the system may wake it late.
 PATIENCE, WAKEFUL = 2e-3, 2e-2
-NOT_READY = 600  # cudaErrorNotReady
+NOT_READY = 600  # number of CUDA's error cudaErrorNotReady
 # The numbers of errors after which CUDA lets the process do nothing more on the GPU, such as an uncorrectable error of
 # its memory, an illegal address or instruction, and a failed assertion in a kernel.
 LOST = {214, 700, 702, 710, *range(714, 720)}
-# `yields` says whether other Python threads must run while this thread waits, because they drive other GPUs
+# In each thread, the attribute `yields` tells whether other Python threads must run while this thread waits, because
+# they drive other GPUs.
 _thread_state = threading.local()
 
 
@@ -27,7 +30,7 @@ _thread_state = threading.local()
 def yielding() -> Iterator[None]:
     """Let other Python threads run whenever this thread waits for a kernel in the `with` block.
 
-    They drive other GPUs, for whose kernels this thread's kernel may wait.
+    The other threads drive other GPUs. This thread's kernel may wait for the kernels that they launch.
     """
     _thread_state.yields = True
     try:
@@ -37,7 +40,7 @@ def yielding() -> Iterator[None]:
 
 
 def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bool = False) -> None:
-    """Wait until `page.ended` is the number of the launch, by polling. `show` is called ten times a second.
+    """Wait until a kernel has written the number of its launch to `page.ended`. `show` is called ten times a second.
 
     For up to `PATIENCE` seconds, this polls without a pause, because the system may take long for even the shortest
     pause. No other Python thread runs in this time, except in a `yielding` block. With `asks`, this also asks the CUDA
@@ -96,7 +99,8 @@ def is_lost(error: BaseException) -> bool:
 def work_page() -> Any:
     """Return two words of host memory that a kernel reads and writes while it runs (`page.cuh`).
 
-    The host sets the first to stop the kernel. The kernel counts in the second how many pieces of work it has begun.
+    The host sets the first word to stop the kernel. In the second word, the kernel counts the pieces of work that it
+    has begun.
     """
     import cupy
 

@@ -26,7 +26,7 @@ from gasla.shipping import calls
 def build(folder: Path, seconds: float | None = None) -> None:
     """Compile the kernels to ship into a folder, for at most `seconds` seconds. Kernels for small graphs come first.
 
-    Kernels that are not reached in this time are compiled on the user's machine when a function needs them.
+    Kernels that are left when the time is over are compiled on the user's machine when a function needs them.
     """
     until = time.monotonic() + (float("inf") if seconds is None else seconds)
     writer = Writer(folder)
@@ -44,7 +44,7 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
-    """Return what is compiled, in order: for each kernel the key of its code, and a function that compiles it.
+    """Return what is to be compiled: for each kernel, the key of its code, and a function that compiles the code.
 
     CuPy's kernels, which all functions use, come before gasla's own.
     """
@@ -64,7 +64,8 @@ def sources_to_ship() -> dict[str, list[str]]:
 
     Several processes record them, each for some of the functions.
     """
-    os.environ.setdefault("GASLA_NUM_THREADS", "1")  # one thread for the CPU engine in each of the processes
+    # Each process calls the CPU engine with one thread, because there are as many processes as cores.
+    os.environ.setdefault("GASLA_NUM_THREADS", "1")
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
         return merged(processes.map(sources_for, calls.names()))
 
@@ -75,7 +76,7 @@ def sources_for(name: str) -> Noted:
         warnings.simplefilter("ignore")  # scores that have not converged cause warnings
         for kind in (*calls.small(), *calls.large()[:2]):
             for call in calls.calls(name, kind.graph(), kind.options):
-                with suppress(ValueError, TypeError):  # a function refuses some graphs, such as those with cycles
+                with suppress(ValueError, TypeError):  # Some functions refuse some graphs, such as those with cycles.
                     call()
         return recorder.noted
 

@@ -35,13 +35,14 @@ SHARED = {"sm_80": 163 << 10, "sm_90": 227 << 10}
 SHAPES = [
     Shape(is_small=True, has_bounded_degree=True, longest_row=1),
     Shape(is_small=True),
-    Shape(),  # skewed degrees
+    Shape(),  # a graph with skewed degrees
     Shape(has_bounded_degree=True, longest_row=1),  # a random graph
     Shape(has_bounded_degree=True, is_local=True, lanes=1, longest_row=1),  # a road network
     Shape(has_bounded_degree=True, is_local=True, lanes=2, longest_row=1),  # a mesh
-    Shape(is_relabelled=True),  # skewed degrees, and millions of edges
+    Shape(is_relabelled=True),  # a graph with skewed degrees and millions of edges
 ]
-LANES = rows.PACKED, 1, 2, 4, 8  # numbers of threads per row for which kernels of products are recorded
+# the numbers of threads per row for which kernels of products are recorded; PACKED means that rows are packed together
+LANES = rows.PACKED, 1, 2, 4, 8
 Noted = dict[str, list[dict[str, None]]]
 """CUDA sources by architecture, and by the number in SHAPES of the first shape that needs them.
 
@@ -110,7 +111,7 @@ class Recorder:
     def _ready_wide(self, lists: Any, terms: Any, masked: bool) -> None:
         size = next((s.type for s in terms.symbols if s.name == "x"), INT).itemsize
         width = 1 if masked else min(dense.WIDTHS[0], dense.LOAD // size)
-        for lanes in (2, 4, 8, 16, 32):  # threads per row for dense matrices of 8 and more columns
+        for lanes in (2, 4, 8, 16, 32):  # the numbers of threads per row for dense matrices of 8 and more columns
             self._note(dense.source(terms, dense.Variant(masked, INT, INT, "unsigned int", lanes, width)))
 
     def note_sums(self, monoid: Any, parts: Any) -> None:
@@ -149,7 +150,7 @@ class Recorder:
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
     """Combine the sources of several recorders, for each architecture, without duplicates.
 
-    Sources for graphs of the first shape come first.
+    Sources that are needed for graphs of the first shape come first.
     """
     by_architecture: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
