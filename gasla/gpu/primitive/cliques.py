@@ -22,10 +22,12 @@ from gasla.host_memory import free_bytes
 
 Array = Any  # an array of CuPy
 
-# later neighbors of a vertex that a warp can process, and threads per block, as in cliques.cuh
+# entries of the longest forward list (neighbors later in the order) that a warp processes; threads per block; both as
+# in cliques.cuh
 SHORT, THREADS = 32, 256
 BLOCKS = 8  # largest number of blocks per multiprocessor
-MEMORY = 1 << 31  # bytes that the bits of all blocks may take together, unless a single block needs more
+# bytes that the adjacency bits of all blocks may take together; if a single block needs more, one block runs
+MEMORY = 1 << 31
 
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
@@ -62,8 +64,8 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _words_per_block(k: int, longest: int) -> int:
     """Return how many 32-bit words of memory a block needs for a vertex with `longest` later neighbors.
 
-    They hold rows of adjacency bits and, for k > 4, also the rows of the opposite direction and the sets of each warp
-    at each level of the search.
+    The words hold the adjacency bits of these neighbors. For k > 4, they also hold the bits of the opposite direction,
+    and the sets of vertices that each warp keeps at each level of the search.
     """
     words = -(-longest // 32)
     if k == 4:

@@ -1,4 +1,6 @@
-"""Colors vertices greedily in a given order on the GPU, by a kernel in which vertices wait for earlier neighbors."""
+"""Colors vertices greedily in a given order on the GPU, by a kernel in which each vertex waits for its earlier
+neighbors.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 3
-_COUNTERS = 3  # 64-bit words of the struct `Fitting` in coloring.cuh
+_COUNTERS = 3  # number of 64-bit words in the struct `Fitting` in coloring.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:

@@ -12,7 +12,7 @@ Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 4
-_COUNTERS = 6  # 64-bit words of the struct `Peeling` in drain_levels.cuh
+_COUNTERS = 6  # number of 64-bit words in the struct `Peeling` in drain_levels.cuh
 
 
 def source(vertex_size: int, offset_size: int) -> str:

@@ -18,10 +18,12 @@ from gasla.graph.graph import Graph
 Array = Any  # an array of CuPy
 
 _THREADS = 512
-# blocks per multiprocessor: threads that follow paths wait for memory, so as many as possible should be resident
+# Blocks per multiprocessor. Threads that follow paths of parents mostly wait for memory, so as many blocks as possible
+# should be resident.
 _BLOCKS = 4
-_SLICE = 2048  # edges of a piece of a long adjacency list, as in union_find.cuh
-_STRIDE = 32  # arcs of an Euler tour for each splitter (a position where a thread begins), as in trees.cuh
+_SLICE = 2048  # number of edges in a piece of a long adjacency list, as in union_find.cuh
+# In the array of an Euler tour's arcs, a thread begins at every such number of arcs (at a "splitter"), as in trees.cuh.
+_STRIDE = 32
 _BITS = 32  # bits of a word of a bitmap
 
 
@@ -50,8 +52,8 @@ def link(
     """Unite the trees at both ends of edges in the forest `parents`, in place.
 
     Only the edges at positions `first` to `last` of each vertex's adjacency list are read. The adjacency
-    lists of vertices in the tree with the root `known` are skipped. If `across` has numbers and sizes of subtrees,
-    edges are also skipped if the subtree of one of their ends contains the other end.
+    lists of vertices in the tree with the root `known` are skipped. `across` may have the vertices' numbers and subtree
+    sizes in a spanning forest. Then edges are also skipped if the subtree of one end contains the other end.
     """
     import cupy
 
@@ -71,7 +73,7 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the groups at both ends of every edge, in a forest whose entries are groups, in place.
+    """Unite the trees of the groups at both ends of every edge, in a forest `parents` whose nodes are groups, in place.
 
     `groups` has the group of each vertex. The adjacency lists of vertices in the group `known` are not read.
     """
@@ -109,7 +111,7 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the most frequent root in a sample of vertices: the largest tree's, if it has most vertices."""
+    """Return the most frequent root in a sample of vertices, the largest tree's if it has most vertices."""
     import cupy
 
     root = cupy.empty((), np.int64)
@@ -165,9 +167,9 @@ def label_sides(graph: Graph) -> Array:
 
 
 def offsets_of_both(offsets: Array, m: int) -> Array:
-    """Return adjacency offsets in a type that can also hold twice as many edges.
+    """Return adjacency offsets in a type that can also hold twice the number of edges, m.
 
-    Kernels for two copies of each vertex add up to m, the number of edges, to a position.
+    Kernels that work on two copies of each vertex add up to m to an offset, which must not overflow.
     """
     return offsets if 2 * m <= np.iinfo(offsets.dtype).max else offsets.astype(np.int64)
 
@@ -233,7 +235,7 @@ def _kernel(function: str, parents: Array, offsets: Array | None = None) -> comp
 
 
 def _blocks(n: int) -> int:
-    """Return the number of blocks in which each vertex has a thread of its own."""
+    """Return the number of blocks that give each of n vertices a thread of its own."""
     return compile.blocks_for(n, _THREADS)
 
 
@@ -248,7 +250,7 @@ def _slice_capacity(m: int) -> int:
 def _counters(kernel: compile.Kernel) -> Array:
     """Return zeroed device memory for the struct `Control` in union_find.cuh.
 
-    Kernels leave numbers in it that the next launch uses. It has a size of its own, so that no other kernel gets the
-    same memory.
+    Kernels leave numbers in this memory that the next launch reads. No other kernel takes memory of this size, so no
+    other kernel gets the same memory.
     """
     return counters(8 + kernel.blocks)

@@ -17,11 +17,11 @@ Array = Any  # an array of CuPy
 
 _THREADS = 512
 _BLOCKS = 4
-_COUNTERS = 7  # 64-bit words of the struct `Growing` in lightest_forest.cuh
-_SLICE = 2048  # entries of a piece of a long adjacency list, as in union_find.cuh
+_COUNTERS = 7  # number of 64-bit words in the struct `Growing` in lightest_forest.cuh
+_SLICE = 2048  # number of entries in a piece of a long adjacency list, as in union_find.cuh
 _TYPES = {"f4": "float", "i1": "signed char", "i2": "short", "i4": "int", "u1": "unsigned char", "u2": "unsigned short"}
 _TYPES |= {"u4": "unsigned int", "b1": "unsigned char"}
-_MOST_LANES = 2  # largest number of threads per adjacency list; with more, rounds took up to 15% longer
+_MOST_LANES = 2  # largest number of threads per adjacency list; with more, Boruvka's rounds took up to 15% longer
 
 
 def _dtype_name(dtype: np.dtype) -> str:

@@ -1,4 +1,7 @@
-"""Finds a maximal independent set in the order of ranks on the GPU, by one kernel in which vertices wait."""
+"""Finds a maximal independent set in the order of ranks on the GPU, by one kernel.
+
+In the kernel, each vertex waits until its neighbors that come before it are decided.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _KNOWN = {
     *("joins", "free", "directed", "join", "met"),
     *("within", "outside", "apart", "above", "vertex", "has_label", "is_checked"),
     *("place", "backward", "relation", "reach"),
-}  # names of a plan's fields that the kernels understand
+}  # names of the fields of a plan whose conditions the kernels can test
 
 
 def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
@@ -57,7 +57,7 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
 
 
 def _check_conditions(part: Any) -> None:
-    """Raise NotImplementedError if a plan has a condition that the kernels on the GPU don't test."""
+    """Raise NotImplementedError if a part of a join's plan has a condition that the kernels on the GPU don't test."""
     for name, value in zip(getattr(part, "_fields", ()), part):
         if name not in _KNOWN and value != part._field_defaults.get(name):
             raise NotImplementedError(
@@ -70,9 +70,9 @@ def _check_conditions(part: Any) -> None:
 
 
 def _searches_first_vertex(plan: JoinPlan, tabled: list[int]) -> bool:
-    """Return whether the kernel looks up vertices in an adjacency list of the first matched vertex.
+    """Return whether the kernel looks up vertices in an adjacency list of the match's first vertex.
 
-    If so, it marks the neighbors of that vertex in a bitmap, which is faster than a search.
+    If so, the kernel marks the neighbors of the first vertex in a bitmap, in which a look-up is faster than a search.
     """
     joins = [*plan.joins[1:], *(free.join for k, free in enumerate(plan.free) if k not in tabled)]
     searched = {reach for join in joins for reach in (*(join.within if len(join.within) > 1 else ()), *join.outside)}
@@ -90,7 +90,9 @@ def _sized_array(items: Iterable[str]) -> str:
 
 
 def slots(plan: JoinPlan) -> int:
-    """Return how many adjacency lists of a vertex a plan reads: for each relation one, or two if it is directed."""
+    """Return how many adjacency lists of a vertex a plan reads: for each relation of the pattern one, or two if
+    directed.
+    """
     joins = [*plan.joins, *(free.join for free in plan.free)]
     reaches = [reach for join in joins for reach in (*join.within, *join.outside)]
     return (1 + max(reach.relation for reach in reaches)) * (1 + plan.directed)
@@ -119,10 +121,10 @@ def _join_initializer(plan: JoinPlan, join: Join) -> str:
 
 
 def _free_initializer(plan: JoinPlan, k: int, tabled: list[int]) -> str:
-    """Return the C++ initializer for counted vertex number `k` of a plan, which is counted but not matched.
+    """Return the C++ initializer for the pattern vertex number `k` whose candidates a plan only counts.
 
-    Where the kernel counts all entries of an adjacency list, it doesn't compare them with the matched vertices. It
-    subtracts the matched vertices that are among them.
+    Where the kernel counts all entries of an adjacency list, it doesn't compare them with the vertices that are already
+    matched. It subtracts the number of these vertices that are in the list.
     """
     free, is_tabled = plan.free[k], k in tabled
     join = free.join

@@ -19,7 +19,7 @@ Array = Any  # an array of CuPy
 
 
 def common(graph: Graph, sources: Array, targets: Array, above: Array | None) -> tuple[Array, Array]:
-    """Return the common out-neighbors of sources[i] and targets[i] with ids larger than above[i], for all i.
+    """Return the common out-neighbors of sources[i] and targets[i] with ids above above[i], for each pair i.
 
     The result is an array of the indices i, and an array of the vertices.
     """
@@ -40,7 +40,8 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     pair_index = gpu_lists.owners(sums, places)
     places += (start - sums[:-1])[pair_index]
     vertices = lists.indices[places]
-    # The second of two parallel edges is common only if the other vertex has a second edge to the same neighbor.
+    # If a vertex has several edges to the same neighbor, edge number i of these is common only if the other vertex has
+    # at least i edges to this neighbor.
     earlier_parallels = places - xp.searchsorted(keys, keys[places])
     wanted_keys = longer[pair_index] * n + vertices
     key_positions = xp.searchsorted(keys, wanted_keys) + earlier_parallels
@@ -63,7 +64,7 @@ def edge_keys(graph: Graph) -> Array:
 
 
 def _is_key_at(keys: Array, at: Array, wanted: Array) -> Array:
-    """Return for each position whether keys[at] == wanted.
+    """Return, for each position in `at`, whether the key at this position equals the wanted key.
 
     A position after the last key counts as unequal. `keys` must not be empty.
     """

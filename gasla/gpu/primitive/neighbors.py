@@ -26,16 +26,17 @@ from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
 Array = Any  # an array of CuPy
-Share = tuple[int, int]  # a pair (i, k), which stands for part i of k equal parts of the work
+Share = tuple[int, int]  # A pair (i, k) stands for part i of k equal parts of the work.
 
-FLAT = 128  # largest degree of a graph whose forward lists are merged
+FLAT = 128  # largest degree of a graph whose forward lists are merged; beyond it, they are looked up in hash tables
 
-# These numbers also stand in the kernels.
+# The kernels in triangles.cuh have the following numbers as well.
 LONG = 96  # entries of the longest forward list that a warp processes; a block processes longer ones
-BUSY = 512  # neighbors of the largest vertex that is not split into pieces
-PIECE = 2048  # neighbors of a piece of a split vertex
+BUSY = 512  # largest number of neighbors of a vertex that is not split into pieces
+PIECE = 2048  # number of neighbors in a piece of a vertex that is split
 BLOCK_THREADS = 512
-MOST_BLOCKS = 1 << 14  # largest grid of the merging kernel, limited because each block adds to the same word at its end
+# Largest grid of the merging kernel. It is limited because each block ends with an atomic addition to the same word.
+MOST_BLOCKS = 1 << 14
 
 
 class ByDegree(NamedTuple):
@@ -64,7 +65,7 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
     if m == 0:
         return xp.zeros((), np.int64), counts
     if isinstance(lists, ByDegree):
-        # forward lists are looked up by position, so they must be made from the ascending adjacency lists
+        # The counts are stored by positions in forward lists, so these must be made of the ascending adjacency lists.
         if lists.indices is not indices:
             lists = by_degree(indptr, indices, graph.out_degrees)
         at_stored, lanes = xp.zeros(m, np.uint32), 32
@@ -116,7 +117,9 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return what `count_common_neighbors` takes: ascending adjacency lists if they are short, else ByDegree."""
+    """Return the lists that `count_common_neighbors` takes: ascending adjacency lists if they are short, else
+    `ByDegree`.
+    """
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
     return by_degree(graph.out.indptr, graph.out.indices, graph.out_degrees)
@@ -127,8 +130,8 @@ def count_common_neighbors(
 ) -> tuple[Array, Array | None]:
     """Count the triangles of a graph. With `per_vertex`, also count the triangles at each vertex.
 
-    `share` = (i, k) counts only part i of k parts of the work, as when several GPUs share it. The total is a 0-d array,
-    for which this doesn't wait.
+    `share` = (i, k) counts only part i of k parts of the work, as when several GPUs divide it. The total is a 0-d
+    array, for whose value this does not wait.
     """
     if isinstance(lists, ByDegree):
         return by_tables(lists, per_vertex, share=share)
@@ -145,8 +148,8 @@ def by_merging(
 ) -> tuple[Array, Array | None]:
     """Count triangles by merging ascending adjacency lists of a simple graph.
 
-    Return the total, and with `per_vertex` the counts at vertices. If `at_forward` is given, each triangle is also
-    counted there, at the position of its edge to a smaller neighbor.
+    Return the total, and with `per_vertex` the counts at vertices. If the array `at_forward` is given, each triangle is
+    also counted in it, at the position of the triangle's edge between the first two vertices.
     """
     xp: Any = array_module(indices)
     n, total = len(indptr) - 1, xp.empty(1, np.int64)
@@ -162,7 +165,7 @@ def by_merging(
 
 
 def _lanes(mean_degree: float) -> int:
-    """Return how many threads merge the lists of a vertex: one per four neighbors, a power of two up to 32."""
+    """Return how many threads merge a vertex's adjacency lists: one per four neighbors, a power of two up to 32."""
     return 1 << min(5, max(0, round(math.log2(max(mean_degree, 1) / 4))))
 
 
@@ -190,8 +193,9 @@ def by_tables(
 ) -> tuple[Array, Array | None]:
     """Count triangles by looking up the entries of forward lists in hash tables of other forward lists.
 
-    Return the total, and with `per_vertex` the counts at vertices. `at_forward` and `at_stored`, if given, count the
-    triangles at edges: at positions in forward lists, and in the adjacency lists.
+    Return the total, and with `per_vertex` the counts at vertices. If the arrays `at_forward` and `at_stored` are
+    given, triangles are also counted at their edges: by the edge's position in the forward lists, and in the adjacency
+    lists.
     """
     xp: Any = array_module(lists.indices)
     indptr, indices, n = lists.indptr, lists.indices, len(lists.lengths)
@@ -211,7 +215,7 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """Split the vertices with most work into pieces for blocks. Return the vertex and the first position of each piece.
+    """Split the vertices with most neighbors into pieces for blocks. Return each piece's vertex and its first position.
 
     The number of pieces is written to `count`, and `capacity` is an upper bound of it.
     """

@@ -15,7 +15,7 @@ from gasla.graph.adjacency import Adjacency
 Array = Any  # an array of CuPy
 
 THREADS = 256  # threads per block
-BLOCKS = 8  # largest number of blocks per multiprocessor, which suffices to fill it
+BLOCKS = 8  # largest number of blocks per multiprocessor; more would not fit at the same time
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
@@ -71,7 +71,7 @@ def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Return, for each vertex, the position in its adjacency list at which a mark belongs.
+    """Return, for each vertex, the position in its adjacency list at which a number, its mark, would be inserted.
 
     The `values` in a list ascend. All values before the position are below the vertex's mark or, with `after`, at most
     equal to the mark. All adjacency lists are bisected at once, in as many rounds as the longest one takes.
@@ -80,7 +80,8 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
     low, high = (ends[ids].astype(np.int64) for ends in (lists.indptr[:-1], lists.indptr[1:]))
     for _ in range(int((high - low).max()).bit_length() if len(ids) else 0):
         middle = low + (high - low) // 2
-        value = values[xp.minimum(middle, len(values) - 1)]  # an empty list reads some value, which is not used
+        # If a list is empty, this is the value of another list, which has no effect.
+        value = values[xp.minimum(middle, len(values) - 1)]
         goes_right = (low < high) & ((value <= marks) if after else (value < marks))
         low, high = xp.where(goes_right, middle + 1, low), xp.where(goes_right, high, xp.maximum(middle, low))
     return low
@@ -134,9 +135,9 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
 
 
 def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
-    """Return the number of blocks to launch for `count` items, and the memory by which the blocks add up numbers.
+    """Return the number of blocks to launch for `count` items, and memory in which the blocks add up numbers.
 
-    The memory is that of `sum_over_grid` in CUDA: an array of sums, and the counter of a barrier.
+    The memory is that of `sum_over_grid` in CUDA: an array of sums, and the counter of a barrier between blocks.
     """
     import cupy
 

@@ -18,7 +18,8 @@ def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, 
     xp: Any = array_module(values)
     stored = int(indptr[-1])
     indices, values = indices[:stored], values[:stored]
-    # all sorts are stable, so of equal values the smallest column comes last, and is taken first
+    # All sorts are stable. So of equal values in a row, the smallest column comes last, where the k entries are taken
+    # from.
     order = xp.argsort(-indices, kind="stable")
     order = order[xp.argsort(values[order], kind="stable")]
     order = order[xp.argsort(owners(indptr, indices)[order], kind="stable")]

@@ -13,7 +13,8 @@ def peel_edges(graph: Graph, first: int, last: int) -> Any:
     """Return the level at which each edge of a simple graph is removed, as k_truss needs.
 
     At level k, edges in at most k triangles of the remaining edges are removed. Levels run from `first` to
-    `last`. Edges that remain at level `last` get `last` + 1. Each round removes at least one edge, so this ends.
+    `last`. Edges that remain at level `last` get `last` + 1. Each round of the loop removes at least one edge, so it
+    ends.
     """
     xp: Any = array_module(graph.out.indices)
     levels, remaining_edges, level = xp.full(graph.m, last + 1, np.int64), xp.arange(graph.m), first

@@ -17,12 +17,15 @@ from gasla.program.join_plan import JoinPlan
 Array = Any  # an array of CuPy
 
 NO_LIMIT = np.uint64(2**64 - 1)
-_MOST_BLOCKS = 1 << 16  # largest number of blocks of edges whose matches are counted separately
+_MOST_BLOCKS = 1 << 16  # largest number of groups of edges ("blocks of edges") whose matches are counted separately
 _PIECE = 512  # largest number of edges that a block of threads takes at a time
-_HUB = 1024  # neighbors that make a vertex a hub, whose work a larger block of threads shares
-# 32-bit words that all blocks of threads may use together, unless a multiprocessor would have no block
+# number of neighbors from which on a vertex is a hub, for which blocks of threads are larger, so that more share its
+# work
+_HUB = 1024
+# Largest number of 32-bit words for all blocks of threads together. It may be exceeded so that each multiprocessor has
+# a block.
 _WORDS = 1 << 31
-_FILLED = 64  # smallest number of edges for which it pays to fill tables of common neighbors
+_FILLED = 64  # smallest number of edges for which filling tables of common neighbors saves more time than it takes
 
 
 class Joined:
@@ -41,7 +44,8 @@ class Joined:
         offsets = lists.indptr[self.n * first_slot(plan) :][: self.n + 1]
         first_vertex_ends, last_vertex_ends = (moved(ends, "cpu").tolist() for ends in (offsets[:2], offsets[-2:]))
         self.first, self.edges = first_vertex_ends[0], last_vertex_ends[-1] - first_vertex_ends[0]
-        # vertices are sorted, so that hubs come first or last
+        # The vertices are sorted so that hubs come first or last. So the degrees of the first and the last vertex tell
+        # whether there are hubs.
         self.has_hubs = (
             max(first_vertex_ends[-1] - first_vertex_ends[0], last_vertex_ends[-1] - last_vertex_ends[0]) > _HUB
         )
@@ -54,9 +58,10 @@ class Joined:
         return int(low + (high << 64))
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return how many matches begin in each of `number` blocks of edges, from block `first` on.
+        """Return how many matches begin in each of `number` blocks (groups) of edges, from block `first` on.
 
-        By default, these are all blocks. A count of `most` or more need not be exact.
+        By default, the matches of all blocks are counted. If a block has `most` matches or more, its count need not be
+        exact.
         """
         number = self.blocks - first if number is None else number
         counts = self._visit("count", first, number, self.grain, NO_LIMIT if most is None else np.uint64(most))
@@ -69,10 +74,11 @@ class Joined:
         return counts
 
     def write(self, first: int, wanted: Any, rows: Array) -> list[int]:
-        """Write matches that begin in some blocks of edges to `rows`. Return how many were written for each block.
+        """Write matches that begin in some blocks (groups) of edges to `rows`. Return how many were written for each
+        block.
 
         `wanted` tells for each block how many matches to skip, how many to write at most, and to which row the first
-        goes.
+        match goes.
         """
         units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
         if units == 0 or self.edges == 0:
@@ -92,7 +98,10 @@ class Joined:
     def _visit(
         self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
     ) -> Array:
-        """Visit all matches that begin in some blocks of edges. Return how many each block has, as two 64-bit words."""
+        """Visit all matches that begin in some blocks (groups) of edges. Return the number of matches in each block.
+
+        Each number is two 64-bit words.
+        """
         counts = self.xp.zeros((number, 2), np.uint64)
         if number == 0 or self.edges == 0:
             return counts
@@ -117,7 +126,7 @@ class Joined:
         return np.uint64(self.n), self.lists.indptr, self.lists.indices, self.kinds
 
     def _edges(self, first: int, number: int, grain: int) -> tuple[np.uint64, np.uint64]:
-        """Return the positions in the adjacency lists at which some blocks of edges begin and end."""
+        """Return the positions in the adjacency lists at which some blocks (groups) of edges begin and end."""
         ends = (min(self.edges, edges * grain) for edges in (first, first + number))
         start, end = (np.uint64(self.first + edge) for edge in ends)
         return start, end
@@ -143,7 +152,7 @@ class Joined:
     def _threads(self, way: str, has_tables: bool) -> int:
         """Return the number of threads per block.
 
-        A kernel with tables of common neighbors has more threads if the graph has hubs, so that many share a hub's
+        If the graph has hubs, a kernel with tables of common neighbors has more threads per block, which share a hub's
         work.
         """
         if way != "count" or not (has_tables and self.plan.tabled):
