@@ -17,11 +17,11 @@ from gasla.program.terms import Array, Lists, Multiply, Terms, parts
 from semirings import TupleType
 from semirings.printers import cuda as printer
 
-WHOLE = 256  # entries of the longest row that is not cut, and of the pieces of longer rows
-LOAD = 16  # bytes that one load instruction reads at most
-WIDTHS = 4, 2, 1  # numbers of columns per thread that are tried, the best first
+WHOLE = 256  # number of entries of the longest row that is not cut, and of each piece into which longer rows are cut
+LOAD = 16  # largest number of bytes that one instruction loads
+WIDTHS = 4, 2, 1  # numbers of matrix columns per thread, in the order in which they are tried
 WARP = 32
-RESIDENT, WAVES = 4, 4  # blocks per multiprocessor that run at the same time, and how many times as many a launch has
+RESIDENT, WAVES = 4, 4  # blocks per multiprocessor that run at the same time; a launch has at most four times as many
 MOST = 2**31 - 1  # largest number of columns of the dense matrix
 
 TEMPLATE = """// A product over a semiring with all columns of a matrix
@@ -109,7 +109,8 @@ class Kernels(NamedTuple):
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
     """Return a function that multiplies this sparse matrix by dense ones (see `gasla.engines.Products.ready_wide`)."""
-    # a copy without the products that `lists` caches: with them, the result would refer to itself and never be freed
+    # The returned function is cached in `lists`. It refers to a copy, because with a reference to `lists`, neither
+    # would ever be freed.
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
@@ -166,7 +167,7 @@ def _can_pack(arrays: tuple[Array, ...], width: int) -> bool:
 def blocks(items: int, lanes: int) -> int:
     """Return the number of blocks of a launch with `lanes` threads per item.
 
-    If there are more items than such a grid has room for, each thread processes several.
+    If there are more items than the largest launch has threads for, each thread processes several items.
     """
     return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 

@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__({threads}) memory(GIVEN, u32* keys,
     multiply_in_memory(PRODUCT, ENTRIES, keys, totals, places);
 }}""",
 }
-# Blocks per multiprocessor that the kernel for small rows is compiled for. Its threads wait for memory, so many should
-# be resident at once. The limit leaves 64 registers per thread, which suffices.
+# The kernel for small rows is compiled for so many blocks per multiprocessor. Its threads mostly wait for memory, so
+# many should be resident at once. A thread then has 64 registers, which suffice.
 SMALL_BLOCKS = 8
 
 
@@ -110,7 +110,7 @@ class MatrixProduct:
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
         structure = self.structure
-        if not len(indices):  # nothing to compute, and kernels don't accept the null pointers of empty arrays
+        if not len(indices):  # There is nothing to compute, and kernels don't accept the null pointers of empty arrays.
             return
         columns = indices if indices.dtype == np.int32 else structure.xp.empty(len(indices), np.int32)
         offsets = indptr.astype(np.int64, copy=False)
@@ -146,8 +146,8 @@ def multiply(
 ) -> None:
     """Write to `outs` the values of the product of `a` and `b` at the positions of `entries`.
 
-    `met` are the numbers of partial products of each row. `methods` groups the rows by the method that computes them.
-    If it is None, the rows are grouped here.
+    `met` has the number of partial products (pairs of an entry of A and an entry of B) of each row. `methods` groups
+    the rows by the method that computes them. If it is None, the rows are grouped here.
     """
     if not len(entries.indices):
         return
@@ -170,13 +170,15 @@ def multiply(
 
 
 def shared_limits(terms: Terms) -> SharedLimits:
-    """Return the sizes of tables and windows that fit in a warp's shared memory together with their values."""
+    """Return the sizes of hash tables and of windows of columns that fit in a warp's shared memory together with their
+    values.
+    """
     size = semiring.size_of(terms.type)
     return SharedLimits.of(4 + size, size)
 
 
 def has_small(terms: Terms) -> bool:
-    """Return whether shared memory holds the tables for small rows, which depends on the bytes of a value."""
+    """Return whether the hash tables for small rows fit in shared memory, which depends on the bytes of a value."""
     return symbolic.SHARED // (4 + semiring.size_of(terms.type)) >= 32 // symbolic.SMALL_LANES << symbolic.SMALL_BITS
 
 
@@ -217,7 +219,8 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
     )
 
 
-_MEMBERS = {"indices": "const int*"}  # C++ members that stand for the matrix A
+# names and C++ types of the arrays of matrix A that kernels read besides its values
+_MEMBERS = {"indices": "const int*"}
 _ARGUMENTS = {
     "value": "values[left]",
     "x": "x[right]",

@@ -77,7 +77,9 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two kernels of a product, for whole rows and for cut rows, with the names of the arrays that they read."""
+    """The two kernels of a product, for whole rows and for rows cut into pieces, with the names of the arrays that they
+    read.
+    """
 
     product: Kernel
     product_of_cut_rows: Kernel
@@ -91,7 +93,8 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
     This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
     """
-    # a copy without the products that `lists` caches: with them, the result would refer to itself and never be freed
+    # The returned function is cached in `lists`. It refers to a copy, because with a reference to `lists`, neither
+    # would ever be freed.
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
     return functools.partial(multiply, arrays, terms)
 
@@ -167,8 +170,8 @@ def source(terms: Terms, variant: Variant) -> str:
 
 def _term_statements(terms: Terms, variant: Variant) -> list[str]:
     """Return C++ statements that return the product of the matrix's entry at position `at` with its entry of `x`."""
-    # Where several threads process a row, neighboring threads read the same cache line, which should then stay in the
-    # cache.
+    # Where several threads process a row, neighboring threads read the same cache line one after the other, so a plain
+    # load keeps the line in the cache. Packed rows are read just once.
     once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
     lines = []
     if terms.reads("x") or terms.reads("other"):
@@ -178,7 +181,8 @@ def _term_statements(terms: Terms, variant: Variant) -> list[str]:
     return [*lines, f"return product_({', '.join(texts[s.name] for s in terms.symbols)});"]
 
 
-# The arrays of CuPy's sparse matrices are cached between products, and converted if another format is needed.
+# The following functions convert CuPy's sparse matrices to another format if needed, and cache their arrays between
+# products.
 
 
 _cached_lists: dict[int, tuple[Any, Lists]] = {}

@@ -18,8 +18,8 @@ MONOID = """\
 def functions(terms: Terms) -> str:
     """Return C++ functions for a semiring: the product of two values, and the combination of two products.
 
-    If the semiring needs them, there are also a test whether a total can still change, and a function that merges a
-    result with the previous value.
+    If the semiring needs them, the result also has a function that tells whether a total can still change, and one that
+    merges a result with the previous value of the output.
     """
     a, b = Symbol("a", terms.type), Symbol("b", terms.type)
     cuda_functions = [

@@ -22,19 +22,21 @@ from gasla.program.terms import Array, Lists, counts_below
 
 THREADS = 128  # threads per block
 WARPS = THREADS // 32
-LARGE_WARPS = 1  # warps per block of the kernel for large tables, so that a warp has all of the block's shared memory
+# A block of the kernel for large tables is a single warp, so that the warp has all of the block's shared memory.
+LARGE_WARPS = 1
 SHARED = (48 << 10) // WARPS  # bytes of shared memory per warp
-# For a small row, the threads that process it, and log2 of its table's slots. The table is at most half full.
+# number of threads that process a small row, and log2 of the slots of its hash table, at most half of which are used
 SMALL_LANES, SMALL_BITS = 4, 6
-# largest number of partial products of a small row: more would keep the other rows of the same warp waiting
+# Largest number of partial products of a small row. Several small rows share a warp, and would wait for a longer one.
 SMALL_PAIRS = 256
 LONGEST = 1 << 26  # largest number of entries of a row of B, because partial products are numbered in 32 bits
 WIDEST = 1 << 30  # largest number of columns of B, because tables store column numbers in 31 bits
-VISIT = 20  # time that a window takes besides its partial products, in units of the time to look up one entry of A
+# time to process a window of columns besides its partial products, as a multiple of the time to look up one entry of A
+VISIT = 20
 BATCH = 1 << 30  # bytes that tables in global memory may take at a time
 METHODS = "small", "tables", "large", "memory", "windows"
-# Rows in windows are classed by their number of partial products, so that the longest rows can start first. As in
-# kernels/product/methods.cuh.
+# Rows that are computed in windows of columns are classed by their number of partial products, so that the rows with
+# most can start first. This is the number of classes, as in kernels/product/methods.cuh.
 WINDOW_CLASSES = 32
 
 SOURCE = """
@@ -102,9 +104,10 @@ FUNCTIONS = *METHODS, "count_pairs", "choose_methods", "list_rows", "find_order"
 class SharedLimits(NamedTuple):
     """The sizes of hash tables and of windows that fit in the shared memory of a warp."""
 
-    bits: int  # log2 of the number of slots in the largest table of a warp
-    large_bits: int  # log2 of the number of slots, if a warp has the shared memory of a whole block
-    width: int  # number of columns of a window
+    bits: int  # log2 of the number of slots in the largest hash table that fits in a warp's part of shared memory
+    # log2 of the number of slots in the largest hash table if a warp has the shared memory of a whole block
+    large_bits: int
+    width: int  # number of columns of a window, that is, a range of columns that a warp computes at a time
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
@@ -113,7 +116,8 @@ class SharedLimits(NamedTuple):
         return cls(bits, large_bits, int(SHARED / window_column) // 32 * 32)
 
 
-# Windows could have more columns here, as bitmaps need only a bit per column, but then a warp would have too much work.
+# The limits for finding the positions of entries. A bitmap takes only a bit per column, so windows could have more
+# columns, but a warp would then have too much work.
 STRUCTURE_LIMITS = SharedLimits.of(4, 4)
 
 
@@ -131,7 +135,7 @@ class CSR(NamedTuple):
     indices: Array  # column numbers, of type int32
     values: Array | None
     width: int
-    known: dict[str, Any]  # results for this matrix that are computed once, by name
+    known: dict[str, Any]  # results for this matrix that are computed once and cached, by name
 
     @property
     def order(self) -> RowOrder:
@@ -157,7 +161,7 @@ def as_csr(lists: Lists, name: str) -> CSR | None:
 
 
 def find_order(matrix: CSR) -> RowOrder:
-    """Find whether the columns of each row ascend, by a kernel that inspects all entries. Wait for the result."""
+    """Find whether the columns of each row ascend, by a kernel that inspects all entries. This waits for the kernel."""
     counts = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
     item_count = max(count, len(matrix.indices))
@@ -187,8 +191,8 @@ def in_ascending_order(matrix: CSR) -> CSR:
 def count_pairs(a: CSR, b: CSR) -> Array:
     """Return the number of partial products of each row of the product of `a` and `b`.
 
-    A partial product is the product of an entry of A with an entry of B. All those of a row that have the same column
-    are summed.
+    A partial product is the product of an entry of A with an entry of B. All partial products of a row that have the
+    same column are summed.
     """
     count = len(a.offsets) - 1
     pairs: Array = array_module(a.offsets).empty(count, np.int64)
@@ -269,7 +273,7 @@ def _launch_inspection(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
-    """Return the number of windows into which so many columns are cut."""
+    """Return the number of windows (ranges of columns) into which so many columns are divided."""
     return max(1, -(-columns // limits.width))
 
 
@@ -280,7 +284,8 @@ def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array,
     takes `slot` bytes.
     """
     slots_needed = 2 * np.maximum(most.of(listed), 16)
-    sizes = 1 << np.frexp((slots_needed - 1).astype(np.float64))[1].astype(np.int64)  # rounded up to a power of two
+    # The sizes are rounded up to powers of two.
+    sizes = 1 << np.frexp((slots_needed - 1).astype(np.float64))[1].astype(np.int64)
     first = 0
     while first < len(sizes):
         sums = sizes[first:].cumsum()
@@ -318,9 +323,9 @@ class Structure:
         return MaxColumns(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
 
     def bound(self, most: int) -> Array | None:
-        """Return lower bounds for the number of entries in each row, if their sum is more than `most`, else None.
+        """Return lower bounds for the number of entries in each row, or None if their sum is at most `most`.
 
-        The caller can then raise an error without computing a product that would be too large.
+        The caller can raise an error if the sum is larger, without computing a product that would be too large.
         """
         if len(self.a.indices) * len(self.b.indices) <= most or not self.b.order.is_apart:
             return None
@@ -367,7 +372,7 @@ def launch(
     most: MaxColumns,
     slot: int,
 ) -> None:
-    """Launch the kernel of each method for the rows that use the method.
+    """Launch the kernel of each method (such as "small" or "windows") for the rows that use the method.
 
     `find` returns the kernel of a method, and `arguments` returns a kernel's arguments for a set of rows.
 
@@ -394,7 +399,7 @@ def launch(
                     blocks(len(row_numbers)), *arguments(RowSet(len(row_numbers), row_numbers)), *tables, table_starts
                 )
         else:
-            # rows that a warp processes at a time
+            # The number of rows that a warp processes at the same time, as a fraction if several warps process one row.
             rows_per_warp = {"small": 32 // SMALL_LANES, "large": LARGE_WARPS / WARPS}.get(method, 1)
             method_kernel.plain(blocks(row_set.number, rows_per_warp), *arguments(row_set))
 
