@@ -1,6 +1,6 @@
 """Vertex programs and walk programs: declaration, tracing and planning, independent of the engine.
 
-What programs are written with can be imported from here.
+This package exports what users write programs with, such as `VertexProgram` and the functions that declare fields.
 """
 
 from gasla.program.fields import ID, Order, aggregate, edge, parameter, vertex

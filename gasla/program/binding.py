@@ -26,20 +26,22 @@ from semirings import VectorType
 from semirings.types import HALF
 
 AUTO, PUSH, PULL = range(3)  # directions of an iteration; gpu/kernels/state.cuh has the same numbers
-Layout = tuple[tuple[int, ...], np.dtype]  # shape and type of an array
-# What a run returns, in the order of a `Result`: fields, number of iterations, whether it converged, number of
-# traversed edges, active vertices, aggregates.
+Layout = tuple[tuple[int, ...], np.dtype]  # shape and dtype of an array
+# What a run returns, in the order of the attributes of a `Result`: final values of the fields, number of iterations,
+# whether the run converged, number of traversed edges, active vertices at the end, aggregates.
 Outcome = tuple[Mapping[str, Any], int, bool, int, Frontier, Mapping[str, Any]]
-# advice in errors about memory: how a field takes fewer bytes
+# advice that errors about too little memory give: how a field takes fewer bytes
 FEWER = "a shorter vector, a narrower type, or a part of the graph"
-FEW = (dict, Mapping)  # types of start values that are given for some vertices only; `dict` is tested first for speed
-_USED_AS_GIVEN = (dict, np.ndarray, int, float)  # types of start values that `imported` returns as they are
+# types of start values that are given for some vertices only; isinstance tests `dict` first, which is faster
+FEW = (dict, Mapping)
+# types of start values that need no conversion: `imported` would return such a value unchanged
+_USED_AS_GIVEN = (dict, np.ndarray, int, float)
 
 
 class Synchronous:
-    """Base of runs that have always ended when `advance` returns.
+    """Base class of runs that are never asynchronous: they have always ended when `advance` returns.
 
-    It adds the methods that `gasla.engines.Running` requires.
+    It implements the methods of `gasla.engines.Running` that only matter for asynchronous runs.
     """
 
     def leave(self, until: int) -> bool:
@@ -55,7 +57,10 @@ class Synchronous:
 
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
-    """Return start values as arrays of NumPy or CuPy. In a dict of vertices, names of vertices become their numbers."""
+    """Return start values as arrays of NumPy or CuPy.
+
+    If a start value is a dict by vertex, and the graph has names of vertices, the dict's keys become vertex ids.
+    """
     for field, start_value in values.items():
         if type(start_value) not in _USED_AS_GIVEN:
             values = {**values, field: imported(start_value)}
@@ -72,7 +77,7 @@ def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
 class Binding:
     """A program bound to a graph: it checks start values, and allocates the arrays of fields on the graph's device."""
 
-    plan: Any  # the program's plan, of the engine's subclass of `Plan`
+    plan: Any  # the program's `Plan`, of the subclass that the engine uses
     program: Any  # an instance of the program that the plan was made for
     graph: Graph
 
@@ -80,7 +85,7 @@ class Binding:
         self.bind(program, graph, module_of(graph.device))
 
     def bind(self, program: Declared, graph: Graph, xp: Any) -> None:
-        """Store the program and the graph. `xp` is the module of the fields' arrays, NumPy or CuPy."""
+        """Store the program and the graph. `xp` is the module whose arrays hold the fields, NumPy or CuPy."""
         self.program, self.graph = program, graph
         self.ids, self.traced, self.xp = graph.id_dtype, self.plan.traced, xp
 
@@ -121,7 +126,8 @@ class Binding:
     def _check_start_of_vertex(self, name: str, v: Any, value: Any, field_type: Any) -> None:
         """Raise an error if `v` is not a vertex, or if its start value does not fit the field."""
         self._vertex(name, v)
-        # numbers are accepted fast, as they are the usual case
+        # A plain number of moderate size fits every field. It is the usual case, so it is accepted without further
+        # tests.
         if type(value) in (int, float) and abs(value) <= LARGEST:
             return
         array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(field_type, 1)[0]
@@ -160,9 +166,10 @@ class Binding:
                     f"{self._where(name)} is given {found} in `out`; expected a {self.xp.__name__} array, "
                     f"C-contiguous and writable, of shape {shape} and type {dtype}"
                 )
-            if not isinstance(array, self.xp.ndarray):  # arrays of a distributed graph share memory with no other array
+            # arrays of a distributed graph share memory with no other array, so the test below is skipped
+            if not isinstance(array, self.xp.ndarray):
                 continue
-            imported(array)  # raises an error for masked arrays
+            imported(array)  # called only for its check, which raises an error for masked arrays
             other_arrays = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
             if any(self.xp.may_share_memory(a, array) for a in other_arrays):
                 raise self._shared(name)
@@ -183,7 +190,8 @@ class Binding:
     def _number(self, name: str, dtype: np.dtype) -> Any:
         """Return a parameter as a Python number. Raise an error if its value is not a number that its type can hold."""
         value = self.program.values[given_name(name) if self.traced.renames else name]
-        if type(value) is float and dtype.kind == "f":  # parameters are usually floats, so these are returned fast
+        # a float is the usual case, and fits every float type, so it is returned without further tests
+        if type(value) is float and dtype.kind == "f":
             return value
         if type(value) is int and dtype.kind in "iu":
             check_start(type(self.program), given_name(name), value, dtype, "is")
@@ -202,14 +210,19 @@ class Binding:
             both = NeighborLists(self.graph, "all", ordered)
             return both, both
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        if self.plan.only_pushes:  # pulls would need transposed lists, which may take as long to make as a whole search
+        # A program that only pushes gets the same adjacency lists twice. Separate ones to pull over would be
+        # transposed, which may take as long as the whole run.
+        if self.plan.only_pushes:
             sent = NeighborLists(self.graph, names[1], False)
             return sent, sent
         return NeighborLists(self.graph, names[0], ordered), NeighborLists(self.graph, names[1], False)
 
     @property
     def row_count(self) -> int:
-        """The number of rows to gather over. Vertices from this number on have no edge to gather over."""
+        """The number of vertices that may have edges to gather over.
+
+        Vertices with ids from this number on have none.
+        """
         return self.graph.n
 
     @cached_property
@@ -238,16 +251,17 @@ class Binding:
         return self.xp.empty(shape, dtype)
 
     def _start_array(self, name: str, start_value: Any) -> Any:
-        """Return an array of a vertex field's start values, without the second copy that some fields have.
+        """Return an array of a vertex field's start values, one for each vertex.
 
-        It is a new array. Only a field with two copies may get the caller's own array, as it is then copied from there.
+        The result is a new array, which the run may write to. Only for a field with two copies it may be the
+        caller's own array, as `_vertex_array` then copies it into the two copies.
         """
         field_type, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if start_value is None or isinstance(start_value, FEW):
             declared = self.program.vertex_fields[given_name(name)]
             array = self._filled(where, self._declared_start(declared.init), field_type, n, "vertices")
             for v, value in (start_value or {}).items():
-                entry = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so it becomes an array
+                entry = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so the tuple becomes an array
                 entry = converted(entry, array.dtype) if array.dtype == HALF else entry
                 as_bits(array)[self._vertex(name, v)] = as_bits(entry)
         elif name in self.plan.doubled and self._is_ready(start_value, layout(field_type, n)):
@@ -257,7 +271,10 @@ class Binding:
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
-        """Return a field's start value as an array of one entry, or None if it may differ between vertices."""
+        """Return the start value that all vertices share as an array with one entry, or None if vertices may differ.
+
+        Vertices may differ if the start value is a function, a dict by vertex, or an array with one entry per vertex.
+        """
         field_type = self.traced.vertex_types[name]
         shapes = ((), (field_type.length,)) if isinstance(field_type, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
@@ -276,7 +293,10 @@ class Binding:
         return int(v)
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """Return a record of all vertices, in which the id, the degrees and each given field are whole arrays."""
+        """Return a record that stands for all vertices: each attribute is an array with one entry per vertex.
+
+        The attributes are `id`, `in_degree`, `out_degree`, and those of `fields`, computed on first access.
+        """
         graph = self.graph
         known: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
@@ -292,7 +312,8 @@ class Binding:
         known = {name: functools.partial(lambda name: as_values(columns.numbers(name)), name) for name in columns}
         with np.errstate(all="ignore"):
             values = self.xp.asarray(init(self.every_vertex(known)))
-        # the function of a start value returns vectors with their items along the first axis
+        # A function that computes start values of a vector field returns an array with one row per item, not per
+        # vertex, so this transposes the array.
         return values.T if values.ndim == 2 else values
 
     def weighted(self, name: str) -> Graph:
@@ -327,14 +348,14 @@ class Binding:
         if not isinstance(array, self.xp.ndarray) or array.shape != shape or array.dtype != dtype:
             return False
         flags = array.flags
-        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved: aligned and writable
+        return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved means aligned and writable
 
     def _filled(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
         """Return a new array of `count` values of a field's type, copied from a scalar or an array."""
         shape, base = layout(field_type, count)
         if isinstance(start_value, self.xp.ndarray):
             array = start_value
-        # a single number, the usual case, is handled fast
+        # a plain number is the usual case, and needs no copy from a GPU, so it is converted at once
         elif self.xp is np and isinstance(start_value, (int, float)):
             array = np.asarray(start_value)
         else:
@@ -361,7 +382,10 @@ class Binding:
 
 
 def are_fixed(parameters: Mapping[str, Any]) -> bool:
-    """Return whether no parameter can be written to before the next run, as an array of one number can."""
+    """Return whether all parameters are plain numbers, which stay the same until the next run.
+
+    A parameter that is an array with one entry is not fixed, as the caller can write to the array between runs.
+    """
     return all(isinstance(value, (int, float, np.number, np.bool_)) for value in parameters.values())
 
 
@@ -374,9 +398,10 @@ def require_attribute(program: VertexProgram, field: str, graph: Graph) -> None:
 
 
 class NeighborLists:
-    """The adjacency lists that a program traverses: offsets, neighbors, and edge ids and values in the same order.
+    """The adjacency lists that a program traverses, as CSR or CSC arrays: offsets, neighbors, edge ids and edge values.
 
-    `side` is "in", "out", or "all" for both directions. If `ordered`, each list has the order of the graph's input.
+    `side` says which edges: "in", "out", or "all" for both directions. If `ordered`, the edges of each vertex are in
+    the order in which the graph's input had them.
     """
 
     def __init__(self, graph: Graph, side: str, ordered: bool) -> None:
@@ -387,9 +412,10 @@ class NeighborLists:
 
     @cached_property
     def _lists(self) -> Adjacency:
-        """The graph's adjacency lists.
+        """The graph's adjacency lists, as an `Adjacency`.
 
-        They are made on first use, as transposing a large graph may need more memory than is left.
+        They are made on first use, because a run that never traverses these edges may lack the memory to transpose
+        them.
         """
         return self._adjacency().in_order() if self._ordered else self._adjacency()
 
@@ -408,7 +434,7 @@ class NeighborLists:
 
     @property
     def entries(self) -> int:
-        """Number of entries: the number of edges, or twice that for adjacency lists of both directions."""
+        """The number of entries: the number of edges, or twice that for adjacency lists of both directions."""
         return len(self._lists.stored_ids)
 
     @property
@@ -447,7 +473,7 @@ class NeighborLists:
         return self._lists.numbers()
 
     def leaving(self) -> Any:
-        """Return a mask of the out-edges among the entries of adjacency lists of both directions."""
+        """Return a boolean array that says which entries of adjacency lists of both directions are out-edges."""
         assert self.side == "all"
         return self.graph.leaving
 
@@ -462,7 +488,7 @@ class NeighborLists:
     def values(self, dtype: np.dtype, graph: Graph) -> Any:
         """Return the graph's edge values as the given dtype, in the order of these adjacency lists.
 
-        Without values all are 1.
+        If the graph has no edge values, all entries of the result are 1.
         """
         if graph.value_type is None:
             return graph.lists.ones(self.entries, dtype)
@@ -475,7 +501,7 @@ class NeighborLists:
 def values_in_order(graph: Graph, kind: Any) -> Any:
     """Return the graph's edge values as the given dtype, in the order of edge ids.
 
-    `edge.back` looks values up in this order.
+    The value of an edge's reverse edge, `edge.back`, is looked up in this array by the reverse edge's id.
     """
     if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)

@@ -20,9 +20,10 @@ from semirings.types import SHORT, has_wide, parts_of
 __all__ = ["ID", "aggregate", "edge", "parameter", "vertex"]
 
 Order = Literal["synchronous", "in place"]
-# most items of a tuple, and most fields that a function may return: each is a variable in compiled code
+# The largest number of items of a tuple, and of fields that a function may return. It is limited because each of them
+# is a variable in compiled code.
 MOST_ITEMS = 30
-MOST_LANES = 1024  # most items of a vector field: each thread holds a whole vector
+MOST_LANES = 1024  # largest number of items of a vector field, limited because each thread holds a whole vector
 
 
 class _Id:
@@ -32,7 +33,9 @@ class _Id:
         return "gasla.ID"
 
     def __reduce__(self) -> str:
-        return "ID"  # copies and pickles give the same object, as it is compared by identity
+        # Pickle stores this name, so that copying and unpickling give the object ID itself, with which types are
+        # compared by `is`.
+        return "ID"
 
 
 ID = _Id()
@@ -67,7 +70,10 @@ class EdgeField:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The declaration of a number that is constant in a run. Changing the number between runs compiles nothing."""
+    """The declaration of a number that is constant in a run.
+
+    The number may change between runs, without compiling the program again.
+    """
 
     type: Any
     default: Any
@@ -77,10 +83,8 @@ class Parameter:
 class Aggregate:
     """The declaration of a reduction over the vertices that received in an iteration.
 
-    The next iteration can read its result.
-
-    `at` is a function that returns an id for a vertex. With it there is one reduction per id, over the vertices for
-    which `at` returns this id.
+    Functions can read the result in the next iteration. `at` is a function that returns an id for a vertex. With
+    `at` there is one reduction per id, over the vertices for which `at` returns this id.
     """
 
     monoid: Monoid
@@ -98,24 +102,33 @@ class Declared:
     sources: ClassVar[Literal["all", "active"]] = "all"
     everyone: ClassVar[bool] = False
     order: ClassVar[Order] = "synchronous"
-    _most: ClassVar[dict[str, int]] = {}  # the largest value of fields that are known to hold only numbers from 0 to it
-    # The next three are set only in programs that `gasla.program.part` derives for a rank's part of a graph.
-    _whole: ClassVar[Any] = None  # the traced program for the whole graph, from which this one is derived
-    _decided: ClassVar[tuple[str, ...]] = ()  # functions, such as `stop`, left out because all ranks call them together
-    # names of parameters that may differ between iterations; other parameters are constant in a run
+    # largest value of fields that hold only numbers from 0 to this value, by field; compilers use it as a bound
+    _most: ClassVar[dict[str, int]] = {}
+    # The next three attributes are set only in programs that `gasla.program.part` derives, which run on one rank's part
+    # of a graph.
+    _whole: ClassVar[Any] = None  # the traced program for the whole graph, from which the program for a part is derived
+    # names of functions, such as `stop`, that a part's program lacks because all ranks call them together
+    _decided: ClassVar[tuple[str, ...]] = ()
+    # names of parameters that may differ between iterations; all other parameters are constant in a run
     _changing: ClassVar[tuple[str, ...]] = ()
 
-    _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}  # functions that a program may define, and their arguments
-    _settings: ClassVar[set[str]] = set()  # names of attributes that say how a program runs, such as `reduce`
-    _kept: ClassVar[dict[str, str]] = {}  # other names that a program may not give to its fields, each with the reason
-    _kept_of_edges: ClassVar[dict[str, str]] = {}  # names that only edge fields may not have, each with the reason
+    # names of the functions that a program may define, each with the names of its arguments
+    _hooks: ClassVar[dict[str, tuple[str, ...]]] = {}
+    # names of class attributes that say how a program runs, such as `reduce` and `direction`
+    _settings: ClassVar[set[str]] = set()
+    # further names that fields may not have, as gasla uses them, each with the reason that errors give
+    _kept: ClassVar[dict[str, str]] = {}
+    # names that vertex fields may have but edge fields may not, each with the reason that errors give
+    _kept_of_edges: ClassVar[dict[str, str]] = {}
 
     vertex_fields: ClassVar[dict[str, VertexField]] = {}
     edge_fields: ClassVar[dict[str, EdgeField]] = {}
     parameters: ClassVar[dict[str, Parameter]] = {}
     aggregates: ClassVar[dict[str, Aggregate]] = {}
-    options: ClassVar[dict[str, Option]] = {}  # options that have no value yet; a subclass gives them one
-    _chosen: ClassVar[dict[str, Any]] = {}  # values of the options that have one
+    # declared options, by name; empty in a subclass in which each option has a value
+    options: ClassVar[dict[str, Option]] = {}
+    # values of the options, by name, in a subclass in which each option has a value
+    _chosen: ClassVar[dict[str, Any]] = {}
     _defaults: ClassVar[dict[str, Any]] = {}  # default values of the parameters
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -154,7 +167,10 @@ class Declared:
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """Return the names that this kind of program may not give to its fields, each with the reason."""
+        """Return the names that a program may not give to its fields, each with the reason that errors give.
+
+        The names depend on the base class, such as `VertexProgram` or `WalkProgram`.
+        """
         base_class: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         attributes = {
             name: "it is an attribute of every program" for name in dir(base_class) if not name.startswith("_")
@@ -185,7 +201,11 @@ class Declared:
 
 
 def check_spelling(program: type[Declared]) -> None:
-    """Raise TypeError for a member whose name looks like a misspelled hook or setting, unless a function reads it."""
+    """Raise TypeError if a member of the program has a name that looks like a misspelled hook or setting.
+
+    A hook is a function that gasla calls, such as `gather`. Members whose names occur in the code of the
+    program's functions are helpers, and pass.
+    """
     base_class = next(base for base in program.__mro__ if "_hooks" in vars(base))
     members: dict[str, Any] = {}
     for base in reversed(program.__mro__):
@@ -212,7 +232,7 @@ def check_parameters(where: str, function: Callable[..., Any], expected: tuple[s
 
 
 def _names_in(function: Any) -> set[str]:
-    """Return the global and attribute names in a function's code, nested functions included."""
+    """Return the names of globals and attributes that a function's code uses, including its nested functions."""
     code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
     if code is None:
         return set()
@@ -223,9 +243,9 @@ P = TypeVar("P", bound=Declared)
 
 
 def as_instance(kind: type[P], given: Any) -> P:
-    """Return the given program, or an instance of the given class with the default parameters.
+    """Return the given program, or an instance of the given program class with default parameters.
 
-    Raise TypeError if it is not a program of this kind.
+    Raise TypeError if the argument is not a program of the class `kind`, such as `VertexProgram`.
     """
     program = given() if isinstance(given, type) else given
     if not isinstance(program, kind):
@@ -365,7 +385,7 @@ def aggregate(
 
 
 def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "starts with") -> None:
-    """Raise ValueError for numbers that a field or parameter can't hold, such as fractions in an integer field.
+    """Raise ValueError if a field or parameter can't hold the given numbers, such as fractions in an integer field.
 
     `verb` stands between the name and the given value in the message.
     """
@@ -381,14 +401,15 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
 
 
 def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
-    """Return whether all given numbers are whole and within bounds.
+    """Return whether all given numbers are whole, and from `low` to `high`.
 
-    Values of other types than numbers pass, as other checks refuse them.
+    Return True also for values that are not numbers, as other checks refuse those.
     """
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    smallest, largest = array.min().item(), array.max().item()  # Python's numbers, whose comparisons are exact
+    # Python's numbers, because comparing them with `low` and `high` never rounds
+    smallest, largest = array.min().item(), array.max().item()
     return bool(low <= smallest and largest <= high) and (array.dtype.kind != "f" or not (array % 1).any())
 
 
@@ -404,7 +425,7 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-# --- checks of sizes: items of tuples and of vectors -----------------------------------------------------------------
+# --- checks of sizes: how many items tuples and vectors have ---------------------------------------------------------
 
 
 def check_length(what: str, kind: Any) -> None:
@@ -423,9 +444,9 @@ def check_length(what: str, kind: Any) -> None:
 
 
 def check_lanes(program: type[Declared], kind: Any) -> None:
-    """Raise TypeError if the program's monoid combines different items of a wide vector, one of more than 8 items.
+    """Raise TypeError if the program's monoid computes an item of a wide vector from other items of the vector.
 
-    Such vectors are reduced item by item.
+    A wide vector has more than 8 items. It is reduced item by item, so no item may depend on another.
     """
     combined = program.reduce.combination(kind)
     for e in in_order(combined):
@@ -437,7 +458,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
             )
 
 
-# --- checks of reads at other vertices, by self.at -------------------------------------------------------------------
+# --- checks of functions that read fields of other vertices by self.at(index) ----------------------------------------
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
@@ -478,7 +499,10 @@ def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
 
 
 def refuse_degree(where: str, name: str) -> Any:
-    """Raise the error for a function that reads a degree of another vertex. It says what to write instead."""
+    """Raise the error for a function that reads a degree of another vertex by `self.at`.
+
+    The error says what to write instead.
+    """
     raise TypeError(
         f"{where} reads {name} of another vertex; hold it in a field, and read that: "
         f"gasla.vertex(np.int64, init=lambda v: v.{name}, missing=0)"
@@ -486,9 +510,9 @@ def refuse_degree(where: str, name: str) -> Any:
 
 
 def refuse_others(where: str, read: Collection[str]) -> None:
-    """Raise ValueError if a function reads fields of other vertices (`read`) although it may not.
+    """Raise ValueError if `priority` or `bucket` reads fields of other vertices.
 
-    The result of such a function (`priority` or `bucket`) must not change while its vertex waits.
+    `read` are the names of these fields. The result of such a function must not change while its vertex waits.
     """
     if read:
         raise ValueError(

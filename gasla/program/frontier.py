@@ -41,7 +41,7 @@ class Frontier:
     """
 
     is_all = False
-    _device: Device = "cpu"  # the device of a set of all vertices, for which no array is stored
+    _device: Device = "cpu"  # where the frontier of all vertices is, as it stores no array that would tell
 
     def __init__(self, n: int, ids: Any = None, *, mask: Any = None) -> None:
         if (ids is None) == (mask is None):
@@ -85,7 +85,10 @@ class Frontier:
         return frontier
 
     def to(self, device: Device) -> "Frontier":
-        """Return the set on a device: the frontier itself if its arrays are there, else a copy."""
+        """Return the set with its arrays on a device.
+
+        This is the frontier itself if its arrays are on the device already, else a copy.
+        """
         if self.is_all:
             return self if device == self._device else Frontier.all(self.n, device)
         arrays = {name: self.__dict__[name] for name in ("ids", "mask") if name in self.__dict__} or {"ids": self.ids}
@@ -187,9 +190,9 @@ class EdgeFrontier:
 
 
 def as_frontier(graph: OfVertices, active: Any) -> Frontier:
-    """Return an active set as a Frontier.
+    """Return the active vertices that a caller has given as a `Frontier`.
 
-    It is given as None for all vertices, as a Frontier, as a boolean mask, or as ids or names of vertices.
+    `active` may be None for all vertices, a Frontier, a boolean mask, or ids or names of vertices.
     """
     n = graph.n
     if active is None:
@@ -201,7 +204,7 @@ def as_frontier(graph: OfVertices, active: Any) -> Frontier:
     if graph.naming is not None:
         active = translate_vertices(graph, [active] if isinstance(active, str) else active, "active")
     if type(active) is list and len(active) == 1 and type(active[0]) is int and 0 <= active[0] < n:
-        return Frontier.one(n, active[0])  # a list of one vertex, the usual case, is handled fast
+        return Frontier.one(n, active[0])  # one vertex id in a list is the usual case, so it skips the checks of arrays
     active = imported(active)
     array = array_module(active).asarray(active)
     return Frontier(n, mask=array) if array.dtype == np.dtype(bool) else Frontier(n, array)
@@ -224,7 +227,9 @@ def _check_ids(n: int, ids: Any) -> np.ndarray:
     for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):
         if not 0 <= int(bad) < n:
             raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
-    ordered = xp.sort(array)  # NumPy's unique takes 50 times as long for a million ids: it fills a hash table
+    # Sorting shows repeated ids. NumPy's unique would take 50 times as long for a million ids, as it fills a hash
+    # table.
+    ordered = xp.sort(array)
     if not (ordered[1:] > ordered[:-1]).all():
         raise ValueError("a vertex appears twice in the list of ids; expected each once (numpy.unique removes repeats)")
     return array

@@ -1,41 +1,47 @@
-"""Hooks are the functions that a vertex program may define. `HOOKS` is the one table of them.
+"""The table of hooks, which are the functions that a vertex program may define, such as `gather` and `apply`.
 
-Tracing, plans, both engines, schedules, stages, ranks and the guide read it. To add a hook that runs at one of the
-times in `When`, add an entry. A hook that runs at a new time also needs a kernel of each engine, and a step in
-`reference/steps.py`.
+`HOOKS` is the only such table: tracing, plans, both engines, schedules, stages, ranks and the guide read it. To add
+a hook that runs at one of the times in `When`, add an entry. A hook that runs at a new time also needs a kernel of
+each engine, and a step in `reference/steps.py`.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-# When a hook runs. The first six follow each other in an iteration: "receive" tests which vertices receive, and along
-# which edges; "gather" computes values of edges and reduces them; "apply" computes fields of a receiver; "activate"
-# tests which vertices are active next; "scatter" writes to the out-edges of these vertices; "revise" changes receivers
-# once more, after all have applied. The others: "order" says which active vertices come first, "between" runs after an
-# iteration, and "phase" runs at the start of one of several phases (`gasla.Phase`).
+# When a hook runs. In each iteration, "receive" tests which vertices receive, and along which edges. Then "gather"
+# computes values of edges and reduces them, "apply" computes new fields of a vertex that receives, "activate" tests
+# which vertices are active next, "scatter" writes to the out-edges of these vertices, and "revise" changes fields of
+# the vertices that received once more. Besides, "order" says which active vertices are processed first, "between"
+# runs after an iteration, and "phase" runs at the start of one of several phases (`gasla.Phase`).
 When = Literal["receive", "gather", "apply", "activate", "scatter", "revise", "order", "between", "phase"]
-# What a hook returns: a bool ("test"), a value of any type, or a dict of new values by name.
+# What a hook returns: a bool ("test"), a value of any type ("value"), or a dict of new values of vertex fields, edge
+# fields or parameters by name.
 Returns = Literal["test", "value", "vertex fields", "edge fields", "parameters"]
-# How ranks run a hook: "own", each rank on its part of the graph; "same", each rank on totals that all ranks have, with
-# the same result; "together", all ranks at once, between iterations, where they exchange what the hook reads or writes.
+# How the ranks of a distributed run call a hook. With "own", each rank calls the hook for its part of the graph. With
+# "same", each rank computes the same result, from totals that all ranks have. With "together", all ranks call the hook
+# at the same time, between iterations, and exchange what it reads or writes.
 Shard = Literal["own", "same", "together"]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Hook(NamedTuple):
-    """What gasla knows about one function that a program may define."""
+    """One function that a program may define: its arguments, its result, and when and where it runs."""
 
     when: When
-    parameters: tuple[str, ...]  # the names of the arguments that it receives
+    parameters: tuple[str, ...]  # names of the arguments that the hook receives
     returns: Returns
-    task: str  # what the program decides or computes in it, as shown in a table in docs/guide/programs.md
-    stage: str = ""  # the stage in which the user's own loop runs it; empty if only `gasla.run` does
+    task: str  # what the program decides or computes in the hook; a table in docs/guide/programs.md shows this text
+    # name of the stage that runs the hook in a loop written by the user; empty if only `gasla.run` calls it
+    stage: str = ""
     shard: Shard = "own"
-    neutral: bool | None = None  # if its result is always this one, a test has no effect and is left out
+    # result of a test that changes nothing: a hook that always returns it is left out of the compiled code
+    neutral: bool | None = None
     in_schedule: bool = True  # whether a program that runs with a schedule may define it
-    needs: Mapping[str, str] = NOTHING  # other hooks that it needs, each with the reason
-    excludes: Mapping[str, str] = NOTHING  # other hooks that can't be defined beside it, each with the reason
+    # names of other hooks without which this one can't be defined, each with the reason
+    needs: Mapping[str, str] = NOTHING
+    # names of other hooks that can't be defined together with this one, each with the reason
+    excludes: Mapping[str, str] = NOTHING
 
 
 EDGE = "src", "dst", "edge"
@@ -110,13 +116,13 @@ def at(*times: When) -> tuple[str, ...]:
     return tuple(name for name, hook in HOOKS.items() if hook.when in times)
 
 
-# The tuples below hold names of hooks. The comment beside each tuple says what its hooks have in common.
-COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that determine the new fields of a receiver
+# Each tuple below holds the names of hooks that have something in common.
+COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that determine the new fields of a vertex that receives
 # hooks that are called for each edge
 ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)
-REVISING = at("revise")  # hooks that change receivers again after all have applied
-BETWEEN = at("between")  # hooks that run between two iterations and read the new values
+REVISING = at("revise")  # hooks that change the fields of vertices once more, after all vertices have applied
+BETWEEN = at("between")  # hooks that run between two iterations, and read the values after the first of them
 # hooks that write vertex fields
 WRITING = tuple(name for name, hook in HOOKS.items() if hook.returns == "vertex fields")
-# hooks that all ranks run at the same time
+# hooks that all ranks of a distributed run call at the same time
 TOGETHER = tuple(name for name, hook in HOOKS.items() if hook.shard == "together")

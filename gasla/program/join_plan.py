@@ -1,6 +1,7 @@
-"""Plans of joins, which match a pattern in a graph: the order of the pattern's vertices, and the conditions for each.
+"""Plans of joins, which search a graph for all matches of a pattern (a small graph).
 
-A join extends a match by one vertex at a time. A *place* is the position of a vertex in this order.
+A join extends a match by one vertex at a time. A plan gives the order of the pattern's vertices, and the conditions
+for each. A *place* is the position of a vertex in this order.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from typing import NamedTuple
 
 
 class Reach(NamedTuple):
-    """The neighbors of an already matched vertex: its out-neighbors, or its in-neighbors if `backward`.
+    """The neighbors of a vertex that is already matched: its out-neighbors, or its in-neighbors if `backward`.
 
-    Relation 0 has all edges. Each further `relation` has some of them, such as the edges of one label, in adjacency
-    lists of its own.
+    `place` is the position of the vertex in the order of the join. `relation` says along which edges: 0 stands for
+    all edges, and a higher number for some of them, such as those with one label, which have adjacency lists of
+    their own.
     """
 
     place: int
@@ -21,36 +23,39 @@ class Reach(NamedTuple):
 
 
 class Join(NamedTuple):
-    """The conditions for a vertex of the graph to be matched next, with the vertex number `vertex` of the pattern.
+    """The conditions for a vertex of the graph to be matched with vertex number `vertex` of the pattern.
 
-    Each vertex of the graph has a bit for each vertex k of the pattern. It says whether the two may be matched: they
-    have the same label, and the graph's vertex has at least as many neighbors.
+    Each vertex of the graph also has one bit for each vertex k of the pattern. The bit says whether the two may be
+    matched: they have the same label, and the graph's vertex has at least as many neighbors.
     """
 
-    within: tuple[Reach, ...]  # the neighbors among which the matched vertex must be
-    outside: tuple[Reach, ...] = ()  # the neighbors among which the matched vertex must not be
-    # places of vertices matched before that may satisfy all other conditions: a vertex must not be matched twice
+    within: tuple[Reach, ...]  # sets of neighbors: the matched vertex must be in each of them
+    outside: tuple[Reach, ...] = ()  # sets of neighbors: the matched vertex must be in none of them
+    # Places of earlier vertices to which the matched vertex must not be equal. Only earlier vertices that could satisfy
+    # all other conditions are compared.
     apart: tuple[int, ...] = ()
-    # places of vertices matched before whose ids must be smaller, so that symmetric matches count once
+    # Places of earlier vertices that must have smaller ids than the matched vertex. So matches that differ only by a
+    # symmetry of the pattern are counted once.
     above: tuple[int, ...] = ()
     vertex: int = 0
-    has_label: bool = False  # whether the vertex of the pattern has a label
-    # whether bit `vertex` of the graph's vertex is tested: the pattern's vertex has a label or several neighbors
+    has_label: bool = False  # whether the pattern's vertex has a label, which the matched vertex must have too
+    # Whether a vertex of the graph is tested for its bit number `vertex`. This is needed if the pattern's vertex has a
+    # label or several neighbors.
     is_checked: bool = False
 
 
 class Test(NamedTuple):
-    """A test whether the vertex matched at a place is a neighbor of a vertex that was matched before it."""
+    """A test whether the vertex matched at `place` is among the neighbors that `reach` describes."""
 
     reach: Reach
     place: int
 
 
 class Free(NamedTuple):
-    """A vertex of the pattern on which no other depends.
+    """A vertex of the pattern that no condition of another vertex mentions, so that its matches are only counted.
 
-    It is not matched: the graph's vertices that fit it are counted. A vertex that is already matched must not be
-    counted. `met` has the places of matched vertices that fit, each with the tests on which this depends.
+    The count is the number of the graph's vertices that satisfy `join`, less those that are matched already. `met`
+    has the places of matched vertices that may have been counted, each with the tests that say whether it was.
     """
 
     join: Join
@@ -58,14 +63,15 @@ class Free(NamedTuple):
 
     @property
     def ready(self) -> int:
-        """The number of vertices that must be matched before the vertices that fit this one can be counted."""
+        """The number of vertices that must be matched before the vertices that satisfy `join` can be counted."""
         return 1 + max([*(reach.place for reach in (*self.join.within, *self.join.outside)), *self.join.above])
 
 
 class JoinPlan(NamedTuple):
-    """A plan of a join: the vertices of a pattern that are matched, and those that are only counted.
+    """A plan of a join, which says how a pattern's vertices are matched with vertices of a graph.
 
-    The second matched vertex is a neighbor of the first.
+    `joins` are the conditions for the pattern's vertices that are matched one by one, and `free` is for those whose
+    matches are only counted. The second vertex that is matched is always a neighbor of the first.
     """
 
     joins: tuple[Join, ...]
@@ -79,9 +85,10 @@ class JoinPlan(NamedTuple):
 
     @property
     def tabled(self) -> list[int]:
-        """The numbers of the counted vertices that join the first matched vertex with one matched after the second.
+        """The positions in `free` of vertices whose neighbors are the first matched vertex and one after the second.
 
-        For these, a table of common neighbors is made once for each first vertex, by going two edges from it.
+        For each first vertex, the numbers of its common neighbors with all others are computed once, by going along two
+        edges, and put in a table.
         """
         return [k for k, free in enumerate(self.free) if _is_between(free.join)]
 

@@ -1,7 +1,8 @@
 """Options: constants of a program that are known while its functions are traced.
 
-Each combination of option values has a class of its own: a subclass of the program in which every option is a plain
-attribute, made on first use. Tracing, prepared runs and compiled code are cached per class, and so per combination.
+Each combination of option values has a class of its own, made on first use. It is a subclass of the program in which
+every option is a plain attribute. As tracing, prepared runs and compiled code are cached per class, each combination
+is traced and compiled once.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,9 @@ __all__ = ["option"]
 
 
 class Option:
-    """The declaration of a constant, which an instance of the program replaces by its value."""
+    """The declaration of an option, a constant of a program. In an instance of the program, its value replaces it."""
 
-    name = ""  # set when the class that declares the option is made
+    name = ""  # name of the option, which Python passes to `__set_name__` when the declaring class is made
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -71,8 +72,8 @@ def option(default: Any) -> Any:
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     """Return a declaration in which options are replaced by their values, or None if its option `when` is false.
 
-    `members` are the members of the class: an option that has a value is replaced by it there. A member that is the
-    option of another member, as in ``everyone = settles``, takes that member's value.
+    `members` are the members of the class by name. An option that has a value is there as that value. A member that
+    is the option of another member, as in ``everyone = settles``, gets that member's value.
     """
     if isinstance(declared, Option):
         return _resolve_value(declared, members)
@@ -99,10 +100,7 @@ def _resolve_value(given: Any, members: Mapping[str, Any]) -> Any:
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:
-    """Return the subclass of a program in which the options have the given values.
-
-    Other options have their defaults.
-    """
+    """Return the subclass of a program in which each option has a value: the given one, or else its default."""
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
         return _make_subclass(program, *values)
@@ -122,7 +120,10 @@ def _make_subclass(program: Any, *values: Any) -> type:
 
 
 def check_value(where: str, default: Any, value: Any) -> None:
-    """Raise TypeError for a value that an option with this default can't have, or that no option can have."""
+    """Raise TypeError if an option can't have a value.
+
+    The value must be hashable, and neither a function nor an array. If the default is a bool, it must be a bool.
+    """
     try:
         hash(value)
     except TypeError:

@@ -29,9 +29,11 @@ PREFIX = "of_all_"  # prefix of fields and parameters that hold values of the wh
 OWN = "of_rank_own"  # parameter: number of vertices that the part owns, which it numbers from 0
 FIRST = "of_rank_first"  # parameter: global id of the first vertex that the part owns
 EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
-DECIDED = tuple(name for name, hook in HOOKS.items() if hook.shard != "own")  # functions that all parts call together
-NUMBERS = ("n", "iteration", "bucket")  # attributes of `self` with values of the whole graph
-# Attributes that functions read with values of the whole graph, and the fields of a part that hold these values.
+# names of functions that ranks don't call on their own, but all together or with the same result
+DECIDED = tuple(name for name, hook in HOOKS.items() if hook.shard != "own")
+# attributes of `self` that describe the whole graph or run, so that a part gets them as parameters
+NUMBERS = ("n", "iteration", "bucket")
+# The id and the degrees of a vertex refer to the whole graph. For each, the name of the part's field that holds it.
 OF_VERTEX = {"id": f"{PREFIX}id", "in_degree": f"{PREFIX}in_degree", "out_degree": f"{PREFIX}out_degree"}
 OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
 
@@ -40,7 +42,7 @@ OF_EDGE = {"id": EDGE_ID, "leaves": LEAVES}
 def in_part(
     base: type[VertexProgram], id_type: np.dtype, has_priority: bool, together: bool = False
 ) -> type[VertexProgram]:
-    """Return the program that runs the program `base` on one part of a graph.
+    """Return the program that does the work of the program `base` on one part of a graph.
 
     `id_type` is the dtype of global ids. The part keeps the function `priority` only if `has_priority`. `together` says
     that the kernels of all parts exchange values themselves.
@@ -67,7 +69,9 @@ def in_part(
     for name, aggregate in base.aggregates.items():
         dtype = {**whole.aggregate_types, **whole.deposit_types}[inner(name)]
         aggregate_in_part = replace(aggregate, type=dtype)
-        if aggregate.at is not None:  # the totals of all parts are a field, which ranks write between iterations
+        # In a part, an aggregate with a value per vertex becomes a field with the totals over all parts. Ranks write
+        # this field between iterations.
+        if aggregate.at is not None:
             identity = aggregate.monoid.identity(dtype)
             body |= {name: VertexField(dtype, identity, missing=identity), PREFIX + name: aggregate_in_part}
         else:
@@ -82,10 +86,10 @@ def in_part(
 
 
 class PartTracer(Tracer):
-    """A tracer for the program of a part of a graph.
+    """A tracer for the program that runs on one part of a graph.
 
-    It calls the user's functions with symbols. What they read of the whole graph, such as global ids, are fields of the
-    part.
+    It calls the user's functions with symbols, as every tracer does. What a function reads of the whole graph, such as
+    a global id, is a field of the part here.
     """
 
     def _parameter_symbol(self, name: str) -> Expr:
@@ -93,7 +97,7 @@ class PartTracer(Tracer):
         return self._symbol("self", name, np.dtype(np.int64))
 
     def _is_own(self, role: str) -> Any:
-        """Return an expression that is true if the part owns the vertex of a role such as "dst"."""
+        """Return an expression that is true if the part owns the vertex that is the argument `role`, such as "dst"."""
         return self._symbol(role, "id", self.id_type) < self._parameter_symbol(OWN)
 
     def _local_number(self, index: Any) -> Any:
@@ -103,16 +107,16 @@ class PartTracer(Tracer):
         )
 
     def _make_vertex(self, role: str) -> Record:
-        """Return the record of a vertex, as functions read it. Its id and degrees are those in the whole graph."""
+        """Return the record that functions get for a vertex. Its id and degrees are those in the whole graph."""
         fields = dict(super()._make_vertex(role)._fields)
         fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
         return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
 
     def _make_edge(self) -> Record:
-        """Return the record of an edge, as functions read it.
+        """Return the record that functions get for an edge.
 
-        A part stores only in-edges, whatever the program's direction, so `edge.leaves` is a constant or a field of the
-        part.
+        `edge.leaves` says whether the edge is an out-edge in the whole graph. A part stores only in-edges, so this is a
+        constant, or a field of the part if the program gathers over edges of both directions.
         """
         fields = dict(super()._make_edge()._fields)
         direction = self.program._whole.program.direction
@@ -121,16 +125,17 @@ class PartTracer(Tracer):
         return Record("edge", renamed(fields, OF_EDGE), self._of_self)
 
     def _make_self(self, where: str) -> Declared:
-        """Return the object that is passed as `self` while functions are traced. Its `n` is that of the whole graph."""
+        """Return the object that functions get as `self` while they are traced. Its `n` is that of the whole graph."""
         stand_in = super()._make_self(where)
         attributes = stand_in.__dict__
         attributes.update({name: attributes[PREFIX + name] for name in NUMBERS if PREFIX + name in attributes})
         return stand_in
 
     def _record_at(self, where: str, given_index: Any) -> Record:
-        """Return the record that `self.at` returns for a global id.
+        """Return the record that `self.at` returns for a global id, with fields that the part stores.
 
-        If a program calls `self.at`, its parts mirror all vertices.
+        A program that calls `self.at` may read any vertex, so each of its parts has mirrors of all vertices of other
+        parts.
         """
         place = self._local_number(given_index)
         fields = super()._record_at(where, place)._fields
@@ -143,8 +148,8 @@ class PartTracer(Tracer):
     def trace(self) -> Traced:
         """Trace all functions of the program.
 
-        With `everyone = True` the program gets a mask that keeps mirrors from receiving: their owners compute their
-        values.
+        Mirrors (copies of vertices that other parts own) must not receive, as the owners compute their values. So with
+        `everyone = True` the program gets a mask that refuses mirrors.
         """
         if self.program.everyone:
             self._set_result("mask", semirings.as_expr(self._is_own("vertex")))
@@ -153,13 +158,17 @@ class PartTracer(Tracer):
     def _trace_function(
         self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None
     ) -> None:
-        """Trace one function, so that mirrors change nothing: every mask refuses them, and aggregates skip them."""
+        """Trace one function so that mirrors (copies of vertices that other parts own) have no effect.
+
+        Aggregates skip mirrors. If every vertex receives (`everyone = True`), the mask refuses mirrors as well.
+        """
         earlier_function = self.functions.get(name)
         super()._trace_function(name, expected, *records, function=function)
         if earlier_function is not None and self.functions[name] is not earlier_function:
             self._set_result(name, earlier_function.result & self.functions[name].result)
         elif function is not None and name in self.program.aggregates:
-            # Aggregates of the start values are computed over all vertices of a part, so mirrors must add the identity.
+            # Aggregates over the start values include all vertices of a part. So that mirrors of other parts' vertices
+            # do not count twice, they add the identity.
             term, is_own = self.functions[inner(name)].result, self._is_own("after")
             if isinstance(term, tuple):
                 place, value = term
@@ -176,9 +185,9 @@ class PartTracer(Tracer):
 
 
 def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a dict of fields with additional names for some of them.
+    """Return a dict of fields in which some have another name, or are replaced by another field.
 
-    `names` maps each name that functions use to the name of the field that holds the value.
+    `names` maps a name that functions use to the name of the field whose value they then get.
     """
     return fields | {name: fields[other] for name, other in names.items() if other in fields}
 

@@ -1,6 +1,7 @@
 """`Plan`: what is decided about a program before it runs, the same for all engines.
 
-A plan says for example whether iterations push or pull, which fields have a second copy, and what is read of edges.
+For example, a plan says whether iterations push or pull, which fields have a second copy, and which data of edges a
+run reads.
 """
 
 import functools
@@ -26,24 +27,28 @@ from semirings.types import parts_of
 if TYPE_CHECKING:
     from gasla.program.frontier import Frontier
 
-# The array from which `self.at` reads a field. "only" is the array of a field without a second copy. "behind" is a
-# second copy that keeps the values from before an iteration until its end. Two copies that alternate have the values
-# from before the iteration ("old") and those after it ("left"), which become the old ones of the next iteration
-# ("next"). For an aggregate with a value per vertex, "reduced" has its values of this iteration, "reduced before" those
-# of the last.
+# The array from which `self.at(index)` reads a field. "only" is the array of a field that has one copy. "behind" is
+# a second copy that keeps the values from before an iteration until its end. If a field has two copies that swap roles
+# after each iteration, "old" is the copy from before the iteration, "left" is the copy that the iteration has written,
+# and "next" is the copy that the next iteration will read. For an aggregate with a value per vertex, "reduced" are the
+# values of this iteration, and "reduced before" those of the last iteration.
 Where = Literal["only", "behind", "old", "left", "next", "reduced", "reduced before"]
-# names of the arguments of functions that stand for vertices, and "other" for `self.at`
+# Names of arguments that stand for vertices. "other" stands for a vertex that is read by `self.at`.
 VERTICES = ("src", "dst", "vertex", "other")
-# A value of more numbers is never pushed: each number takes an atomic operation, and a bit that marks it as new.
+# A gathered value that consists of more numbers than this is pulled, never pushed. A push takes one atomic operation
+# for each number, and one bit that marks the number as new.
 MOST_PARTS = 8
 
 
 class Part(NamedTuple):
-    """One number of a gathered value, such as an item of a tuple, that is reduced independently of the others."""
+    """One number of a gathered value, such as an item of a tuple.
 
-    item: int | None  # position in the tuple, or None if no tuple is gathered
-    lane: int | None  # position in the vector, or None if the item is a single number
-    combined: Expr  # the combination of two such numbers, the symbols x and y
+    It is reduced independently of the value's other numbers.
+    """
+
+    item: int | None  # position of the number's item in the tuple, or None if no tuple is gathered
+    lane: int | None  # position of the number in its vector, or None if the number is not in a vector
+    combined: Expr  # expression that combines two such numbers, the symbols x and y, by the monoid
 
     @property
     def type(self) -> np.dtype:
@@ -79,18 +84,19 @@ class Plan:
                 semirings.as_expr(traced.functions["gather"].result), traced.bounds("gather")
             )
         )
-        # Fields into which gathered values may be reduced directly. An inactive vertex has sent such values to its
-        # neighbors in an earlier iteration, so only active vertices have to send them.
+        # Fields into which gathered values may be reduced directly. If there are any, only active vertices have to
+        # send: an inactive vertex has sent the same values in an earlier iteration.
         absorbing = self._absorbing_fields()
         self.absorbs = () if self.deterministic or self.scheduled or not self.parts else absorbing
         conflict, looked_up = set() if self.absorbs else traced.gathers_what_apply_writes, traced.looked_up
-        self.in_place: set[str] = set()  # fields that other vertices may read while a vertex writes them
+        # fields that other vertices may read at the moment at which a vertex writes them
+        self.in_place: set[str] = set()
         if program.order == "in place":
             self.in_place = conflict | looked_up
             self._check_in_place(conflict)
             conflict, looked_up = set(), set()
-        # If every vertex is written in each iteration, fields that neighbors read have two copies: one is read, one is
-        # written.
+        # If every vertex receives in each iteration, fields that other vertices read while they are written have two
+        # copies: an iteration reads one and writes the other.
         self.doubled = conflict | looked_up if self.everyone else set()
         floats = [
             n for n, a in traced.deposits.items() if traced.deposit_types[n].kind == "f" and not a.monoid.idempotent
@@ -101,11 +107,11 @@ class Plan:
                 f"{traced.deposits[floats[0]].monoid.name}, in any order; expected integers, or an order that "
                 "doesn't matter, with deterministic=True"
             )
-        # Other fields that functions read by `self.at` have a second copy with the values from before the iteration.
-        # The vertices that received update this copy at the end of the iteration.
+        # Any other field that functions read by `self.at` while it is written has a second copy too. This copy keeps
+        # the values from before the iteration. At the end of the iteration, the vertices that received update the copy.
         self.behind = looked_up - self.doubled
-        # An edge field has a second copy too if scatter writes it and also reads it of an edge's partner (the reverse
-        # edge): another thread may be writing the partner's value at that moment.
+        # An edge field also has a second copy if scatter both writes the field and reads it of the reverse edge, as
+        # another thread may be writing the reverse edge's value at that moment.
         scatter = traced.functions.get("scatter")
         self.edges_behind = set() if scatter is None else scatter.reads("back") & scatter.result.keys()
         if self.staged and self.edges_behind:
@@ -123,7 +129,8 @@ class Plan:
         self.keeps_active = self.active_only or bool(
             not self.scheduled and (not self.everyone or {"scatter", "wake"} & traced.hooks)
         )
-        # functions that change the receivers once more, each in a pass of its own
+        # Functions that change the vertices that received once more. Each runs over these vertices in a pass of its
+        # own.
         self.revising = [name for name in REVISING if name in traced.functions]
         self.keeps_receivers = self.two_phases or bool(self.revising or self.behind)
         self.pushes = self.reason_to_pull is None
@@ -137,9 +144,10 @@ class Plan:
             self.functions = {**traced.functions, "activate": change(traced)}
 
     def _check_in_place(self, conflict: set[str]) -> None:
-        """Raise an error if the program can't run with `order = "in place"`, in which new values are read at once.
+        """Raise an error if the program can't run with `order = "in place"`.
 
-        `conflict` are the fields that gather reads of neighbors and apply writes.
+        With this order, functions read new values as soon as they are written. `conflict` are the fields that gather
+        reads of neighbors and that apply writes in the same iteration.
         """
         cls, field_types = self.traced.program, self.traced.vertex_types
         problem = f"{cls.__name__} runs in place, where the values read depend on the order of threads; expected "
@@ -163,10 +171,10 @@ class Plan:
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """The test whether a gathered value, the symbol `x`, can no longer change, so that its reduction may end early.
+        """The test whether a gathered value can no longer change, so that its reduction may end early.
 
-        It is None if the monoid has no such value. For floats only the monoid `any` has one: any other float changes
-        with NaN.
+        It is an expression of the symbol `x`, the value so far, or None if the monoid has no such value. For floats
+        only the monoid `any` has one: every other float may still change to NaN.
         """
         monoid, gathered_type = self.traced.monoid, self.traced.gathered_type if self.gathers else None
         if monoid is None or self.keyed is not None or (terminal_value := monoid.terminal(gathered_type)) is None:
@@ -187,20 +195,23 @@ class Plan:
 
     @property
     def resumes(self) -> bool:
-        """Whether a run may go on after no vertex is active: it opens the next bucket, or `wake` activates vertices."""
+        """Whether a run may go on although no vertex is active.
+
+        It then opens the next bucket, or `wake` activates vertices.
+        """
         return self.has_buckets or ("wake" in self.functions and not self.staged)
 
     @functools.cached_property
     def stop_sees_fields(self) -> bool:
         """Whether `stop` reads a field from an array that the next iteration writes.
 
-        Threads then wait for each other in between.
+        If so, threads wait for each other after `stop` and before the next iteration.
         """
         read = self.functions["stop"].reads("other") if "stop" in self.functions else set()
         return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Where:
-        """Return which of a field's arrays a function reads by `self.at`, such as "old" for older values."""
+        """Return from which of a field's arrays a function reads by `self.at`, such as "old" (see `Where`)."""
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
@@ -211,7 +222,10 @@ class Plan:
 
     @functools.cached_property
     def changes(self) -> list[str]:
-        """The names of the parameters to which `idle` gives new values. The user's own loop does not call `idle`."""
+        """The names of the parameters that `idle` changes during a run.
+
+        There are none in the user's own loop over stages, as it does not call `idle`.
+        """
         return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
     @functools.cached_property
@@ -249,16 +263,17 @@ class Plan:
         return self.find_read({"iteration", *varying}, later | varying)
 
     def first_active(self, given: "Frontier") -> "Frontier":
-        """Return the active vertices that a run starts with, where `given` are those that the caller asks for.
+        """Return the vertices that are active when a run starts, where `given` are those that the caller asks for.
 
-        A run that does not keep track of active vertices starts with all vertices, or with none if `given` is empty.
+        This is `given`, if the run keeps track of active vertices. Otherwise all vertices are active, unless `given` is
+        empty.
         """
         return given if self.keeps_active or not len(given) else type(given).all(given.n)
 
     def is_over(self, left: int, n: int) -> bool:
-        """Return whether a run ends, where `left` of its n vertices are active or wait in buckets.
+        """Return whether a run ends when `left` of the graph's n vertices are active or wait in buckets.
 
-        A run that ends only by `stop` goes on without active vertices, unless the graph has no vertices.
+        It ends if `left` is 0. A run that only `stop` can end goes on nevertheless, unless the graph has no vertices.
         """
         return left == 0 if self.ends_when_still else n == 0
 
@@ -268,9 +283,9 @@ class Plan:
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
-        """Search the functions that determine new fields for one that reads any of some names.
+        """Return the first function that reads any of the given names, and the name that it reads, or None.
 
-        Return the name of the function, and what it reads. Return None if no function reads any of the names. `of_self`
+        Only functions that determine the new fields of a vertex are searched, such as `gather` and `apply`. `of_self`
         are names of attributes of `self`, and `of_vertices` are names of vertex fields.
         """
         for name in COMPUTING:
@@ -291,7 +306,8 @@ class Plan:
     def never_ends(self) -> bool:
         """Whether only `max_iterations` ends a run.
 
-        The program then has no `stop`, and its runs never lack an active vertex, or go on without one.
+        This holds if the program has no `stop`, and either some vertex is always active or runs go on without active
+        vertices.
         """
         if not self.everyone or "stop" in self.functions:
             return False
@@ -299,16 +315,23 @@ class Plan:
 
     @functools.cached_property
     def measures_first(self) -> bool:
-        """Whether aggregates are also computed over the start values of all vertices, before the first iteration."""
+        """Whether aggregates are also computed over the start values of all vertices, before the first iteration.
+
+        This is needed if the first iteration reads an aggregate, or if the aggregates after an iteration do not cover
+        all vertices.
+        """
         return bool(self.traced.measures) and (self.traced.reads_ahead or not self.everyone)
 
     @property
     def always_wakes(self) -> bool:
-        """Whether `wake` is true for every vertex, and neither buckets nor `stop` can end the run."""
+        """Whether a run never ends because `wake` activates every vertex again.
+
+        This requires that neither buckets nor `stop` can end the run.
+        """
         return self._is_always_true("wake") and not {"bucket", "stop"} & self.functions.keys()
 
     def _is_always_true(self, test: str) -> bool:
-        """Return whether the function of this name is true for every vertex, whatever its fields are."""
+        """Return whether the function `test` returns True for every vertex, whatever the vertex's fields are."""
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
@@ -316,7 +339,8 @@ class Plan:
     def adds_up(self) -> bool:
         """Whether priorities are sums of edge values along a path, as distances are.
 
-        Edge values then give a bucket's width.
+        If so, the width of a bucket (the range of priorities that are processed together) is chosen from the edge
+        values.
         """
         if not self.prioritised:
             return False
@@ -369,7 +393,7 @@ class Plan:
     def ranks_least(self) -> bool:
         """Whether a vertex's priority is the minimum of the fields that pushed values are reduced into.
 
-        A push to some of these fields can then update the priority without reading the others.
+        If so, a push that lowers one of these fields can lower the priority without reading the other fields.
         """
         priority = self.functions["priority"].result if self.prioritised else None
         return priority is not None and _operands_of_minimum(priority) == set(
@@ -378,7 +402,7 @@ class Plan:
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
-        """The gather function of one item of a vector, or None if the items are not all computed in the same way.
+        """The gather function for one item of a vector, or None if items are computed in different ways.
 
         In this function, the symbol of a vector field stands for one item of the vector.
         """
@@ -397,17 +421,14 @@ class Plan:
 
     @property
     def only_pushes(self) -> bool:
-        """Whether every iteration pushes.
-
-        Programs with priorities do so, as few of their vertices are active at once.
-        """
+        """Whether every iteration pushes, as in programs with priorities: few of their vertices are active at once."""
         return self.prioritised and not self.staged
 
     @property
     def only_pulls(self) -> bool:
-        """Whether every iteration pulls, so that no list of receivers is needed.
+        """Whether every iteration pulls, so that a run keeps no list of the vertices that receive.
 
-        Engines override this for small graphs.
+        It is False here. Engines override this, and pull on small graphs, where pulling is faster.
         """
         return False
 
@@ -430,9 +451,10 @@ class Plan:
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The numbers of a gathered value, each with the expression that combines two of them.
+        """The numbers that make up a gathered value, each with the expression that combines two of them.
 
-        The list is empty if the numbers are not reduced independently, or are too many to be pushed one by one.
+        The list is empty if the numbers are not reduced independently of each other, or if they are too many to be
+        pushed one by one.
         """
         if not self.gathers or self.keyed is not None:
             return []
@@ -450,9 +472,9 @@ class Plan:
 
     @functools.cached_property
     def reason_to_pull(self) -> str | None:
-        """The reason why active vertices never push, as a sentence.
+        """The reason why active vertices never push, as a clause of a sentence, or None if they may push.
 
-        It is None if a push gives the same result as a pull.
+        They may push if that gives the same result as a pull.
         """
         cls, monoid = self.traced.program, self.traced.monoid
         if monoid is None:
@@ -497,20 +519,24 @@ class Plan:
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that take start values. For each, its type and the smallest and largest number of that type.
+        """The fields that may be given start values, each with its type, and the smallest and largest number of that
+        type.
 
-        There are no such numbers for floats, where None stands for them.
+        For floats, None stands in place of the two numbers.
         """
         field_types = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
         return {name: (field_type, bounds_of(field_type)) for name, field_type in field_types.items()}
 
     @functools.cached_property
     def back_values(self) -> list[str]:
-        """The edge fields with the matrix's values that some function reads of an edge's partner, the reverse edge."""
+        """The edge fields with the matrix's values that some function reads of the reverse edge (`edge.back`)."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:
-        """Return what the named functions read of an edge: fields, "id", "leaves", and "back" for the reverse edge."""
+        """Return what the named functions read of an edge: names of fields, "id" and "leaves".
+
+        "back" is included if a function reads anything of the reverse edge.
+        """
         functions = [self.functions[n] for n in names if n in self.functions]
         fields = {f for function in functions for f in function.reads("edge")}
         return fields | ({"back"} if any(function.reads("back") for function in functions) else set())
@@ -535,7 +561,7 @@ class Plan:
 
     @functools.cached_property
     def knows_partners(self) -> bool:
-        """Whether any function reads an edge's partner, which is the edge in the reverse direction."""
+        """Whether any function reads an edge's partner, which is the reverse edge."""
         return any(role == "back" for role, _ in self.used)
 
     @functools.cached_property
@@ -548,12 +574,12 @@ class Plan:
 
     @functools.cached_property
     def needs_leaving(self) -> bool:
-        """Whether a run needs to know, in adjacency lists of both directions, which entries are out-edges."""
+        """Whether a run reads which entries of adjacency lists of both directions are out-edges."""
         return self.scatters_from_tails or ("edge", "leaves") in self.used
 
     @functools.cached_property
     def reduces_in_order(self) -> bool:
-        """Whether a vertex reduces the values of its edges in the order in which the edges were given."""
+        """Whether a vertex reduces the values of its edges in the order in which the graph's input had the edges."""
         monoid = self.traced.monoid
         if monoid is None or not monoid.commutative:
             return monoid is not None
@@ -562,15 +588,15 @@ class Plan:
 
     @functools.cached_property
     def sums_in_order(self) -> bool:
-        """Whether vertices are added to aggregates in ascending order of their ids.
+        """Whether the vertices' values are added to aggregates in ascending order of the vertices' ids.
 
-        Deterministic runs do this for floats, whose sum depends on the order by rounding.
+        Deterministic runs do this for floats, as a sum of floats is rounded differently in another order.
         """
         return self.deterministic and any(dtype.kind == "f" for dtype in self.traced.aggregate_types.values())
 
     @functools.cached_property
     def scatters_from_tails(self) -> bool:
-        """Whether scatter traverses adjacency lists that have every edge twice, and skips one of the two entries."""
+        """Whether scatter traverses adjacency lists that contain every edge twice, and skips one of the two entries."""
         return "scatter" in self.functions and self.traced.program.direction == "all"
 
     @functools.cached_property
@@ -586,7 +612,7 @@ class Plan:
 
 
 def _terms_of_sum(e: Expr) -> list[Expr]:
-    """Return the terms of a sum, without casts. If the expression is no sum, it is the only term."""
+    """Return the terms of a sum, without casts. If the expression is not a sum, return the expression alone."""
     if e.op == "cast":
         return _terms_of_sum(e.args[0])
     return [term for part in e.args for term in _terms_of_sum(part)] if e.op == "add" else [e]
@@ -610,19 +636,19 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _item_symbol(lane: int, e: Expr, _: Any) -> Expr | None:
-    """Return a symbol with the name of a vector field if `e` is item `lane` of that field. Return None if `e` is not.
+    """Return a symbol with the name of a vector field if `e` is item `lane` of that field, or None if it is not.
 
-    In the functions of a vector program the items are so replaced by symbols, to see whether all items are computed
-    alike.
+    Applied to a function's result for each item, this shows whether all items are computed in the same way: the
+    results are then equal.
     """
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _positions(kind: Any) -> list[tuple[int | None, int | None]]:
-    """Return where each number of a gathered value is: pairs of its position in the tuple and in the vector.
+    """Return where each number of a gathered value is: its position in the tuple, and its position in the vector.
 
-    None stands for a position if there is no tuple or no vector.
+    A position is None if the value is no tuple, or if the number is not in a vector.
     """
     items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
@@ -633,7 +659,7 @@ def _describe_gathered(kind: Any) -> str:
 
 
 def _accumulators(kind: Any) -> list[tuple[str, Any]]:
-    """Return the names and types of the arrays that hold gathered values: one, or one per item of a tuple."""
+    """Return the names and types of the arrays that hold gathered values: one array, or one per item of a tuple."""
     if isinstance(kind, TupleType):
         return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
     return [("acc", kind)]

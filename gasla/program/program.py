@@ -170,7 +170,9 @@ class VertexProgram(Declared):
     @classmethod
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
-        """Return the program's functions as expressions: each is called once, with symbols."""
+        """Return the program with its functions as expressions, which it gets by calling each function once with
+        symbols.
+        """
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)
@@ -178,12 +180,15 @@ class VertexProgram(Declared):
 
 
 def as_program(given: Any) -> VertexProgram:
-    """Return the given program, or an instance of the given class with the default parameters."""
+    """Return the given vertex program, or an instance of the given program class with default parameters."""
     return as_instance(VertexProgram, given)
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:
-    """Return a program that runs in the given `order`: the program itself if this is its order, or None."""
+    """Return a program that runs in the given order, "synchronous" or "in place".
+
+    If `order` is None or the program's own order, this is the program itself.
+    """
     if order is None or order == program.order:
         return program
     if order not in ORDERS:

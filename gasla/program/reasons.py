@@ -15,7 +15,10 @@ from gasla.program.program import VertexProgram
 
 
 def ways(plan: Plan, direction: int) -> Mapping[int, str]:
-    """Return why an iteration pulls, and why one pushes, in a few words each, as shown in `Result.trace`."""
+    """Return the reasons why iterations pull and why they push, in a few words each, for `Result.trace`.
+
+    `direction` is the one that the caller of the run asks for: AUTO, PUSH or PULL.
+    """
     pull = "many edges are active"
     if plan.scheduled:
         pull = "a schedule gives the receivers"
@@ -31,7 +34,7 @@ def ways(plan: Plan, direction: int) -> Mapping[int, str]:
 
 
 def sentences(plan: Plan, direction: int) -> list[str]:
-    """Return the sentences on a program that hold for all engines: on direction, order, copies of fields, and so on."""
+    """Return what `gasla.explain` says of a program for all engines: direction, order, copies of fields, and so on."""
     return [
         *_direction_sentences(plan, direction),
         *_reduction_sentences(plan),
@@ -81,7 +84,7 @@ def _reduction_sentences(plan: Plan) -> list[str]:
 
 
 def why_it_waits(plan: Plan) -> str:
-    """Return the reason why gathered values are not reduced directly into a field, but read an iteration later."""
+    """Return the reason why gathered values are read only in the next iteration, not reduced directly into a field."""
     if plan.scheduled:
         return "a schedule says when each vertex receives"
     if plan.traced.program.everyone:
@@ -205,7 +208,10 @@ def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
 
 
 def check_ends(program: VertexProgram, id_type: np.dtype[Any]) -> None:
-    """Raise ValueError for a program that only `max_iterations` can end, when it is run without."""
+    """Raise ValueError if only `max_iterations` can end a run of the program.
+
+    It is called for runs without `max_iterations`, which would go on forever.
+    """
     cls: Any = type(program)
     if (reason := endless(cls, id_type)) is not None:
         raise ValueError(
@@ -226,7 +232,10 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> list[str]:
-    """Return sentences on the adjacency lists that a run reads and copies. `made` says when the copies are made."""
+    """Return sentences that say which adjacency lists a run traverses, and which of them it copies.
+
+    `made` says when the copies are made, such as "for each run".
+    """
     bound = Bound(plan, program, graph)
     gather, send = bound._sides()
     sides: list[tuple[str, NeighborLists]] = []
@@ -249,7 +258,10 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 
 
 def _origin_of_lists(lists: NeighborLists, made: str) -> str:
-    """Return where a run gets its adjacency lists from, such as "as the graph was given", and how large they are."""
+    """Return the part of a sentence that says where a run gets adjacency lists from, and how large they are.
+
+    An example is "as the graph was given". `made` says when copies are made.
+    """
     if lists.are_given:
         return "as the graph was given"
     if lists.are_cached:
@@ -258,7 +270,10 @@ def _origin_of_lists(lists: NeighborLists, made: str) -> str:
 
 
 def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
-    """Return a sentence that says where a run gets the values of an edge field from, in one direction of the edges."""
+    """Return a sentence that says whether an edge field's values are read where they are, copied or converted.
+
+    `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
+    """
     what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
         return f"{what} is 1, as the graph has no values: {size}, made {made}."
@@ -272,7 +287,7 @@ def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: Neigh
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
-    """Return a sentence with the number of bytes of the program's fields, and of a run's `workspace`."""
+    """Return a sentence with the number of bytes of the program's fields, and of the buffers of a run (`workspace`)."""
     layouts = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),

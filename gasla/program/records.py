@@ -12,9 +12,10 @@ class Record:
     """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
-        """Store the fields. `what` is the kind of record for error messages, such as "vertex".
+        """Store the fields.
 
-        `of_self` are names of attributes of the program. The error for reading one of them here says to use `self`.
+        `what` is the kind of record for error messages, such as "vertex". `of_self` has the names of attributes of the
+        program: if one of them is read from the record, the error says to read it from `self`.
         """
         object.__setattr__(self, "_what", what)
         object.__setattr__(self, "_fields", fields)
@@ -46,7 +47,8 @@ class Record:
             "compare vertices by id, `src.id == dst.id`"
         )
 
-    # By default Python compares records by identity and takes every record for true: both would be silent mistakes.
+    # By default, Python would compare records by identity, and take every record for true. Both would be mistakes that
+    # nobody notices, so these methods raise an error instead.
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _is_no_value
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _is_no_value
     __getitem__ = __iter__ = __len__ = __contains__ = __float__ = __int__ = __index__ = _is_no_value

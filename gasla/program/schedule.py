@@ -14,7 +14,7 @@ from gasla.arrays import array_module, imported
 __all__ = ["Schedule", "as_schedule"]
 
 INT32 = np.dtype(np.int32)
-MOST = 2**31  # engines number iterations in 32 bits, so there must be fewer than this
+MOST = 2**31  # a schedule must have fewer iterations than this, as engines number iterations in 32 bits
 
 
 class Schedule:
@@ -65,7 +65,8 @@ class Schedule:
         if depth is not None:
             self.depth = depth
         self.is_reversed = False
-        # what engines have sorted for this schedule, which the reversed schedule uses too
+        # Data that engines have computed from this schedule, such as vertices sorted by level. The reversed schedule
+        # uses the same data.
         self.made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
@@ -86,7 +87,10 @@ class Schedule:
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
-    """Return the levels of a schedule as int32, and its first level. Raise ValueError for too many iterations."""
+    """Return the levels of a schedule as int32, and the level of its first iteration.
+
+    Raise ValueError if the schedule has too many iterations for 32 bits.
+    """
     levels, first, depth = schedule.levels, schedule.first, schedule.depth
     if depth >= MOST:
         raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
@@ -99,7 +103,10 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
 
 def as_schedule(n: int, given: Any) -> Schedule:
-    """Return a schedule that is given as a Schedule or as an array of levels, checked for a graph of n vertices."""
+    """Return the argument `schedule` of a run as a Schedule, which it may be already, or an array of levels.
+
+    Raise an error if it does not fit a graph of n vertices.
+    """
     schedule = given if isinstance(given, Schedule) else Schedule(given)
     if len(schedule) != n:
         raise ValueError(f"schedule has {len(schedule)} levels; expected one for each of the {n} vertices")

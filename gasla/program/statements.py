@@ -1,7 +1,7 @@
-"""Statements: a description of what is loaded, called and stored for one vertex or one edge, for any target language.
+"""Statements: what a generated function loads, calls and stores for one vertex or one edge, for any target language.
 
 Each engine's generator renders a statement in a line or two of its own language. Local variables are named like the
-symbols of the traced functions: `src_level` is the field level of the edge's source.
+symbols of the traced functions: `src_level` is the field `level` of the edge's source.
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,10 @@ from gasla.program.plan import Plan
 
 
 class Load(NamedTuple):
-    """A load of a vertex's field into the local variable of a role, such as "src" for an edge's source.
+    """A load of a vertex's field into a local variable.
 
-    If the field has two copies, `copy` says which one is loaded: the "old" or the "new" one.
+    `role` says for which argument of the program's functions the vertex stands, such as "src" for an edge's source.
+    If the field has two copies, `copy` says which one is loaded: "old" or "new".
     """
 
     role: str
@@ -24,9 +25,8 @@ class Load(NamedTuple):
 class LoadEdge(NamedTuple):
     """A load of an edge's field into a local variable.
 
-    With the role "back" it is the field of the edge's partner.
-
-    `copy` is "now" for the current value, or "before" for the value before `scatter`.
+    With the role "back" the field is that of the reverse edge. `copy` is "now" for the current value, or "before" for
+    the value before `scatter`.
     """
 
     field: str
@@ -35,7 +35,10 @@ class LoadEdge(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy of a field from the local variable of the role `of` to that of another role."""
+    """A copy of a field from one local variable to another.
+
+    The variables belong to two arguments (roles) of the program's functions: from the argument `of` to `role`.
+    """
 
     role: str
     field: str
@@ -43,37 +46,40 @@ class Copy(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a function that returns fields. Each field goes to a local variable of the given role."""
+    """A call of a function that returns fields of a vertex or an edge.
+
+    Each field goes to a local variable that is named after `role`, such as "after".
+    """
 
     function: str
     role: str
 
 
 class Store(NamedTuple):
-    """A store of a vertex's field, from the local variable of the role "after".
+    """A store of the value that a vertex's field has after `apply`, from a local variable to the field's array.
 
-    If the field has two copies, to the new one.
+    If the field has two copies, the value goes to the new one.
     """
 
     field: str
 
 
 class StoreEdge(NamedTuple):
-    """A store of an edge's field, from the local variable of the role "result"."""
+    """A store of the value that `scatter` returned for an edge's field, from a local variable to the field's array."""
 
     field: str
 
 
 class Reduce(NamedTuple):
-    """A reduction of the vertex's value into an aggregate over all vertices."""
+    """A reduction of one vertex's value into an aggregate, which has one value for the whole graph."""
 
     aggregate: str
 
 
 class Deposit(NamedTuple):
-    """A reduction of the vertex's value into an aggregate that has one value per vertex.
+    """A reduction of one vertex's value into an aggregate that has a value for each vertex.
 
-    `is_first` says that it runs over the start values, before the first iteration.
+    `is_first` says that the value comes from the start values, before the first iteration.
     """
 
     aggregate: str
@@ -92,26 +98,30 @@ def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
 
 
 def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Statement]:
-    """Return statements that load the fields that some functions read of a vertex, such as "src"."""
+    """Return statements that load the fields that the named functions read of a vertex.
+
+    `role` is the argument that stands for the vertex, such as "src".
+    """
     return [Load(role, field, copy) for field in read(plan, role, functions)]
 
 
 def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
-    """Return statements that load the fields that some functions read of an edge and of its reverse edge."""
+    """Return statements that load the fields that the named functions read of an edge and of its reverse edge."""
     return [LoadEdge(field, role) for role in ("edge", "back") for field in read(plan, role, functions)]
 
 
 def applied(plan: Plan) -> list[Statement]:
-    """Return the statements of `apply` for one vertex: load fields, call apply, store the new fields.
+    """Return the statements that run `apply` for one vertex: load fields, call apply, store the new fields.
 
-    The old and the new values are then passed to aggregates and to `activate`.
+    Further statements pass the old and the new values to aggregates and to `activate`.
     """
     loaded, written = read(plan, "vertex", ["apply"]), written_by(plan, "apply")
     statements = [*loads(plan, "vertex", "apply"), *([Call("apply", "after")] if written else [])]
     for field in watched(plan):
         statements.append(Copy("before", field, "vertex") if field in loaded else Load("before", field))
     statements += [Copy("after", field, "before") for field in watched(plan) if field not in written]
-    # `apply` does not write these fields: it copies their old values to the new copy, and a later function changes them
+    # If a field has two copies and `apply` does not write it, its old value is copied to the new copy. A function that
+    # runs after `apply` changes it there.
     unwritten = sorted(plan.doubled - set(written))
     statements += [Load("after", field) for field in unwritten if field not in watched(plan)]
     statements += map(Store, [*written, *unwritten])
@@ -119,7 +129,7 @@ def applied(plan: Plan) -> list[Statement]:
 
 
 def revised(plan: Plan, function: str) -> list[Statement]:
-    """Return the statements of a function that runs after `apply`, and changes a vertex's new fields once more."""
+    """Return the statements of a function such as `post_apply`, which changes a vertex's new fields after `apply`."""
     return [
         *loads(plan, "vertex", function, copy="new"),
         Call(function, "after"),
@@ -138,20 +148,23 @@ def scattered(plan: Plan) -> list[Statement]:
 
 
 def _load_before_scatter(plan: Plan, load: LoadEdge) -> Statement:
-    """Return a load for `scatter`, changed to load the value from before the scatter if the field has a copy of it.
+    """Return a load of an edge's field as `scatter` needs it, from before the scatter if the field has a copy of then.
 
-    Otherwise the source of the edge's partner might write the field at the same time.
+    Without this copy, another thread might write the field of the reverse edge while it is read.
     """
     return load._replace(copy="before") if load.role == "back" and load.field in plan.edges_behind else load
 
 
 def observed(plan: Plan) -> list[Statement]:
-    """Return statements that load what aggregates of the start values read, with equal "before" and "after"."""
+    """Return statements that load the fields that aggregates over the start values read.
+
+    Before the first iteration, the vertices "before" and "after" an iteration have the same fields.
+    """
     return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
 
 
 def watched(plan: Plan) -> list[str]:
-    """Return the fields that aggregates or `activate` read, with their value before `apply` or after it."""
+    """Return the fields whose values before or after `apply` are read by aggregates or by `activate`."""
     observers = [*plan.traced.measures, "activate"]
     return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
 

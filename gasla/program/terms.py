@@ -1,6 +1,7 @@
-"""Products over a semiring as both engines see them: the matrix as CSR or CSC arrays, and expressions for its entries.
+"""Products of a matrix over a semiring, as both engines see them.
 
-A semiring's functions are traced here, once for each combination of types; an engine compiles the expressions.
+The matrix is given as CSR or CSC arrays. The semiring's functions are traced here to expressions of a matrix entry,
+once for each combination of types, and an engine compiles the expressions.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 
 Array = np.ndarray[Any, Any]  # an array of NumPy or CuPy
 Format = Literal["csr", "csc"]
-Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]  # its arguments and result are described in `Ready`
+# a compiled product; `Ready` describes its arguments and its result
+Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]
 
 
 @dataclass(eq=False)
 class Lists:
-    """The rows of a matrix as CSR arrays, or its columns as CSC arrays. Without `values` all entries are True.
+    """The rows of a matrix as CSR arrays, or its columns as CSC arrays.
 
-    If the lists themselves are cached (with a graph, or on a GPU with a matrix), they cache their compiled products.
+    Without `values` all entries are True. `products` are compiled products of this matrix. They are stored only if the
+    object itself is cached: with a graph, or on a GPU with a matrix.
     """
 
     indptr: Array
@@ -40,8 +43,8 @@ class Lists:
 class Ready(NamedTuple):
     """A compiled product of one matrix with vectors or matrices x of one type.
 
-    ``multiply(x, mask, complement, outs)`` fills `outs` where the mask admits. It returns False if an offset or index
-    of the matrix is out of range.
+    ``multiply(x, mask, complement, outs)`` computes the product, and writes it to the arrays `outs` where the mask is
+    True (or False, if `complement`). It returns False if an offset or index of the matrix is out of range.
     """
 
     terms: Terms
@@ -59,8 +62,8 @@ class Terms:
     name: str
     monoid: Monoid
     product: Expr
-    # the expression that is stored, or None for the total itself: accum(old, new), or the total converted to the result
-    # type
+    # The expression whose value is stored for a row: accum(old, new), or the total converted to the result's type. None
+    # means that the total itself is stored.
     merged: Expr | None
     out_type: Any
 
@@ -79,7 +82,7 @@ class Terms:
 
     @functools.cached_property
     def any_will_do(self) -> bool:
-        """Whether the first product that is not the identity may be taken as a row's total, as with `any`."""
+        """Whether any product that is not the identity may be taken as a row's total, as with the monoid `any`."""
         return self.monoid.terminal(self.type) is semirings.ANY
 
     @functools.cached_property
@@ -89,9 +92,9 @@ class Terms:
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """The test whether a total, the symbol `a`, can no longer change, so that the rest of the row may be skipped.
+        """The test whether a row's total can no longer change, so that the rest of the row may be skipped.
 
-        It is None if there is no such total.
+        It is an expression of the symbol `a`, the total so far, or None if a total can always change.
         """
         if isinstance(self.type, TupleType) and not self.any_will_do:
             return None
@@ -99,7 +102,7 @@ class Terms:
 
     @functools.cached_property
     def reads_old(self) -> bool:
-        """Whether what is stored depends on the value that the output had before, as with `accum`."""
+        """Whether the expression that is stored reads the value that the output had before, as with `accum`."""
         return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
 
     def reads(self, name: str) -> bool:
@@ -110,9 +113,9 @@ class Terms:
 def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
     """Return a lower bound of the number of entries in each row of A times B, if B has no parallel entries.
 
-    `pairs` is the number of products of each row. A row of the result has at least as many entries as the longest of
-    the rows of B that are added up, and this one is at least as long as their mean. `left_out` are the offsets of a
-    complemented mask, whose entries the result does not have.
+    `pairs` is the number of products for each row, and `indptr` are the offsets of A. A row of the result has at
+    least as many entries as the longest row of B that is added up for it, which is at least as long as the mean of
+    these rows. `left_out` are the offsets of a complemented mask, whose entries the result does not have.
     """
     counts: Array = pairs // (indptr[1:] - indptr[:-1]).clip(min=1)
     return counts if left_out is None else (counts - (left_out[1:] - left_out[:-1])).clip(min=0)
@@ -136,7 +139,8 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
     if not all(isinstance(part, np.dtype) for part in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
     monoid, lifted, total, has_entry = semiring.monoid, product, None, None
-    monoid.combination(product.type)  # raises an error for types that the monoid does not reduce
+    # called only for its check, which raises an error for types that the monoid does not reduce
+    monoid.combination(product.type)
     if conversion := monoid.held or monoid.held_of(product.type):
         lifted = semirings.as_expr(semirings.trace(conversion.lift, product))
         total = semirings.as_expr(semirings.trace(conversion.lower, Symbol("new", lifted.type)))
@@ -152,7 +156,7 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 def _merge_with_old(
     total: Expr | None, has_entry: Expr | None, product_type: Any, merging: Any
 ) -> tuple[Expr | None, Any]:
-    """Return the expression that is stored for a row, and its type. It is None if the total itself is stored.
+    """Return the expression whose value is stored for a row, and its type, or None if the total itself is stored.
 
     `product_type` is the type of the products. `has_entry`, for a monoid without identity, is an expression that says
     whether the row has any entry: if it has none, the old value stays.
@@ -181,7 +185,7 @@ def parts(kind: Any) -> tuple[Any, ...]:
 def reduce_lists(
     ready: Callable[[Lists, Terms, bool], Multiply], monoid: Monoid, indptr: Array, ids: Array, values: Array
 ) -> Array:
-    """Return the reductions of ``values[ids[indptr[k]:indptr[k + 1]]]`` for all k, computed as a product with a matrix.
+    """Return the reductions of ``values[ids[indptr[k]:indptr[k + 1]]]`` by a monoid, for all k.
 
     `ready` is the function of an engine that compiles products.
     """

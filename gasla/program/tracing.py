@@ -1,6 +1,6 @@
 """Tracing: each function of a program is called once, with symbols in place of values.
 
-The typed expressions that the functions return are all that an engine sees of a program.
+It returns typed expressions of these symbols. Engines see only these expressions, not the function itself.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from semirings.types import computed, has_wide
 
 @dataclass(frozen=True)
 class Function:
-    """A traced function: its result, and the fields that its symbols stand for."""
+    """A function of a program, traced: its result as expressions, and what the symbols in them stand for."""
 
     name: str
-    result: Any  # an expression, a tuple of expressions, or a dict of expressions by name
+    result: Any  # the returned value: an expression, a tuple of expressions, or a dict of expressions by field
     symbols: tuple[Symbol, ...]
-    # for a symbol's name, the role and the field that it stands for
+    # for each symbol's name, the argument ("src", "self", …) and its field for which the symbol stands
     sources: Mapping[str, tuple[str, str]] = field(hash=False)
     is_aggregate: bool = False
 
@@ -60,7 +60,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Traced:
-    """A program as an engine sees it: typed fields and traced functions, for one type of vertex id.
+    """A program as an engine sees it, for one dtype of vertex ids: typed fields, and functions as expressions.
 
     Here and in all engines, fields, parameters and aggregates are called by their inner names (see `gasla.names`).
     """
@@ -76,14 +76,14 @@ class Traced:
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
     keyed: Keyed | None = None  # the types of a program that reduces by key, else None
-    # how `gather` converts values to another form in which they are reduced, if `reduce` has one
+    # how values are converted to the form in which `reduce` combines them and back, or None if no other form is needed
     held: Held | None = None
 
     @property
     def monoid(self) -> Monoid | None:
-        """The monoid that reduces gathered values, in the form in which they are reduced.
+        """The monoid that reduces gathered values, or None if the program gathers nothing.
 
-        It is None if nothing is gathered.
+        If values are converted to another form to be reduced, it is the monoid of this form.
         """
         reduce = self.program.reduce if self.held is None else self.held.monoid
         return reduce if "gather" in self.functions else None
@@ -93,8 +93,9 @@ class Traced:
         return _type_of_result(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """Return the range of each symbol of a function that stands for an id or a count: 0, and the largest value."""
-        # engines allow 2**31 - 1 iterations (`schedule.MOST`)
+        """Return the smallest and the largest value of each symbol of a function that stands for an id or a count."""
+        # the largest values: iterations are numbered from 0, and engines allow at most 2**31 - 1 of them
+        # (`schedule.MOST`)
         most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}
         most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
         f = self.functions[name]
@@ -109,16 +110,16 @@ class Traced:
 
     @functools.cached_property
     def seen_by_neighbors(self) -> list[str]:
-        """The vertex fields that the program writes and that functions read of other vertices.
+        """The vertex fields that functions read of other vertices, and that the program writes.
 
-        Ranks and GPUs send each other these fields.
+        In a distributed run, these are the fields whose new values ranks and GPUs send each other.
         """
         read = {field for f in self.functions.values() for role in ("src", "other") for field in f.reads(role)}
         return sorted(read & self.writes(*WRITING))
 
     @functools.cached_property
     def revised(self) -> set[str]:
-        """The vertex fields that are written once more, by functions that run after all receivers have applied."""
+        """The vertex fields that functions such as `post_apply` write, after `apply` has run for all vertices."""
         return self.writes(*REVISING)
 
     @functools.cached_property
@@ -135,16 +136,16 @@ class Traced:
 
     @functools.cached_property
     def looked_up(self) -> set[str]:
-        """The fields that functions read by `self.at` although the same iteration writes them.
+        """The fields that functions read of other vertices by `self.at`, and that the same iteration writes.
 
-        Reads get the old values.
+        Such a read gets the value from before the iteration.
         """
         functions = [f for name, f in self.functions.items() if name not in BETWEEN]
         return {field for f in functions for field in f.reads("other")} & self.writes(*WRITING)
 
     @functools.cached_property
     def looks_up(self) -> bool:
-        """Whether any function reads fields of other vertices, or any aggregate has a value per vertex."""
+        """Whether any function reads vertices by `self.at`, or any aggregate has a value for each vertex."""
         return self.deposits != {} or any(function.reads("other") for function in self.functions.values())
 
     @property
@@ -154,7 +155,10 @@ class Traced:
 
     @functools.cached_property
     def reads_ahead(self) -> bool:
-        """Whether the first iteration reads an aggregate, which is then computed over the start values."""
+        """Whether a function reads an aggregate within an iteration, such as `gather` or `apply`.
+
+        For the first iteration, the aggregate is then computed over the start values.
+        """
         functions = [f for name, f in self.functions.items() if name not in BETWEEN]
         return any(
             f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in functions
@@ -175,20 +179,20 @@ class Traced:
 
     @property
     def hooks(self) -> set[str]:
-        """The names of the program's functions.
+        """The names of the functions that the program defines.
 
-        In a program for a part of a graph, they include the functions that it lacks because all parts call them
-        together.
+        In a program for a part of a graph, they include functions that the program lacks because the ranks call them
+        together, such as `stop`.
         """
         return {*self.functions, *self.program._decided}
 
     @functools.cached_property
     def settles(self) -> bool:
-        """Whether apply writes a value that does not depend on gathered values to every field that mask reads.
+        """Whether apply writes values that do not depend on gathered values to all fields that the mask reads.
 
-        Then several threads may apply gathered values to one vertex at the same time: whichever value is applied, mask
-        refuses the vertex afterwards if it refuses it after any. At most one number that apply writes may depend on the
-        gathered value, because two such numbers could come from different threads.
+        If so, several threads may apply different gathered values to one vertex at the same time. Whichever value is
+        applied, the mask gives the same answer for the vertex afterwards. At most one number that apply writes may
+        depend on the gathered value, because two such numbers could come from different threads.
         """
         apply, mask = self.functions.get("apply"), self.functions.get("mask")
         if apply is None or mask is None or self.measures or not mask.reads("vertex") <= set(apply.result):
@@ -273,7 +277,8 @@ class Tracer:
         records["edge"] = self._make_edge()
         types: dict[str, Any] = {"test": np.dtype(bool), "value": None, "vertex fields": self.vertex_types}
         types |= {"edge fields": self.edge_types, "parameters": self.parameter_types}
-        # functions that make further arguments, from the results of functions traced before
+        # Methods that make further arguments of `choose` and `apply`. They need the results of functions that have been
+        # traced before.
         argument_makers = {"choose": self._make_key_and_total, "apply": self._make_gathered}
         checks = {"choose": self._check_choice, "priority": self._check_priority, "bucket": self._check_bucket}
         for name, hook in HOOKS.items():
@@ -351,7 +356,7 @@ class Tracer:
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _check_hooks(self) -> None:
-        """Raise ValueError if a function of the program needs another that is missing, or excludes one it has."""
+        """Raise ValueError if the program lacks a function that another needs, or has two that exclude each other."""
         where, defined = (
             self.program.__name__,
             {name for name in HOOKS if getattr(self.program, name, None) is not None},
@@ -367,9 +372,9 @@ class Tracer:
                     raise ValueError(f"{where} has a {name} and a {other_hook}: {reason}; remove one")
 
     def _make_gathered(self) -> dict[str, Any]:
-        """Return the argument `gathered` of apply, in a dict. It is a symbol or a record for the reduced value.
+        """Return the argument `gathered` of apply, in a dict: a symbol or a record that stands for the reduced value.
 
-        A program without gather has None instead.
+        If the program has no gather, the argument is None.
         """
         if "gather" not in self.functions:
             return {"gathered": None}
@@ -397,9 +402,9 @@ class Tracer:
             )
 
     def _make_key_and_total(self) -> dict[str, Any]:
-        """Return the arguments `key` and `total` of choose as symbols, in a dict.
+        """Return the arguments `key` and `total` of the function choose as symbols, in a dict.
 
-        It is empty if the program has no keys.
+        The dict is empty if the program does not reduce by key.
         """
         if "key" not in self.functions:
             return {}
@@ -412,7 +417,7 @@ class Tracer:
         return {"key": self._symbol("", "key", key_dtype), "total": self._symbol("", "total", gather.result.type)}
 
     def _check_choice(self) -> None:
-        """Store the types of the keys, totals and scores in `self.keyed`, once choose has been traced."""
+        """Store the types of keys, totals and scores in `self.keyed`, after the function choose has been traced."""
         where, choose, key_dtype = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
         self.keyed = as_keyed(
             where, self.program.reduce, self.functions["gather"].result.type, key_dtype, choose.result
@@ -481,7 +486,7 @@ class Tracer:
         if function is None:
             return
         where = f"{self.program.__name__}.{name}"
-        # aggregates are no hooks: their arguments are called before and after
+        # An aggregate is not in the table of hooks: its function takes a vertex before and after apply.
         check_parameters(where, function, self.program._hooks.get(name, ("before", "after")))
         stand_in = self._make_self(where)
         attributes = dict(stand_in.__dict__)
@@ -524,7 +529,7 @@ class Tracer:
     def _check_priority(self) -> None:
         """Raise an error if a priority depends on more than the vertex's own fields and parameters.
 
-        A waiting vertex keeps its priority, so it must not change meanwhile.
+        A vertex that waits keeps the priority that it got, so the priority must not change while it waits.
         """
         where, function = f"{self.program.__name__}.priority", self.functions["priority"]
         if isinstance(function.result, tuple | dict) or not isinstance(function.result.type, np.dtype):
@@ -538,8 +543,7 @@ class Tracer:
     def _check_bucket(self) -> None:
         """Raise an error if a bucket depends on more than the vertex's own fields and parameters.
 
-        The bucket of a waiting vertex is computed again later, so it must not depend on anything that changes
-        meanwhile.
+        The bucket of a vertex that waits is computed again later, and must then be the same unless its fields changed.
         """
         where, function = f"{self.program.__name__}.bucket", self.functions["bucket"]
         if isinstance(function.result, tuple | dict) or getattr(function.result.type, "kind", "") not in tuple("iu"):

@@ -23,13 +23,15 @@ from semirings.expr import as_expr, in_order, rebuilt
 from semirings.types import has_wide
 
 DEGREES = ("in_degree", "out_degree")
-MOST_PAIRS = 3  # most `has_edge` calls in accept: bounds of its result are computed for all combinations of answers
+# The largest number of `has_edge` calls in accept. Bounds of the result of accept are computed for all combinations of
+# their answers, of which there are 2 to this power.
+MOST_PAIRS = 3
 
 
 class Input(NamedTuple):
     """An array or a number that a walk program's functions read, and that its kernel takes as an argument."""
 
-    role: str  # what it belongs to: "vertex", "edge", or "self" for a parameter
+    role: str  # what the value belongs to: "vertex", "edge", or "self" for a parameter
     field: str
     type: Any
     is_number: bool = False
@@ -48,7 +50,8 @@ class WalkTracer(Tracer):
         program: Any = self.program
         check_spelling(program)
         check_parameters(f"{program.__name__}.bound", program.bound, ())
-        # by the identity of two expressions, as expressions are not hashable here
+        # The pairs of vertices that `has_edge` tests, as expressions of their ids. As expressions are not hashable
+        # here, the keys are their identities.
         self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}
         number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._make_vertex("vertex"), self._make_vertex("target")
@@ -84,7 +87,7 @@ class WalkTracer(Tracer):
     def _has_edge_symbol(self, where: str, *ends: Any) -> Expr:
         """Return a boolean symbol that stands for the result of `self.has_edge(src, dst)`.
 
-        Equal pairs have the same symbol.
+        Calls with the same two vertices get the same symbol.
         """
         src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
         key = id(src), id(dst)
@@ -98,9 +101,11 @@ class WalkTracer(Tracer):
 
 
 class WalkPlan:
-    """What the engines know of a walk program: its traced functions, and what they read."""
+    """What engines need of a walk program: its functions as expressions, and what they read."""
 
-    doubled: frozenset[str]  # all fields: as none is written, `Binding` may use the caller's arrays directly
+    # Names of all fields. No function of a walk program writes a field, so `Binding` may use the caller's arrays
+    # without a copy.
+    doubled: frozenset[str]
 
     def __init__(self, traced: Traced, pairs: list[tuple[Expr, Expr]], sources: Mapping[str, tuple[str, str]]) -> None:
         self.traced, self.pair_count = traced, len(pairs)
@@ -163,7 +168,7 @@ def _result_for_answers(accept: Function, answers: tuple[bool, ...]) -> Expr:
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
-    """Return the plan of a walk program's class. It is made once for each type of vertex id."""
+    """Return the plan of a class of walk programs. It is made once for each dtype of vertex ids."""
     return _make_walk_plan(program, id_type)
 
 
@@ -173,7 +178,7 @@ def _make_walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
 
 
 class WalkBinding(Binding):
-    """A walk program bound to a graph. It makes the arguments of the program's kernel."""
+    """A walk program bound to a graph, with its start values: it makes the arguments of the program's kernel."""
 
     plan: WalkPlan
 
@@ -184,9 +189,9 @@ class WalkBinding(Binding):
         self.check(self.given)
 
     def bound(self) -> float:
-        """Return the largest result of `accept`, as the program's function `bound` gives it.
+        """Return the largest result of `accept`, which the program's function `bound` computes.
 
-        Raise an error if it is invalid.
+        Raise an error if `bound` does not return a finite number above 0.
         """
         stand_in: Any = object.__new__(type(self.program))
         stand_in.__dict__.update({given_name(name): value for name, value in self.parameters().items()})
@@ -200,9 +205,9 @@ class WalkBinding(Binding):
         return float(result)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
-        """Raise the error for a probability out of range.
+        """Raise the error for a function that returned a probability out of range.
 
-        `function` says which function returned it: 0 is `stop`, 1 is `restart`, 2 is `accept`.
+        `function` is 0 for `stop`, 1 for `restart`, and 2 for `accept`.
         """
         name, upper_bound = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
         raise ValueError(

@@ -1,9 +1,9 @@
 """Decide whether gathered values may be reduced directly into fields, which requires that `apply` does nothing else.
 
-If so, a value may arrive twice, late, or directly in the field without changing the result, and a push is equivalent to
+If so, a value may be reduced twice, or in a later iteration, without changing the result, and a push is equivalent to
 a pull. This requires an idempotent monoid, a gather that is monotone in the field, and that no other function reads
-intermediate values. The numbers of a value (the items of a tuple or of a vector) arrive independently, so none may be
-computed from another.
+values before they are final. The numbers of a value (the items of a tuple or of a vector) are reduced independently, so
+none may be computed from another.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """Return the fields into which gathered values may be reduced directly, or a sentence that says why they may not.
+    """Return the fields into which gathered values may be reduced directly, one for each gathered item.
 
-    There is one field for each gathered item.
+    Return a sentence that says why if there are no such fields.
     """
     monoid = t.monoid
     if monoid is None:
@@ -58,9 +58,9 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
 
 
 def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
-    """Return the names of the fields into which `apply` reduces the gathered items, one field per item.
+    """Return the names of the fields into which `apply` reduces the gathered items by the monoid, one field per item.
 
-    The tuple is empty if `apply` does anything else.
+    Return an empty tuple if `apply` does anything else. `parts` are the expressions that combine two numbers each.
     """
     gathered_type: Any = t.gathered_type
     gathered: Any = Symbol("gathered", gathered_type)
@@ -78,9 +78,9 @@ def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
 
 
 def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
-    """Return a sentence that names a function whose result depends on the order in which values arrive.
+    """Return a sentence that names a function whose result depends on the order in which values are reduced.
 
-    Return None if there is no such function.
+    Return None if there is no such function, so that values may be reduced directly into `fields`.
     """
     functions = t.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):

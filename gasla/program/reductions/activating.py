@@ -1,4 +1,7 @@
-"""The default of `activate`, whether a field changed, and a check whether a program's `activate` means the same."""
+"""Compute the default of the function `activate`, and whether a program's own `activate` is equivalent to it.
+
+By default, a vertex is active in the next iteration if any of its fields has changed.
+"""
 
 import functools
 import operator
@@ -15,7 +18,9 @@ from semirings.types import computed, has_wide
 
 
 def change(traced: Traced) -> Function:
-    """Return the default of `activate` as a traced function: whether any field that apply returns has changed."""
+    """Return the function that stands for `activate` in programs without it: whether any field that apply returns
+    changed.
+    """
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
@@ -25,9 +30,9 @@ def change(traced: Traced) -> Function:
 
 
 def _change_expressions(before: Expr, after: Expr) -> list[Any]:
-    """Return expressions that say of each number of a field whether it has changed. NaN counts as equal to NaN.
+    """Return one expression for each number of a field, which says whether the number has changed.
 
-    A wide vector has one expression for all its numbers.
+    NaN counts as equal to NaN. A vector of more than 8 numbers has one expression for all of them.
     """
     before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
     field_type: Any = before.type
@@ -45,9 +50,10 @@ def _change_expressions(before: Expr, after: Expr) -> list[Any]:
 
 
 def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
-    """Return whether a program activates exactly the vertices of which one of the fields has changed.
+    """Return whether a program activates exactly the vertices of which any of the given fields has changed.
 
-    It does so by default. A program's own `activate` does so if it compares each number of the fields before and after.
+    It does so without `activate`. A program's own `activate` does so if it compares each number of the fields before
+    and after `apply`.
     """
     if "activate" not in traced.functions:
         return True

@@ -1,6 +1,8 @@
-"""Reductions by key: each receiver reduces values per key, and gathers the key with the greatest score.
+"""Reductions by key: the values of a vertex's edges are reduced separately for each key.
 
-Types and expressions of a program's `key` and `choose`, for all engines. An edge with a key below 0 is skipped.
+A program's `key` gives each edge a whole number, and `choose` gives each key of a vertex a score. The vertex gathers
+the key with the greatest score. Edges with a key below 0 are skipped. This file has the types and expressions of both
+functions, for all engines.
 """
 
 from __future__ import annotations
@@ -15,18 +17,21 @@ import numpy as np
 import semirings
 from semirings import Expr, Monoid, Symbol, TupleType
 
-NONE = -1  # the key that a receiver gathers if it has no edges
+NONE = -1  # the key that a vertex gathers if it has no edges with a key of 0 or more
 
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The types of a program that reduces by key. It gathers a tuple: a key, its total, and its scores."""
+    """The types of a program that reduces by key, in which a vertex gathers a tuple of a key, its total, and its
+    scores.
+    """
 
     key: np.dtype  # the dtype of keys, int32 or int64
     total: np.dtype
     scores: tuple[np.dtype, ...]
     is_single: bool  # whether choose returns a number, not a tuple
-    nothing: tuple[Any, ...]  # what a receiver without edges gathers: the key NONE, the identity, the smallest scores
+    # what a vertex without edges gathers: the key -1, the identity of the monoid, and the smallest scores
+    nothing: tuple[Any, ...]
 
     @property
     def gathered_type(self) -> TupleType:
@@ -34,16 +39,16 @@ class Keyed:
         return TupleType((self.key, self.total, *self.scores))
 
     def fields(self, gathered: Any) -> dict[str, Any]:
-        """Return what apply can read of the gathered tuple: the key, the total and the score, by name."""
+        """Return the attributes of the argument `gathered` of apply: the key, the total and the score, by name."""
         key, total, *scores = gathered
         return {"key": key, "total": total, "score": scores[0] if self.is_single else tuple(scores)}
 
     @functools.cached_property
     def better(self) -> Expr:
-        """The test whether a key is better than the best key so far, an expression of the symbols `better_symbols`.
+        """The test whether a key of a vertex is better than the best of the keys before it.
 
-        Scores are compared lexicographically. Of keys with equal scores the smaller one is better, so the order of
-        comparisons does not matter. NaN is below every number.
+        It is an expression of the symbols `better_symbols`. Scores are compared lexicographically. Of keys with equal
+        scores the smaller one is better, so the order of comparisons does not matter. NaN is below every number.
         """
         key, best_key, *scores = self.better_symbols
         is_better: Any = key < best_key
@@ -60,7 +65,9 @@ class Keyed:
 
     @property
     def better_symbols(self) -> list[Symbol]:
-        """`key`, `best_key`, and for each score `score_0`, `best_score_0` and so on: the parameters of `better`."""
+        """The symbols of the expression `better`: `key`, `best_key`, and for each score `score_0`, `best_score_0` and
+        so on.
+        """
         pairs = [(Symbol(f"score_{i}", kind), Symbol(f"best_score_{i}", kind)) for i, kind in enumerate(self.scores)]
         return [Symbol("key", self.key), Symbol("best_key", self.key), *(symbol for pair in pairs for symbol in pair)]
 
@@ -80,7 +87,7 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
 
 
 def key_type(where: str, key: Any) -> np.dtype:
-    """Return the dtype in which a program's keys are stored: int32, or int64 if the keys that it returns need it."""
+    """Return the dtype in which a program's keys are stored: int64 if what `key` returns needs it, else int32."""
     dtype = getattr(key, "type", None)
     if getattr(dtype, "kind", "") not in tuple("iu") or dtype == np.uint64:
         what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {dtype}"
