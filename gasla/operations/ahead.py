@@ -1,4 +1,4 @@
-"""Compile programs before they are needed, for calls that run several programs one after another."""
+"""Compile programs ahead of their first run, for algorithms that run several programs one after another."""
 
 from threading import Lock
 from typing import Any
@@ -12,10 +12,11 @@ from gasla.program.program import as_program
 
 
 def compile_ahead(graph: Graph, *runs: Any) -> None:
-    """Begin to compile what a call is about to run on a graph: programs, and lists of phases.
+    """Begin to compile all programs that an algorithm is about to run on a graph.
 
-    On a GPU all are compiled side by side, once for each graph. Elsewhere this does nothing: the CPU's compiler keeps
-    the interpreter's lock, so it could not work beside the caller.
+    Each of `runs` is a program, or a list of phases. On a GPU all are compiled at the same time, once for each graph.
+    On the CPU this does nothing: its compiler keeps the interpreter's lock, so it could not work while the caller goes
+    on.
     """
     if graph.engine != "gpu" or not compiles():
         return
@@ -28,7 +29,7 @@ def compile_ahead(graph: Graph, *runs: Any) -> None:
 
 
 def _program_class(run: Any) -> type:
-    program = getattr(run, "program", run)  # a phase has its program as an attribute
+    program = getattr(run, "program", run)  # a `Phase` has its program as an attribute; any other run is a program
     return program if isinstance(program, type) else type(program)
 
 

@@ -33,9 +33,11 @@ from gasla.operations.sampling import (
 )
 
 Array = np.ndarray[Any, Any]
-# the arguments are rows of the loader's vertices or edges, vertices by type, and a seed
+# A function that draws the sample of a batch. Its arguments are positions among the loader's vertices or edges, the
+# vertices to sample around by type, and a seed.
 Draw = Callable[[Array, dict[str, Array], int], NeighborSample | TypedSample]
-Make = Callable[[Array, int], Any]  # the arguments are the positions in a batch, and a seed
+# a function that makes a batch, given positions among the loader's vertices or edges, and a seed
+Make = Callable[[Array, int], Any]
 
 
 class Batch(NamedTuple):
@@ -83,7 +85,7 @@ class EdgeBatch(NamedTuple):
 
 
 class Plain:
-    """What a loader needs of a graph without types: its vertices, edges, samples and features."""
+    """The source of a loader's batches if its graph has no types: it gives vertices, edges, samples and features."""
 
     def __init__(self, graph: Any, k: Any, features: Any) -> None:
         self.graph, layers = in_host_memory("loader", graph), layers_of(k)
@@ -92,7 +94,7 @@ class Plain:
         self.layers, self.features = layers, _check_features(self.graph.n, features)
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the type of the loader's vertices, which is "" here, and their checked ids."""
+        """Return the ids of the loader's vertices, checked, and their type, which is "" in a graph without types."""
         return "", vertex_ids(self.graph, "ids", ids)
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
@@ -105,12 +107,12 @@ class Plain:
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the rows of each feature for some vertices, by the feature's name."""
+        """Return the values of each feature for some vertices, a row for each vertex, by the feature's name."""
         return {name: array.take(vertices, axis=0) for name, array in self.features.items()}
 
 
 class Typed:
-    """What a loader needs of a typed graph: its vertices, edges, samples and features, by type or relation."""
+    """The source of a loader's batches if its graph has types: it gives vertices, edges, samples and features."""
 
     def __init__(self, graph: TypedGraph, k: Any, features: Any) -> None:
         for relation in graph.relations.values():
@@ -122,7 +124,7 @@ class Typed:
         self.features = {one: _check_features(graph.vertices(one).n, some) for one, some in given.items()}
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the type of the loader's vertices, and their checked ids. All of them must have one type."""
+        """Return the one type that all of the loader's vertices have, and their ids, checked."""
         each = typed_ids(self.graph, ids)
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
@@ -152,7 +154,9 @@ class Typed:
         return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the rows of each feature for some vertices, by type and then by the feature's name."""
+        """Return the values of each feature for some vertices, a row for each vertex, by type and by the feature's
+        name.
+        """
         return {
             type_name: {name: array.take(vertices[type_name], axis=0) for name, array in features.items()}
             for type_name, features in self.features.items()
@@ -216,9 +220,9 @@ class Edges:
         return make_edge_batch
 
     def _negative_drawer(self) -> Callable[[Array, int], Array]:
-        """Return a function that draws a pair that is not an edge for each of some edges.
+        """Return a function that draws, for each of some edges, a random pair of vertices that is not an edge.
 
-        If the loader has times, the pair is not an edge at the time of its edge or before.
+        If the loader has times, the pair is not an edge up to the time of the edge for which it is drawn.
         """
         if self.negatives == 0:
             return lambda rows, seed: self.ends[:, :0]
@@ -235,7 +239,10 @@ class Edges:
         return draw
 
     def _vertices_and_pairs(self, ends: Array) -> tuple[dict[str, Array], Array]:
-        """Return the vertices around which a batch is sampled, by type, and the pairs as positions among them."""
+        """Return the vertices around which a batch is sampled, by type, and its pairs as positions among them.
+
+        `ends` has the vertices of the pairs: the ends of the batch's edges, and of pairs that are not edges.
+        """
         source, _, target = self.relation
         vertices_by_type = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
         if _is_disjoint(self.options):
@@ -259,11 +266,9 @@ def _is_disjoint(options: Mapping[str, Any]) -> bool:
 
 
 def _ends_of_edges(given: Any, graph: Graph, graphs_of_ends: tuple[OfVertices, OfVertices], first_target: int) -> Array:
-    """Return the sources and targets of edges, each numbered within its type.
+    """Return the sources and targets of the edges that a loader goes through, each numbered within its type.
 
-    Raise an error if they are invalid.
-
-    The edges are given by their numbers, or as a (2, k) array of vertices.
+    `given` has the numbers of the edges, or is a (2, k) array of vertices. Raise an error if it is invalid.
     """
     array = moved(as_array("edges", given), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
@@ -283,9 +288,9 @@ def _ends_of_edges(given: Any, graph: Graph, graphs_of_ends: tuple[OfVertices, O
 
 
 def _check_features(n: int, given: Any) -> dict[str, Array]:
-    """Return the features by name, as arrays with a row for each of n vertices.
+    """Return the loader's features by name, as arrays with one row for each of the n vertices.
 
-    Raise an error for any other shape.
+    Raise an error if an array has another shape.
     """
     if given is None:
         return {}
@@ -304,5 +309,6 @@ def _check_features(n: int, given: Any) -> dict[str, Array]:
                 f"features {name!r} have shape {shape}; expected an array in host memory with a row for each of "
                 f"{n} vertices"
             )
-        rows_by_name[name] = array.view(np.ndarray)  # rows of a memory-mapped array would be memory maps too
+        # a plain array over the mapped file, because rows taken from `numpy.memmap` would be memory maps too
+        rows_by_name[name] = array.view(np.ndarray)
     return rows_by_name

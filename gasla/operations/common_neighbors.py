@@ -17,7 +17,8 @@ from gasla.graph.validate import as_array
 from gasla.program.frontier import EdgeFrontier
 
 Array = Any  # an array of NumPy or CuPy
-MOST_LEVEL = 2**62  # larger than the number of triangles at any edge
+# the default of `last`: a level that no edge reaches, as it is larger than the number of triangles at any edge
+MOST_LEVEL = 2**62
 
 
 def intersect(graph: Any, edges: EdgeFrontier, weights: Array | None = None) -> Array:
@@ -242,9 +243,9 @@ def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    """Return the sources and targets of edges as arrays on the graph's device.
+    """Return the sources and targets of an `EdgeFrontier` as arrays on the graph's device.
 
-    Raise an error if one is not a vertex.
+    Raise an error if any of them is not a vertex of the graph.
     """
     if not isinstance(edges, EdgeFrontier):
         raise TypeError(f"edges is {edges!r}; expected an EdgeFrontier, as stages.expand gives it")
@@ -262,9 +263,9 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
 
 
 def _check_weights(graph: Graph, weights: Array) -> Array:
-    """Return a weight for each vertex, as float64 on the graph's device.
+    """Return the weights of all vertices as float64 on the graph's device.
 
-    Raise an error if they are not n real numbers.
+    Raise an error if the argument is not an array of n real numbers.
     """
     xp: Any = module_of(graph.device)
     weights = as_array("weights", weights)

@@ -1,4 +1,7 @@
-"""Measure how alike two partitions are, from the table that counts the common members of each two communities."""
+"""Measure how similar two partitions of vertices are.
+
+The measures are computed from a table that counts, for each two communities, the vertices that are in both.
+"""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +13,9 @@ from gasla.rows import Row
 
 
 class PartitionComparison(NamedTuple):
-    """Three measures of how alike two partitions are, which `compare_partitions` explains."""
+    """Three measures of how similar two partitions are: normalized mutual information, Rand index, variation of
+    information.
+    """
 
     nmi: float
     ari: float
@@ -75,9 +80,10 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     )
     variation = max(
         2 * joint - row_entropy - column_entropy, 0.0
-    )  # for equal partitions this is 0, but rounding may make it negative
+    )  # 0 at least: for equal partitions, rounding may make the difference negative
     nmi = 1 - variation / (row_entropy + column_entropy) if row_entropy + column_entropy else 1.0
-    # the numbers of ordered pairs of vertices with the same label
+    # The numbers of ordered pairs of vertices that are in one community of the first partition, of the second, and of
+    # both.
     in_rows, in_columns, in_both = (float((count * (count - 1.0)).sum()) for count in counts)
     expected = in_rows * in_columns / (n * (n - 1.0)) if n > 1 else 0.0
     largest = (in_rows + in_columns) / 2

@@ -37,10 +37,12 @@ from gasla.rows import Row
 Array = Any  # an array of NumPy or CuPy
 By = Literal["uniform", "degree"]
 FRACTIONS = (0.8, 0.1, 0.1)
-MOST = 2**31  # most vertices, so that numbers of pairs fit int64
-ROUNDS = 128  # largest number of rounds of draws; at least half of the draws are new, so far fewer rounds suffice
+MOST = 2**31  # largest number of vertices of a graph, so that the number of each pair of vertices fits int64
+# Largest number of times that pairs that can't be used are drawn again. When distinct pairs are drawn, at least half of
+# the draws can be used, so far fewer times suffice.
+ROUNDS = 128
 ENTRY = 96  # bytes of memory, at most, for each pair that is drawn
-BLOCK = 1 << 14  # number of pairs that NumPy hashes at a time, so that they fit a cache
+BLOCK = 1 << 14  # number of pairs whose hashes NumPy computes at a time, so that the arrays fit a cache
 
 
 @overload
@@ -184,7 +186,7 @@ def negative_edges(
 def _negatives_of_relations(
     graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
-    """Return random pairs that are not edges, for some relations of a typed graph.
+    """Return random pairs of vertices that are not edges, for each relation of a typed graph in `counts`.
 
     Vertices are numbered within their types.
     """
@@ -222,9 +224,10 @@ class Negatives:
             self.pairs = PairsByTarget(graph, undirected)
 
     def draw(self, count: int, word: np.uint64, last: Array | None = None) -> Array:
-        """Return random pairs that are not edges, or with `last`, that were not edges at this time or before.
+        """Return random pairs of vertices that are not edges, as rows of sources and targets.
 
-        The pairs are distinct. By degree they are drawn independently, and may repeat.
+        With a time `last`, pairs may be edges later, but not at this time or before. The pairs are distinct. If they
+        are drawn by degree, they are independent, and may repeat.
         """
         if self.time is None:
             free_pairs = self.graph.kept(
@@ -244,12 +247,13 @@ class Negatives:
         return self.pairs.of(free_pairs.drawn(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
-        """Return a random pair for each time in `last`, which was not an edge at this time or before.
+        """Return a random pair of vertices for each time in `last`, which is not an edge at this time or before.
 
-        Draws are independent.
+        The pairs are independent, and may repeat.
         """
         known_edges, count, xp = self._known(), len(last), array_module(last)
-        # the number of edges up to each time; equal numbers mean the same edges
+        # The number of edges up to each time. Times with equal numbers have the same edges, and are handled together
+        # below.
         so_far = xp.searchsorted(known_edges.order, last, side="right")
         if any_true(
             is_full := (so_far == 0) | (not self.pairs.count) if self.is_by_degree else so_far >= self.pairs.count
@@ -289,16 +293,17 @@ class Pairs:
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
         self.count = n * (n - 1) // (2 if undirected else 1)
-        self.rows, self.width = n, max(n - 1, 0)  # these two are used only in directed numberings
+        # number of rows, and number of pairs in each row, of a directed numbering (`PairsByTarget` uses no other)
+        self.rows, self.width = n, max(n - 1, 0)
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the rows of vertices in the numbering: in a directed graph, each vertex is its own row."""
+        """Return the row that has the pairs of each vertex in the numbering: row v has those of vertex v."""
         return vertices
 
     def row_start(self, i: Array) -> Array:
-        """Return the number of the first pair in the row of vertex i.
+        """Return the number of the first pair in the row of each vertex in `i`, in the numbering of all pairs.
 
-        The row has its pairs with all other vertices, or if undirected, with all smaller vertices.
+        A vertex's row has its pairs with all other vertices, or if undirected, with all smaller vertices.
         """
         return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
 
@@ -316,7 +321,8 @@ class Pairs:
             first = numbers // max(self.n - 1, 1)
             second = numbers - self.row_start(first)
             return xp.stack([first, second + (second >= first)])
-        # the square root is rounded, so this may be one too large or too small, which the next two lines correct
+        # The square root is rounded, so the vertex that it gives may be too large or too small by one, which the next
+        # two lines correct.
         larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)
         larger -= self.row_start(larger) > numbers
         larger += self.row_start(larger + 1) <= numbers
@@ -357,7 +363,7 @@ class PairsAcross:
 
 
 class PairsByTarget:
-    """A numbering of all pairs, target after target, and the targets of all edges, for draws by degree.
+    """A numbering of all pairs of vertices in the order of their targets, for draws by degree.
 
     If undirected, each edge counts in both directions. In a bipartite graph it counts in the direction to side 1.
     """
@@ -380,9 +386,9 @@ class PairsByTarget:
         return (xp.concatenate([i, j]), xp.concatenate([j, i])) if self.is_both_ways else (i, j)
 
     def targets(self, j: Array) -> tuple[Array, Array]:
-        """Return the rows that the targets of edges have in the numbering, and the positions of these edges.
+        """Return the row of each edge's target in the numbering, and the positions of these edges in `j`.
 
-        In a bipartite graph, edges to side 0 are left out.
+        `j` has the targets of all edges. In a bipartite graph, edges to side 0 are left out.
         """
         xp: Any = array_module(j)
         places = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
@@ -409,9 +415,10 @@ Numbering = Pairs | PairsAcross | PairsByTarget
 
 
 class _TargetWeights(NamedTuple):
-    """What draws by degree need for each target: its in-degree, the rank of its first free pair, and sums of weights.
+    """What draws by degree need to know of each target, to draw pairs of vertices that are not edges (free pairs).
 
-    A free pair is one that is not an edge. The weight of a target is its degree times the number of its free pairs.
+    These are its in-degree, the rank of its first free pair among all free pairs, and running sums of the weights of
+    targets. The weight of a target is its degree times the number of its free pairs.
     """
 
     degrees: Array
@@ -420,9 +427,10 @@ class _TargetWeights(NamedTuple):
 
 
 class _FreePairs(NamedTuple):
-    """The free pairs, which are not edges. `total` is the number of those that can be drawn.
+    """The free pairs of a graph: pairs of vertices that are not edges.
 
-    `before` has the number of free pairs before each edge, in the order of all pairs.
+    `total` is the number of free pairs that can be drawn. `before` has the number of free pairs before each edge, in
+    the numbering of all pairs.
     """
 
     before: Array
@@ -430,11 +438,14 @@ class _FreePairs(NamedTuple):
     targets: _TargetWeights | None
 
     def numbers(self, ranks: Array) -> Array:
-        """Return the numbers that free pairs (those that are not edges) have among all pairs, given their ranks."""
+        """Return the number of each given free pair (a pair that is not an edge) in the numbering of all pairs.
+
+        `ranks` are the positions of the free pairs among all free pairs.
+        """
         return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
 
     def drawn(self, words: Array) -> Array:
-        """Return the numbers of random free pairs (those that are not edges), one for each random 64-bit word."""
+        """Return the numbers of random free pairs (pairs that are not edges), one for each random 64-bit word."""
         if self.targets is None or not len(words):
             return self.numbers(_shares(words, self.total))
         degrees, first_free, sums = self.targets
@@ -444,9 +455,10 @@ class _FreePairs(NamedTuple):
 
 
 def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _FreePairs:
-    """Return the free pairs (those that are not edges), given the ascending numbers of the pairs that are edges.
+    """Return the free pairs (pairs of vertices that are not edges).
 
-    For draws by degree, `rows` has the row of each edge's target; otherwise it is None.
+    `numbers` are the ascending numbers of the pairs that are edges. For draws by degree, `rows` has the row of each
+    edge's target in the numbering; otherwise it is None.
     """
     xp: Any = array_module(numbers)
     before = numbers - xp.arange(len(numbers))
@@ -472,10 +484,10 @@ def _free_pairs_of_graph(graph: Graph, pairs: Numbering) -> _FreePairs:
 
 
 class _KnownEdges(NamedTuple):
-    """The pairs of vertices that are edges, as ascending numbers, and the first time at which each of them is an edge.
+    """The pairs of vertices that are edges of a graph with times, as ascending `numbers` in a numbering of all pairs.
 
-    `order` are these times, ascending. For draws by degree it has the times of all edges instead, and `rows` the rows
-    of their targets in the same order.
+    `times` has the first time at which each pair is an edge, and `order` the same times, ascending. For draws by
+    degree, `order` has the times of all edges instead, and `rows` the rows of their targets, in the same order.
     """
 
     numbers: Array
@@ -484,16 +496,18 @@ class _KnownEdges(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _FreePairs:
-        """Return the pairs that are not edges at the time `last`, an array of one entry, or before."""
+        """Return the pairs of vertices that are not edges at the time `last` or before. `last` is an array of one
+        entry.
+        """
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
         return _find_free_pairs(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
-        """Return for each pair whether it is an edge at its time in `last` or before.
+        """Return for each pair of vertices whether it is an edge at a time of its own, or before.
 
-        `numbers` are the numbers of the pairs.
+        `numbers` are the numbers of the pairs in the numbering of all pairs, and `last` are the times.
         """
         xp: Any = array_module(numbers)
         if not len(self.numbers):
@@ -502,9 +516,10 @@ class _KnownEdges(NamedTuple):
         return (self.numbers[at] == numbers) & (self.times[at] <= last)
 
     def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
-        """Return the numbers of random pairs, which may be edges, one for each random 64-bit word.
+        """Return the numbers of random pairs of vertices, which may be edges, one for each random 64-bit word.
 
-        By degree, the target of a pair is that of a random edge among the first `so_far` edges in the order of time.
+        If pairs are drawn by degree, the target of each is that of a random edge among the first edges by time, of
+        which `so_far` gives the number for each pair.
         """
         if self.rows is None:
             return _shares(words, pairs.count)
@@ -523,7 +538,7 @@ def _find_known_edges(graph: Graph, pairs: Numbering, time: str) -> _KnownEdges:
     if not isinstance(pairs, PairsByTarget):
         return _KnownEdges(numbers, first_times, xp.sort(first_times), None)
     rows, places = pairs.targets(j)
-    # a stable sort gives the same order on each machine, also for equal times
+    # A stable sort keeps edges with equal times in the order of the input, so that draws are the same on each machine.
     order = xp.argsort(times[places], kind="stable")
     return _KnownEdges(numbers, first_times, times[places][order], rows[order])
 
@@ -532,7 +547,7 @@ def _draw_distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     """Return `count` distinct random numbers below `total`, in random order.
 
     If at least half of all numbers are wanted, all numbers are put in random order. Otherwise numbers are drawn until
-    there are enough, and at least half of the draws are new.
+    there are `count` distinct ones; as these are fewer than half of all numbers, at least half of the draws are new.
     """
     if 2 * count >= total:
         order = xp.argsort(semirings.hash(seed, xp.arange(total)))
@@ -558,7 +573,7 @@ def _append_distinct(keys: Array, more: Array) -> Array:
 
 
 def _shares(words: Array, total: Any) -> Array:
-    """Return `words * total // 2**64`, the random numbers below `total` that random 64-bit words give.
+    """Return a random number below `total` for each random 64-bit word: ``words * total // 2**64``.
 
     The products, of up to 128 bits, are computed from halves of 32 bits. `total` is a number or an array.
     """
@@ -641,7 +656,7 @@ def split_edges(
     src, dst = graph.edges()
     xp: Any = array_module(src)
     pair_hashes = _hash_pairs(seed_bits, src, dst, graph.is_symmetric)
-    # for each pair of vertices only one of its two edges
+    # In an undirected graph, each pair of vertices has two edges with the same hash, of which only one counts here.
     order = distinct(pair_hashes[src <= dst] if graph.is_symmetric else pair_hashes)
     cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in set_ends[:-1])]
     sets = []
@@ -652,7 +667,10 @@ def split_edges(
 
 
 def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any) -> list[Array]:
-    """Return the edges of each set, split at the times `at`, or so that sets have the given fractions of edges."""
+    """Return the numbers of the edges of each set, if edges are split by time.
+
+    The sets end at the times `at`. If `at` is None, they have the given fractions of all edges.
+    """
     times = times_of_edges(graph, time)
     xp: Any = array_module(times)
     order = xp.sort(times)
@@ -665,7 +683,7 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
         if any_true(is_descending := last[1:] < last[:-1]):
             raise ValueError(f"at falls after entry {int(is_descending.argmax())}; expected ascending times")
         cuts = xp.searchsorted(order, last, side="right").tolist()
-    earlier_counts = xp.searchsorted(order, times)  # for each edge, the number of earlier edges
+    earlier_counts = xp.searchsorted(order, times)  # for each edge, the number of edges with earlier times
     return [
         xp.flatnonzero((earlier_counts >= first) & (earlier_counts < end)).astype(np.int64, copy=False)
         for first, end in pairwise([0, *cuts, len(order)])
@@ -673,9 +691,9 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
 
 
 def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
-    """Return `semirings.hash(seed, i, j)` for all pairs.
+    """Return `semirings.hash(seed, i, j)` for each pair of vertices i[k] and j[k].
 
-    If `symmetric`, the smaller vertex comes first in the hash.
+    If `symmetric`, the smaller vertex comes first in the hash, so that both directions of an edge have the same hash.
     """
     xp: Any = array_module(i)
     pair_hashes = xp.empty(len(i), np.uint64)
@@ -688,9 +706,10 @@ def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
 
 
 def _check_fractions(fractions: Sequence[float]) -> list[float]:
-    """Return where each set ends, as the sum of its fraction and all before it.
+    """Return the fraction of all edges at which each set ends: the sum of its own fraction and those of the sets
+    before.
 
-    Raise an error if they don't add up to 1.
+    Raise an error if the fractions don't add up to 1.
     """
     several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
     if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:

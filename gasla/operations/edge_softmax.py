@@ -1,6 +1,6 @@
 """Softmax over the in-edges of each vertex (the attention of graph neural networks), and its gradient.
 
-The first of two phases finds the largest score of each vertex's in-edges. The second adds up exp(score - largest),
+The first of two programs finds the largest score of each vertex's in-edges. The second adds up exp(score - largest),
 which can't overflow, and divides the exponential of each edge by the sum at its target.
 
 P. Velickovic et al.: Graph Attention Networks. ICLR 2018.
@@ -25,7 +25,7 @@ Array = Any  # an array of NumPy or CuPy
 
 
 class FindLargest(VertexProgram):
-    """The largest score of each vertex's in-edges. It is 0 if all scores are minus infinity."""
+    """A program that finds the largest score of each vertex's in-edges, or 0 if all scores are minus infinity."""
 
     kind = option(np.float64)
     score = edge(kind, init=0)
@@ -41,7 +41,10 @@ class FindLargest(VertexProgram):
 
 
 class Share(VertexProgram):
-    """The softmax of each edge: exp(score) divided by the sum of exp(score) over all in-edges of its target."""
+    """A program that computes the softmax of each edge.
+
+    This is exp(score) divided by the sum of exp(score) over all in-edges of the edge's target.
+    """
 
     kind = option(np.float64)
     score, share = edge(kind, init=0), edge(kind, init=0)
@@ -64,9 +67,10 @@ class Share(VertexProgram):
 
 
 class Differentiate(VertexProgram):
-    """The gradient by the scores. For each edge it is the edge's share times (gradient - mean).
+    """A program that computes the gradient of a loss by the scores of edges, from its gradient by their softmax.
 
-    The mean is that of the gradients at the in-edges of the same target, weighted by their shares.
+    For each edge this is its softmax times (gradient - mean). The mean is that of the gradients at the in-edges of the
+    same target, weighted by their softmax.
     """
 
     kind = option(np.float64)
@@ -180,7 +184,10 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
 
 
 def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
-    """Run programs one after another on columns of numbers for edges, and return the edge field `result`."""
+    """Run programs one after another on arrays of numbers for edges, and return the edge field `result`.
+
+    `columns` are the arrays by the name of the edge field that starts with their values.
+    """
     first = next(iter(columns.values()))
     if not first.size:
         return first.copy()
@@ -194,9 +201,10 @@ def _field_type(columns: Array) -> Any:
 
 
 def _check_columns(graph: Graph, name: str, given: Any) -> Array:
-    """Return numbers for edges as a new array of floats on the graph's device, with a number or a row for each edge.
+    """Return an argument with a number, or a row of numbers, for each edge as a new array of floats on the graph's
+    device.
 
-    Raise an error if they are not numbers, or have another shape.
+    Raise an error if it does not consist of numbers, or has another shape.
     """
     array = as_array(name, given)
     if array.dtype.kind not in "biuf":

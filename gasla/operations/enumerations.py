@@ -169,7 +169,7 @@ def _check_arguments(name: str, graph: Any, least: int, most: int, bounded: bool
     least, most = whole_number("least", least), whole_number("most", most)
     if least == 0:
         raise ValueError("least is 0; expected 1 or more, the edges of a path")
-    return graph, least, min(most, graph.n)  # no path is longer than n edges
+    return graph, least, min(most, graph.n)  # no path is longer than n edges, so a larger limit has no effect
 
 
 def _check_ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,6 @@
-"""Inspect a run before it starts: `explain` what it does and why, show its `source` code, bound its `workspace`."""
+"""Inspect a run before it starts: what it does and why (`explain`), its generated code (`source`), its memory
+(`workspace`).
+"""
 
 from collections.abc import Callable
 from inspect import isfunction

@@ -1,8 +1,8 @@
-"""Whole algorithms of the GPU engine alone, in whose kernels vertices wait for each other instead of iterating.
+"""Whole algorithms that only the GPU engine has, in whose kernels vertices wait for each other instead of iterating.
 
 A vertex program takes some microseconds per iteration on a GPU, and a coloring of a skewed graph thousands of
-iterations. In these kernels a vertex goes on as soon as those that it depends on are done. The public names are in
-`gasla.primitives`.
+iterations. In these kernels a vertex goes on as soon as the vertices that it depends on are finished. The public names
+are in `gasla.primitives`.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def integers(graph: Graph, name: str, given: Any) -> Array:
 def narrowed(name: str, array: Array, dtype: Any) -> Array:
     """Return a copy of an array of integers as another dtype.
 
-    Raise ValueError if an integer is out of its range.
+    Raise ValueError if this dtype can't hold one of the integers. `name` is the argument's name, for the error.
     """
     copied = array.astype(dtype)
     if not np.can_cast(array.dtype, dtype) and any_true(copied != array):

@@ -1,4 +1,4 @@
-"""Joins of adjacency lists: find the matches of a pattern in a graph, and count or store them."""
+"""Joins, which find the matches of a pattern in a graph by intersecting adjacency lists, and count or store them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ def joins(graph: Graph) -> bool:
 
 
 def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
-    """Prepare a join, which matches a pattern in a simple graph.
+    """Prepare a join, which finds the matches of a pattern in a simple graph.
 
-    `related` has graphs of the edges of further relations.
-
-    `kinds` is as for `gasla.engines.Primitives.join`.
+    `related` has graphs with the edges of further relations, such as the edges of one label. `kinds` is as for
+    `gasla.engines.Primitives.join`.
     """
     return engine(graph.engine).primitives().join(plan, lists_of(plan, graph, related), kinds)
 
 
 def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adjacency:
-    """Return the adjacency lists that a join reads, of all relations, one after another in one object.
+    """Return all adjacency lists that a join reads, one relation (set of edges) after another, in one object.
 
-    Each relation has those of out-neighbors and, if directed, of in-neighbors.
+    For each relation these are the lists of out-neighbors and, if the join is directed, of in-neighbors.
     """
     graphs = [graph, *related]
     parts = [
@@ -53,7 +52,7 @@ def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adj
 
 
 def edge_triples(graph: Graph, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:
-    """Return the number of triples of edges of each of 36 kinds, with ascending times.
+    """Count the triples of edges with ascending times among at most three vertices, for each of 36 shapes of a triple.
 
     The time of the third edge is at most the entry in `ends` of the first edge. The first edge leads from vertex 0 to
     vertex 1 of the triple. Each other edge is one of 0>1, 1>0, 0>2, 2>0, 1>2 and 2>1, numbered from 0 to 5. Entry 6 i +

@@ -87,16 +87,17 @@ def lightest_forest(graph: Any) -> Array:
     if graph.engine != "cpu":
         edges.sort()
         return edges.astype(np.int64, copy=False)
-    # on a CPU, marking the edges in a pass over all of them takes less time than a sort
+    # On a CPU, this marks the edges in an array, and then lists the marked ones in a pass over all edges, which takes
+    # less time than a sort.
     is_taken = np.zeros(graph.m, bool)
     is_taken[edges] = True
     return np.flatnonzero(is_taken)
 
 
 def _from_smaller_ends(graph: Graph) -> Adjacency:
-    """Return adjacency lists that have each edge once, at its smaller end.
+    """Return adjacency lists that have each undirected edge only once, in the list of its smaller end.
 
-    They are sorted by larger end. Parallel edges keep the order of the input.
+    Each list is sorted by the edges' larger ends. Parallel edges keep the order of the input.
     """
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
     smaller_ends, larger_ends = np.empty_like(dst), np.empty_like(dst)

@@ -27,7 +27,8 @@ from gasla.rows import Row
 
 As = Literal["numpy", "torch", "pyg"]
 T = TypeVar("T")
-# seconds after which a wait checks for Ctrl-C, as Ctrl-C does not end a wait without a timeout once CUDA is loaded
+# Number of seconds after which a wait is interrupted to check for Ctrl-C. Once CUDA is loaded, Ctrl-C does not end a
+# wait without a timeout.
 PERIOD = 0.1
 
 
@@ -40,7 +41,7 @@ class Loader:
     def __init__(self, seeds: Vertices | Edges, size: int, how: tuple[bool, int, int, Callable[[Any], Any]]) -> None:
         self._seeds, self._size, self._epoch = seeds, size, 0
         self._shuffle, self._ahead, self._seed, self._convert = how
-        seeds.prepare()  # raises errors about the options before the loop begins
+        seeds.prepare()  # called only for its checks, so that invalid options raise errors before the loop begins
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -201,9 +202,9 @@ def loader(
 
 
 def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
-    """Yield what `make` returns for the numbers from 0 to `count` - 1.
+    """Yield the results of `make` for the numbers from 0 to `count` - 1, computed ahead in a thread.
 
-    A thread calls `make` up to `ahead` times before the results are asked for.
+    The thread computes up to `ahead` results before the caller asks for them.
     """
     if ahead == 0:
         yield from map(make, range(count))
@@ -221,7 +222,7 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
             results.put((None, error))
 
     thread = Thread(target=copy_context().run, args=(work,), name="gasla loader", daemon=True)
-    try:  # Ctrl-C may come between any two lines, also while the thread starts
+    try:  # The `try` begins before the thread starts, because Ctrl-C may come between any two lines.
         thread.start()
         for _ in range(count):
             item, error = _next(results)
@@ -232,7 +233,8 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
     finally:
         ended.set()
         slots.release()
-        # garbage collection may close this generator within the thread itself, which can't wait for its own end
+        # Garbage collection may close this generator while it runs in the thread itself. As the thread can't wait for
+        # its own end, only another thread waits here.
         if thread.ident is not None and thread is not current_thread():
             thread.join()
 
@@ -253,9 +255,9 @@ def _unchanged(batch: Any) -> Any:
 
 
 def _import_module(name: str, package: str) -> Any:
-    """Import a module into whose objects batches are converted.
+    """Import a module of another library, such as "torch", into whose objects batches are converted.
 
-    If it is missing, the error says how to install it.
+    If it is missing, the error says how to install the library, whose name is `package`.
     """
     try:
         return import_module(name)
@@ -264,7 +266,9 @@ def _import_module(name: str, package: str) -> Any:
 
 
 def _map_arrays(function: Callable[[Any], Any], given: Any) -> Any:
-    """Return nested dicts with a function applied to each array in them. None remains None."""
+    """Apply a function to each array in nested dicts, and return the results in dicts of the same form. None remains
+    None.
+    """
     if isinstance(given, dict):
         return {name: _map_arrays(function, one) for name, one in given.items()}
     return None if given is None else function(given)
@@ -320,7 +324,7 @@ def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
 
 
 def _fill_hetero_data(data: Any, sample: TypedSample, features: Mapping[str, Mapping[str, Any]]) -> Any:
-    """Return a `HeteroData` of PyTorch Geometric after filling it with the vertices, edges and features of a sample."""
+    """Fill a `HeteroData` of PyTorch Geometric with the vertices, edges and features of a sample, and return it."""
     for type_name, vertices in sample.vertices.items():
         data[type_name].num_nodes = len(vertices)
         by_name = {

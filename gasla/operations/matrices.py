@@ -133,15 +133,16 @@ def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: b
 
 
 def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """Return the sparse product of two matrices, without the positions of entries in `left_out`.
+    """Return the sparse product of two sparse matrices, without entries at the positions of those in `left_out`.
 
-    The entries of each row are counted first, and then computed, row by row.
+    The number of entries of each row is counted first, to allocate memory. Then the entries are computed.
     """
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
-    free_bytes = available(device_of(A.indptr))  # called here because a GPU is still counting the entries
+    # The free memory is looked up here, where it takes no extra time because a GPU is still busy with `of_matrices`.
+    free_bytes = available(device_of(A.indptr))
     shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
-    entry_bytes = sum(t.itemsize for t in types)  # bytes of an entry's values
+    entry_bytes = sum(t.itemsize for t in types)  # number of bytes for the value of one entry
     most_entries = (
         np.iinfo(np.int64).max if free_bytes is None else free_bytes // (entry_bytes + index_dtype(max(shape)).itemsize)
     )
@@ -187,7 +188,7 @@ def _shape(A: Any) -> tuple[int, ...]:
 
 def _check_shapes(A: Any, B: Any, mask: Any) -> None:
     if not _is_sparse(A):
-        return  # A is no sparse matrix, for which `lists_of` raises the error
+        return  # `lists_of` raises the error for a matrix A that is not sparse
     (m, n), (k, p) = _shape(A), _shape(B)
     if n != k:
         raise ValueError(f"A has shape {(m, n)} and B {(k, p)}; expected as many rows of B as A has columns")
@@ -196,14 +197,20 @@ def _check_shapes(A: Any, B: Any, mask: Any) -> None:
 
 
 def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
-    """Return the rows of the matrix M as CSR arrays. Raise TypeError if M is on another device than A."""
+    """Return the rows of a matrix M, an operand called `name`, as CSR arrays.
+
+    Raise TypeError if M is on another device than A.
+    """
     if M is not A:
         require_same_device(name, place(M), array_module(place(A)))
     return lists_of(M, by_column=False, ordered=not semiring.monoid.commutative and name != "mask")
 
 
 def _index_error(**matrices: Lists | None) -> ValueError:
-    """Return the error for the first offset or index that is out of range in one of some matrices, given by name."""
+    """Return the error for an offset or index that is out of range in one of several matrices.
+
+    The matrices are given by name. The error names the first such offset or index.
+    """
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):
             return ValueError(f"in {name}, {error}")

@@ -34,7 +34,7 @@ from gasla.program.terms import Array, Lists, Ready, trace
 from gasla.rows import Row
 from semirings import Semiring, TupleType
 
-MOST = 64  # most compiled products that are cached with a matrix
+MOST = 64  # largest number of compiled products that are cached with a matrix; when there are more, all are discarded
 
 
 def mxv(
@@ -174,7 +174,7 @@ def product(
         if not (mask is None and accum is None and out is None):
             A.require_whole("mask, accum and out")
         mask_of(None, complement, (), np)
-        if not hasattr(x, "handle"):  # x is not distributed in blocks over the ranks
+        if not hasattr(x, "handle"):  # only an array in blocks over the ranks has a handle; any other x is converted
             x = vector(x, A.n, "row" if by_column else "column", np)
         return A.multiplied(x, semiring, by_column, _product_of_whole)
     lists = lists_of(A, by_column, ordered=not semiring.monoid.commutative)
@@ -205,19 +205,21 @@ def product(
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# a distributed graph calls `_product_of_whole` like a function decorated with `on_one_device`
+# Registers the two products as functions decorated with `on_one_device`, because a distributed graph may call
+# `_product_of_whole` in the same way.
 DECORATED.update(mxv=Gains(), vxm=Gains())
 
 
 def _product_of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
-    """Return a product that a distributed graph computes on one device. `A` is the whole graph."""
+    """Return the product that a distributed graph computes on one device, where `A` is a copy of the whole graph."""
     return product(A, x, semiring, by_column, None, False, None, None)
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
     """Return the product if its compiled kernel is cached and `x` needs no conversion. Otherwise return None.
 
-    The shortest way to a repeated product: after a kernel that has evicted all caches, a line of Python takes 1 µs.
+    This function is the fastest path for a repeated product, so it is short: after a kernel whose data has replaced
+    everything else in the CPU's caches, each line of Python takes 1 µs.
     """
     if type(x) is not np.ndarray or type(lists.indptr) is not np.ndarray or x.shape != (lists.width,):
         return None
@@ -226,12 +228,15 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
     y = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
-    # None makes `product` look for the invalid index and raise the error
+    # If the kernel finds an invalid index, the result is None. Then `product` computes again, and raises the error.
     return y if ready.multiply(x, None, False, (y,)) else None
 
 
 def _compiled_product(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """Return the compiled kernel of a product, with its expressions. If the matrix is cached, so is the kernel."""
+    """Return the compiled kernel of a product, together with its expressions.
+
+    If the matrix itself is cached, as that of a graph is, the kernel is stored with it for later products.
+    """
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     ready = lists.products.get(key)
     if ready is None:

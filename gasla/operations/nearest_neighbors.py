@@ -1,7 +1,7 @@
-"""Nearest neighbors of points: by SciPy's k-d tree in few dimensions, by products of blocks in many.
+"""Nearest neighbors of points: by SciPy's k-d tree in few dimensions, by products of matrices in many.
 
-Directions (cosine) are compared as points of the unit sphere, and places on the Earth (haversine) as points of the
-sphere in three dimensions: there, what is nearer in a straight line is nearer.
+To compare directions (cosine), points are moved to the unit sphere. To compare places on the Earth (haversine), they
+become points of a sphere in three dimensions. On a sphere, the order of distances is that of straight lines.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ from semirings import max as largest
 Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
 BYTES = 25 + 12  # bytes for each edge: 25 while it is searched for, and 12 in the graph
 POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
-# number of dimensions from which all points are compared: in 16 a tree took three times as long, in 8 as long
+# In this number of dimensions or more, all points are compared with each other, without a tree: in 16 dimensions, a
+# tree took three times as long as that, in 8 dimensions as long.
 DIMENSIONS = 16
-BLOCK = 1 << 23  # number of products of two points that are computed at a time
-ENOUGH = 1e-9  # by this fraction of its squared distance, a neighbor may be farther than the true one
-SPARE = 8  # number of candidates beyond k, whose distances are computed again from differences, as products lose digits
+BLOCK = 1 << 23  # number of pairs of points whose products are computed at a time, to limit memory
+# Tolerance for rounding: a neighbor's squared distance may exceed that of the true neighbor by this fraction.
+ENOUGH = 1e-9
+# Number of candidates besides the k nearest points. As distances from products lose digits, the distances of all
+# candidates are computed again from differences.
+SPARE = 8
 
 
 class NearestNeighbors(NamedTuple):
@@ -184,11 +188,13 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
 
 
 def _check_rows(name: str, rows: Any, metric: Metric) -> None:
-    """Raise an error if an array is not rows of numbers that the metric can compare."""
+    """Raise an error unless an array has a row of numbers for each point, between which the metric gives distances."""
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "biuf":
         raise TypeError(f"{name} is {rows.dtype}{rows.shape}; expected an (n, d) array of numbers, a row per point")
     xp: Any = array_module(rows)
-    if rows.dtype.itemsize > 8:  # a longer float type, of which numbers out of the range of float64 become inf or 0
+    # For a float type longer than float64, numbers out of the range of float64 become inf or 0, which the checks below
+    # refuse where they matter.
+    if rows.dtype.itemsize > 8:
         with np.errstate(over="ignore", under="ignore"):
             rows = rows.astype(np.float64)
     is_wrong, expected = ~xp.isfinite(rows).all(axis=1), "finite coordinates"
@@ -206,7 +212,7 @@ def _check_rows(name: str, rows: Any, metric: Metric) -> None:
 
 
 def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Return the nearest neighbors of all points in `given_queries`, for any metric.
+    """Return the k nearest neighbors among the points `given` of each point in `given_queries`, for any metric.
 
     For some metrics the points are mapped so that straight lines between them have the same order as the metric.
     """
@@ -217,17 +223,19 @@ def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_o
     elif metric == "haversine":
         points = _on_sphere(given)
         queries = points if is_own else _on_sphere(given_queries)
-    else:  # points are scaled so that differences are 1 at most, and no square overflows
+    else:  # other metrics: points are scaled so that differences are 1 at most, and no square overflows
         largest_coordinate = max(_largest_absolute(given), _largest_absolute(given_queries))
         exponent = int(np.frexp(largest_coordinate)[1]) + 1
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
         queries = points if is_own else xp.ldexp(given_queries.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
-        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0  # square of the rounding errors of directions
+        # squared distance below which two directions count as equal, because rounding may cause it
+        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0
         neighbors, distances = _neighbors_by_blocks(points, queries, k, is_own, noise)
     else:
         tree_points, tree_queries = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, queries))
-        # in one dimension distances are computed without squares, which may underflow
+        # In one dimension, all metrics give the absolute difference, which the power 1 computes without squares that
+        # may underflow.
         power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)
         nearest = nearest_by_tree(tree_points, tree_queries, k, power, is_own)
         neighbors, distances = (moved(part, device) for part in nearest)
@@ -253,7 +261,7 @@ def _unit_rows(rows: Any) -> Any:
 
 
 def _on_sphere(places: Any) -> Any:
-    """Return points on the unit sphere, in three dimensions, for latitudes and longitudes in degrees."""
+    """Return the points of the unit sphere, in three dimensions, at the given latitudes and longitudes in degrees."""
     xp: Any = array_module(places)
     latitude, longitude = xp.radians(places.T.astype(np.float64))
     across = xp.cos(latitude)
@@ -261,9 +269,9 @@ def _on_sphere(places: Any) -> Any:
 
 
 def _neighbors_by_differences(points: Any, query: Any, k: int, own: int | None) -> tuple[Any, Any]:
-    """Return the k nearest neighbors of a single point, and their distances, from the differences to all points.
+    """Return the k nearest neighbors of the point `query` and their distances, from its differences to all points.
 
-    `own` is the row of the point itself, which is left out, or None.
+    If the point is one of `points`, `own` is its row, which is left out; otherwise `own` is None.
     """
     xp: Any = array_module(points)
     differences = points - query
@@ -312,11 +320,12 @@ def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise:
             order = xp.argsort(lengths, axis=1)[:, :k]
             neighbors[block] = xp.take_along_axis(ids, order, axis=1)
             distances[block] = xp.take_along_axis(lengths, order, axis=1)
-            # some points are not candidates, and one of them may be nearer than the products say
+            # If some points are not candidates, one of them may be nearer than the products, which are rounded, have
+            # shown.
             if candidate_count < n - is_own:
                 squares = (rows * rows).sum(axis=1)
                 error = rounding * (squares + largest_square)
-                # points that are not candidates are at this squared distance or farther
+                # a lower bound of the squared distances of all points that are not candidates
                 lower_bound = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)
                 farthest = distances[block, -1] ** 2
                 unsure = (farthest > noise) & (farthest > lower_bound - error) & (farthest * ENOUGH < error)

@@ -1,4 +1,4 @@
-"""`on_one_device`: a decorator of functions that run faster on one GPU, if it has room for the whole graph."""
+"""`on_one_device`: a decorator that moves a graph on several GPUs to one GPU for functions that run faster there."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,16 +12,18 @@ Result = TypeVar("Result")
 
 
 class Gains(NamedTuple):
-    """What a decorated function gains if the graph is on several GPUs.
+    """What a function decorated with `on_one_device` gains from several GPUs.
 
-    `shared` names the work that the GPUs divide among each other, and `divided` says that a large graph may be divided.
+    `shared` names the work that the GPUs divide among each other, or is empty. `divided` says that the function is
+    faster on a large graph that is divided over the GPUs.
     """
 
     shared: str = ""
     divided: bool = False
 
 
-DECORATED = dict[str, Gains]()  # for each decorated function, by name, what it gains from several GPUs
+# what each function that is decorated with `on_one_device` gains from several GPUs, by the function's name
+DECORATED = dict[str, Gains]()
 
 
 def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable[P, Result]], Callable[P, Result]]:

@@ -1,4 +1,4 @@
-"""Whole algorithms of the CPU engine alone. Most run on one thread, for graphs too small for several.
+"""Whole algorithms that only the CPU engine has. Most run on one thread, for graphs too small for several.
 
 A vertex program takes some microseconds per iteration and thread, and a graph of 10,000 vertices may need hundreds of
 iterations. A sequential algorithm reads each edge a few times, and has no barriers. The public names are in
@@ -29,10 +29,11 @@ from gasla.graph.graph import Graph, require_unchanged_files
 from gasla.graph.validate import as_ids
 from gasla.graph.weights import exact_total
 
-# the largest capacity, so that the sum of two capacities fits int64, and the largest int64
+# The largest capacity of an edge, chosen so that the sum of two capacities fits int64, and the largest int64.
 CAPACITY, INT64 = 2**62 - 1, 2**63 - 1
 
-# most vertices of a graph whose edges are matched degree by degree, so that two ids fit a word of 64 bits
+# Largest number of vertices of a graph whose edges are sorted by degree for a matching, so that the two ids of an edge
+# fit a word of 64 bits.
 MOST_BY_DEGREES = 2**32
 MOST_PARTS = 1 << 24  # largest number of parts that a graph can be divided into
 
@@ -241,7 +242,10 @@ def _exact_weights(graph: Graph) -> np.ndarray | None:
 
 
 def _round_to_exact(name: str, weights: np.ndarray) -> np.ndarray:
-    """Return nonnegative numbers, rounded up to multiples of a power of two, so that their sums are exact."""
+    """Return nonnegative numbers rounded up to multiples of a power of two, so that their sums are exact in any order.
+
+    `name` is what the numbers are called in errors.
+    """
     with np.errstate(over="ignore"):
         weight_sum = float(weights.sum())
     if weight_sum == np.inf:
@@ -253,9 +257,9 @@ def _round_to_exact(name: str, weights: np.ndarray) -> np.ndarray:
 
 
 def _check_communities(communities: Any, graph: Graph) -> np.ndarray:
-    """Return a new array with the community that each vertex starts in, in the dtype of ids.
+    """Return the argument `communities`, the community that each vertex starts in, as a new array of the dtype of ids.
 
-    Raise an error if it is invalid.
+    If it is None, each vertex starts in a community of its own. Raise an error if it is invalid.
     """
     labels = as_ids("communities", np.arange(graph.n) if communities is None else communities)
     if labels.shape != (graph.n,):
@@ -266,9 +270,9 @@ def _check_communities(communities: Any, graph: Graph) -> np.ndarray:
 
 
 def _check_numbers_of_vertices(name: str, given: Any, n: int) -> np.ndarray:
-    """Return a finite number of at least 0 for each vertex, as a new array of float64.
+    """Return an argument that has one number for each of n vertices as a new array of float64.
 
-    Raise an error for other numbers.
+    Raise an error unless all numbers are finite and at least 0. `name` is the argument's name, for the error.
     """
     numbers = np.array(given, np.float64)
     if numbers.shape != (n,):
@@ -599,11 +603,10 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
 
 
 def _check_capacities(name: str, graph: Any, most: int = INT64) -> Graph:
-    """Return a graph whose values are int64 from 0 to `most`, in host memory.
+    """Return the graph of an argument, after checks that its values are capacities of edges: int64 from 0 to `most`.
 
-    Raise an error for any other graph.
-
-    `name` is the calling function's, for the error.
+    Raise an error for any other graph, and for a graph that is not in host memory. `name` is the name of the calling
+    function, for the error.
     """
     graph = in_host_memory(name, graph)
     if graph.value_type != np.int64:

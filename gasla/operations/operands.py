@@ -29,13 +29,14 @@ def check_semiring(name: str, given: Any) -> None:
         raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus{hint}")
 
 
-# --- matrices, as CSR or CSC arrays ----------------------------------------------------------------------------------
+# --- the matrices of a product, which are returned as CSR or CSC arrays ----------------------------------------------
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
     """Return the rows of a matrix as CSR arrays, or its columns as CSC arrays.
 
-    The kernel checks offsets and indices as it reads them.
+    `ordered` asks for the entries of each row in the order of the input. Offsets and indices are not checked here, as
+    the kernel checks them while it reads them.
     """
     if isinstance(A, Graph):
         A.require_whole()
@@ -48,8 +49,8 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 def place(A: Any) -> Any:
     """Return an object whose class shows on which device a matrix is.
 
-    For the classes of gasla, which exist on both, it is an array of the matrix; otherwise SciPy's or CuPy's matrix
-    itself.
+    The classes of gasla may have arrays on either device, so for these it is an array of the matrix. For SciPy and CuPy
+    it is the matrix itself.
     """
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
@@ -84,7 +85,7 @@ def _rows_of_graph(graph: Graph) -> Lists:
 
 
 def _columns_of_graph(graph: Graph) -> Lists:
-    """Return the columns of a graph's matrix as CSC arrays: its in-edges.
+    """Return the columns of a graph's matrix, which are its in-edges, as CSC arrays.
 
     If in-edges and out-edges have the same arrays, return the same object as for the rows.
     """
@@ -94,7 +95,7 @@ def _columns_of_graph(graph: Graph) -> Lists:
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:
-    """Return the error for the first offset or index of a matrix that is out of range."""
+    """Return the error for an offset or index of a matrix that is out of range. The error names the first one."""
     line, cross = ("column", "row") if by_column else ("row", "column")
     problem = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
     return problem or ValueError(
@@ -102,15 +103,13 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
     )
 
 
-# --- vectors, masks and outputs, as arrays ---------------------------------------------------------------------------
+# --- the vectors, masks and outputs of a product, which are returned as arrays ---------------------------------------
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     """Return `x`, the vector or matrix to multiply with, as a contiguous array in native byte order.
 
-    Raise an error if invalid.
-
-    It must have `length` entries or rows, one for each `what` (row or column) of the matrix.
+    Raise an error unless it has `length` entries or rows, one for each `what` ("row" or "column") of the matrix.
     """
     x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
@@ -124,12 +123,16 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
     if xp is not np:
         return contiguous(x)
     flags = x.flags
-    is_ready = dtype is x.dtype and flags.c_contiguous and flags.aligned  # this test is faster than np.require
+    # np.require would test the same, but takes longer
+    is_ready = dtype is x.dtype and flags.c_contiguous and flags.aligned
     return x if is_ready else np.require(x, dtype, ["C", "A"])
 
 
 def as_operand(name: str, x: Any, xp: Any) -> Array:
-    """Return `x` as an array of `xp`, the matrix's array module. Arrays are never copied between devices."""
+    """Return `x` as an array of the module `xp`, NumPy or CuPy, to which the arrays of the matrix belong.
+
+    Raise TypeError if that would need a copy from one device to the other. `name` is the argument's name in the error.
+    """
     x = imported(x)
     module = array_module(x)
     if module is not np or isinstance(x, np.ndarray):
@@ -177,11 +180,9 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """Return the arrays of `out` as a tuple, which is empty without `out`.
+    """Return the arrays of the argument `out` as a tuple, which is empty if `out` is None.
 
-    Raise an error if they can't be written to.
-
-    Their types are checked later, once the type of the product is known.
+    Raise an error if they can't be written to. Their types are checked later, once the type of the product is known.
     """
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
@@ -195,7 +196,7 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
             type_of_array = type(array)
             name = f"{type_of_array.__module__}.{type_of_array.__name__}".removeprefix("builtins.")
             raise TypeError(f"out is of type {name}; expected a {library_of(xp)} array")
-        imported(array)  # raises an error for masked arrays
+        imported(array)  # called only for its check, which raises an error for masked arrays
         if array.shape != shape:
             raise ValueError(f"out has shape {array.shape}; expected {shape}")
         if xp is np and not array.flags.writeable:
@@ -206,9 +207,10 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
 def outs_for(
     out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, shape: tuple[int, ...], masked: bool, xp: Any
 ) -> tuple[Array, ...]:
-    """Return the arrays that a product is written to: those of `out` if their types are right, else new arrays.
+    """Return the arrays that a product is written to: those of `out` if there is one, else new arrays.
 
-    If a mask may leave parts of a new array unwritten, the array holds the monoid's identity.
+    Raise TypeError if the types of `out` differ from that of the product. If a mask may leave parts of a new array
+    unwritten, the array is filled with the monoid's identity.
     """
     types = parts(terms.out_type)
     if out is not None:
@@ -231,14 +233,17 @@ def is_plain(array: Array) -> bool:
 
 
 def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
-    """Return an input of a product, copied if it shares memory with an output."""
+    """Return an input array of a product: a copy if it shares memory with an output, else the array itself.
+
+    So writing the output can't change an input that is still read.
+    """
     if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
         return array.copy()
     return array
 
 
 def unaliased_lists(lists: Lists, outs: tuple[Array, ...]) -> Lists:
-    """Return the CSR or CSC arrays of a matrix, of which those that share memory with an output are copied."""
+    """Return a matrix of a product with copies of those of its CSR or CSC arrays that share memory with an output."""
     indptr, indices, values = (unaliased(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists

@@ -1,4 +1,4 @@
-"""Phases: several vertex programs that take turns on shared fields, as one run."""
+"""Phases: several vertex programs that run in turns on shared fields, as one run."""
 
 import functools
 import itertools
@@ -28,7 +28,7 @@ from semirings.types import computed
 __all__ = ["Phase"]
 
 Until = Literal["once", "still"]
-TURN = "turn"  # the number of finished turns is passed to a parameter of this name
+TURN = "turn"  # name of the parameter that gets the number of finished turns, if a program declares it
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Phase:
     array([1, 0, 0, 0, 0], dtype=int32)
     """
 
-    program: Any  # a class of programs is replaced by an instance of it in __post_init__
+    program: Any  # an instance of the program; if a class was given, __post_init__ replaces it by an instance
     until: Until = "once"
 
     def __post_init__(self) -> None:
@@ -90,7 +90,10 @@ class Phase:
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """Return programs and phases as a list of phases. A program alone becomes a phase of one iteration per turn."""
+    """Return the members of a list of programs and phases as phases.
+
+    A member that is a program becomes a phase of one iteration per turn.
+    """
     phases = [program if isinstance(program, Phase) else Phase(program) for program in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of programs")
@@ -103,14 +106,18 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
 
 
 def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin, course: Course) -> Result:
-    """Run phases in turns until the run is over, and return its result. Phases share the arrays of their fields."""
+    """Run phases in turns until the run is over, and return its result.
+
+    All phases read and write the same arrays, one for each field.
+    """
     if begin.start is not None:
         raise ValueError("a run of phases takes no start; leave it out, or give the fields and active")
     if course.trace or begin.schedule is not None:
         raise ValueError("a run of phases takes no trace and no schedule; leave them out, or run a single program")
     limit, delta, active = course.limit, course.delta, as_frontier(graph, begin.active)
     bound_phases = [_BoundPhase(phase, graph, variant) for phase in phases]
-    is_alone = course.callback is None and graph.n > 0 and limit > 0  # Python has nothing to do between turns
+    # whether all turns may run without Python in between: there is no callback, and something to run
+    is_alone = course.callback is None and graph.n > 0 and limit > 0
     together = _together(bound_phases, graph, is_alone)
     shared, unstable = (
         _Shared(bound_phases, graph, by_number(graph, begin.values), begin.out),
@@ -144,9 +151,10 @@ def begin_compiling(phases: list[Phase], graph: Graph, variant: Variant) -> None
 
 
 def _together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -> Together | None:
-    """Prepare to run all turns in one launch, and return it, if Python has nothing to do between turns (`is_alone`).
+    """Prepare to run all turns of the phases in one call of the engine, and return that call as an object.
 
-    Otherwise, and if the engine can't do that, return None, and begin to compile a kernel for each phase.
+    If Python has to call something between turns (not `is_alone`), or the engine can't do this, return None, and begin
+    to compile a kernel for each phase.
     """
     together = bound_phases[0].runs.in_turns([bound.program for bound in bound_phases], graph) if is_alone else None
     for bound in bound_phases if together is None else ():
@@ -155,7 +163,7 @@ def _together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -
 
 
 class _BoundPhase(Binding):
-    """A phase bound to a graph: its program, and its prepared runs, one of which runs in each turn."""
+    """A phase bound to a graph: its program, and prepared runs of it, of which each turn uses one."""
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         program_class: Any = type(phase.program)
@@ -168,7 +176,9 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """What each name of the program is ("vertex field", "edge field" or "parameter"), and its type."""
+        """For each name that the program declares, what it is ("vertex field", "edge field" or "parameter"), and its
+        type.
+        """
         t = self.traced
         groups = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
         return {
@@ -194,7 +204,9 @@ class _BoundPhase(Binding):
             yield given_name(name), self._edge_array(name, start_values)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """Return the active vertices of the phase in a new turn: those for which the program's `start` is true."""
+        """Return the vertices that are active when the phase's turn begins: those for which `start` of its program is
+        true.
+        """
         graph, xp, program_class = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(program_class)
         stand_in.__dict__.update(parameters, n=graph.n)
@@ -219,7 +231,7 @@ def _as_computed(array: Any) -> Any:
 
 
 class _Shared:
-    """What all phases of a run share: the arrays of fields, the parameters, and the latest values of aggregates."""
+    """The data that all phases of a run share: arrays of fields, parameters, and the latest values of aggregates."""
 
     def __init__(
         self, bound_phases: list[_BoundPhase], graph: Graph, values: dict[str, Any], out: Mapping[str, Any]
@@ -255,7 +267,7 @@ class _Shared:
         self.aggregates: dict[str, Any] = {}
 
     def fill_out(self) -> None:
-        """Copy the start values into the caller's arrays `out`, and use these arrays as the fields from then on."""
+        """Copy the start values of fields into the caller's arrays `out`, which hold these fields from then on."""
         for name, array in self.out.items():
             array[...] = self.state[name]
             self.state[name] = array
@@ -263,7 +275,7 @@ class _Shared:
     def go_on(
         self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None
     ) -> tuple[Frontier, int, bool, bool]:
-        """Run one phase in its turn.
+        """Run one phase for one turn.
 
         Return the active vertices, the number of edges visited, whether the run is over, and whether the phase changed
         a vertex. A phase that runs until no vertex is active leaves none, so running more than one iteration shows that
@@ -295,9 +307,9 @@ class _Shared:
         unstable: str | None,
         course: Course,
     ) -> Result | None:
-        """Let the engine run all turns in one call.
+        """Run all turns in one call of the engine, and return the result.
 
-        If memory does not suffice for that, return None, with nothing changed.
+        Return None if there is not enough memory for that. Then nothing has been changed.
         """
         programs = [type(bound.program)(**self._values(bound, 0)) for bound in bound_phases]
         limits, goes_on = [bound.limit for bound in bound_phases], unstable is not None
@@ -313,9 +325,10 @@ class _Shared:
         return self.result(turns, is_over, edges, active)
 
     def _values(self, bound: _BoundPhase, turns: int) -> dict[str, Any]:
-        """Return the parameters of a phase in the current turn.
+        """Return the values of a phase's parameters in the current turn.
 
-        They are its own values, the number of finished turns, and the latest aggregates of other phases.
+        `turns` is the number of finished turns, which the parameter "turn" gets. A parameter with the name of a phase's
+        aggregate gets the aggregate's latest value. Any other parameter has its own value.
         """
         values_by_name = {TURN: turns} | self.aggregates
         return {n: values_by_name.get(n, self.parameters[n]) for n in bound.program.parameters}
@@ -333,7 +346,10 @@ class _Shared:
         return bound.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
-        """Return the result of the run as it is now, with fields copied to the caller's arrays `out`."""
+        """Return the result of the run so far.
+
+        Fields for which the caller passed arrays `out` are copied into these arrays.
+        """
         for name, array in self.out.items():
             if self.state[name] is not array:
                 array[...] = self.state[name]
@@ -342,11 +358,11 @@ class _Shared:
 
 
 def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
-    """Return a sentence that says why a run may go on after a turn that leaves no vertex active, or None if it ends.
+    """Return a clause that says why a run may go on after a turn that leaves no vertex active, or None if it ends then.
 
-    A phase that starts anew in each turn, and activates the vertices that changed, repeats its computation unless it
-    reads something that may differ in the next turn: the number of the turn, the aggregate of a phase, a parameter
-    that `idle` sets, or a field that is written after all have applied.
+    A phase that activates the vertices that changed would only repeat its computation in the next turn, unless it reads
+    something that may differ: the number of the turn, the aggregate of a phase, a parameter that `idle` sets, or a
+    field that is written after all vertices have applied.
     """
     varying, later = {TURN}, set()
     for bound in bound_phases:
@@ -358,7 +374,7 @@ def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
             return f"{where}.{why_unstable(bound.plan)}".partition(",")[0]
         if not bound.plan.is_active_by_change:
             continue
-        if names and bound.starts is not None:  # `start` is not traced, so which parameters it reads is unknown
+        if names and bound.starts is not None:  # `start` is not traced, so it may read any of these parameters
             return f"{where}.start may read self.{min(names)}"
         early = bound.plan.find_read(set(map(inner, names)), later)
         if bound.program.everyone and early is not None:
@@ -367,9 +383,10 @@ def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
 
 
 def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: int, course: Course) -> None:
-    """Raise ValueError for phases that never end.
+    """Raise ValueError if a run of phases would never end.
 
-    Such is a phase until "still" that never ends by itself, and a run without a limit of turns that nothing ends.
+    This is so if a phase that runs until no vertex is active never ends by itself, or if nothing ends the run: no limit
+    of turns, no `stop` and no callback. `unstable` says why a turn without active vertices does not end it, or is None.
     """
     for bound in bound_phases:
         where, reason = type(bound.program).__name__, why_endless(bound.plan)

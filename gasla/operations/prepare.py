@@ -27,36 +27,39 @@ Direction = Literal["auto", "push", "pull"]
 
 
 class Ways(dict[str, int]):
-    """The engines' numbers for directions."""
+    """A dict from the words for directions, such as "push", to engines' numbers. A missing word raises ValueError."""
 
     def __missing__(self, direction: str) -> int:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
 
 
 WAYS = Ways(auto=AUTO, push=PUSH, pull=PULL)
-FLAGS = {bool}  # the types of several arguments, if each argument is True or False
+FLAGS = {bool}  # the set of the types of several arguments, if each argument is True or False
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
-_entering = RLock()  # a lock that a thread may take again, as a signal handler may start a run too
-OF_RANKS = ("exchanges", "bytes")  # additional columns in the trace of a distributed run, summed over all ranks
+# A lock for changes of prepared runs. A thread that has it may take it again, as a signal handler may start a run while
+# the thread is in such a change.
+_entering = RLock()
+# columns that only the trace of a distributed run has: number of exchanges, and bytes sent, of all ranks together
+OF_RANKS = ("exchanges", "bytes")
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
 
 
 class Variant(NamedTuple):
-    """Options of a run that change the compiled code.
+    """The options of a run on which the compiled code depends.
 
-    For each combination the graph keeps prepared runs of a program.
+    A graph stores prepared runs of a program for each combination of them.
     """
 
-    way: int  # direction of iterations: AUTO, PUSH or PULL
+    way: int  # the direction of iterations, as one of the numbers AUTO, PUSH and PULL
     deterministic: bool
     scheduled: bool
     compiled: bool
 
 
 class Begin:
-    """What a run starts with, as given to `gasla.run`: start values, active vertices, schedule.
+    """The arguments of `gasla.run` that say what a run starts with: start values, active vertices, schedule.
 
-    It is checked without a graph.
+    They are only checked here as far as this is possible without the graph.
     """
 
     def __init__(self, values: dict[str, Any], active: Any, schedule: Any, out: Any, start: Any) -> None:
@@ -67,7 +70,7 @@ class Begin:
 
 
 class Course:
-    """How long a run goes on and how it is observed, as given to `gasla.run`. All arguments are checked here."""
+    """The arguments of `gasla.run` that say how long a run goes on and how it is observed, checked."""
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class Course:
             check_flags(trace=trace, wait=wait)
         if callback is not None or progress is not None:
             check_functions(callback=callback, progress=progress)
-        # whether the number of iterations is limited, or of turns in a run of phases
+        # whether the caller has limited the number of iterations (in a run of phases, the number of turns)
         self.has_limit = max_iterations is not None
         self.limit = NO_LIMIT if max_iterations is None else most_iterations("max_iterations", max_iterations)
         self.delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
@@ -150,7 +153,7 @@ class Prepared:
     ) -> None:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
-        self._turn = Lock()  # a call holds this lock until it returns
+        self._turn = Lock()  # the lock of the latest call of this object, which is locked until that call returns
         self._note_values()
         runs_of(program, self._graph, variant, Lock()).compile_ahead(program, self._graph)
 
@@ -197,7 +200,9 @@ class Prepared:
             If another call has not returned yet, in another thread or as the caller of this callback.
         """
         lock = Lock()
-        with lock:  # `with` alone, as signals may interrupt code between a call of `acquire` or `release` and `try`
+        # A `with` statement releases the lock in any case. If `acquire` and `release` were called, a signal could
+        # interrupt the code between such a call and the `try` that belongs to it.
+        with lock:
             with _entering:
                 if self._turn.locked():
                     raise RuntimeError(
@@ -211,7 +216,9 @@ class Prepared:
                 raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
             if self._notices:
                 self._given.notice_values()
-                if self._given.known("values") is not self._mark:  # an edge value has changed since
+                # the graph has discarded what it derived from the old values, so an edge value has changed since the
+                # last call
+                if self._given.known("values") is not self._mark:
                     self._note_values()
             begin = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
@@ -221,7 +228,8 @@ class Prepared:
 
 def _after_fork() -> None:
     global _entering
-    # a thread of the parent process may have held the old lock, and does not exist here to release it
+    # In a forked process, no thread could release the old lock if another thread of the parent process had it. So this
+    # makes a new lock.
     _entering = RLock()
 
 
@@ -230,9 +238,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def runs_alone(given: Any, order: Order | None) -> VertexProgram:
-    """Return the program given to a run, with another `order` if one is given.
+    """Return the program given to a run, as an instance, with another `order` if one is given.
 
-    Raise ValueError for a program with `start`, which can only be one of several phases.
+    Raise ValueError for a program with the function `start`, which can only be one of several phases.
     """
     program = as_instance(VertexProgram, given)
     if hasattr(program, "start"):
@@ -243,9 +251,10 @@ def runs_alone(given: Any, order: Order | None) -> VertexProgram:
 
 
 def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) -> Runs:
-    """Return prepared runs of a program that no other call uses until the caller releases the lock `turn`.
+    """Return an object that runs a program on a graph, and that no other call uses until `turn` is released.
 
-    The graph keeps as many as calls of this variant have been under way at once.
+    `turn` is a lock that the caller has. The graph stores as many of these objects for a variant (the options that
+    change the code) as there were calls at the same time.
     """
     key = type(program), *variant
     prepared: list[Runs] = graph.known(key) or graph.kept(key, lambda _: [])
@@ -268,7 +277,10 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
 
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run a prepared program once, and return the result. The caller holds the lock of `runs`."""
+    """Run a prepared program once, and return the result.
+
+    The caller has the lock that keeps other calls from using the object `runs`.
+    """
     values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
     limit, progress = course.limit, course.progress
     if not course.has_limit and course.callback is None and schedule is None:
@@ -303,14 +315,17 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     finally:
         if not is_left:
             running.close()
-    result.__dict__["_origin"] = program, graph.edition  # a later run that starts from this result checks it
+    # the program and the state of the graph's edges, which a later run that starts from this result compares with its
+    # own
+    result.__dict__["_origin"] = program, graph.edition
     return result
 
 
 def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
-    """Run a program piece by piece, and return the rows of its trace for each piece.
+    """Run a program a few iterations at a time, and return the rows of its trace (if there is one) after each time.
 
-    A piece has one iteration if there is a callback, and otherwise as many as the trace's buffer has rows.
+    If there is a callback, it is called after each single iteration. Otherwise a run stops only when the buffer for the
+    rows of the trace is full.
     """
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows
@@ -328,9 +343,13 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
 
 
 def _trace_table(rows: list[np.ndarray], reasons: Mapping[int, str]) -> np.ndarray:
-    """Return the trace of a run as one structured array, as in `Result.trace`, from the rows of its pieces."""
+    """Return the trace of a run as one structured array with the columns of `Result.trace`.
+
+    `rows` are arrays of numbers with a row for each iteration, and `reasons` says in words why iterations pull or push.
+    """
     numbers = np.concatenate(rows)
-    # the trace of a GPU has four columns, of which the last has times
+    # Only the trace of a distributed run has five columns. That of a GPU has four, the last of which has times, which
+    # are left out here.
     is_of_ranks = numbers.shape[1] == 3 + len(OF_RANKS)
     table = np.empty(len(numbers), TRACE_OF_RANKS if is_of_ranks else TRACE)
     for column, name in enumerate(OF_RANKS if is_of_ranks else (), 3):

@@ -106,7 +106,7 @@ def _on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
-# --- functions on forests, which are arrays of parents ---------------------------------------------------------------
+# --- functions on forests, which are arrays with the parent of each vertex -------------------------------------------
 
 
 def hook(graph: Any) -> Array:
@@ -358,7 +358,7 @@ def peel(graph: Any) -> Array:
     return cores
 
 
-# --- rooted spanning trees, whose subtrees are ranges of numbers -----------------------------------------------------
+# --- rooted spanning trees, numbered such that each subtree is a range of numbers ------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -608,9 +608,10 @@ def count_common_neighbors(
 
 
 def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
-    """Count the triangles in some of `count` portions of a graph, which the ranks of a distributed graph divide up.
+    """Count the triangles in some portions of a graph, which has been divided into `count` portions.
 
-    Yield an array for each portion: the triangles at each vertex (if `per_vertex`), and at its end their total.
+    Each rank of a distributed graph counts in its own portions, given by `numbers`. Yield an array for each portion:
+    the triangles at each vertex (if `per_vertex`), and at its end their total.
     """
     oriented, primitives = orient(graph), _on(graph.engine)
     for number in numbers:
@@ -673,13 +674,14 @@ def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
 
 
 def _sort_order(ranks: np.ndarray) -> np.ndarray:
-    """Return the order that sorts integers, stably.
+    """Return the positions of integers in ascending order, as a stable sort gives them.
 
-    It sorts by digits of 16 bits, which takes a third of the time of NumPy's sort of wider integers.
+    The integers are sorted by digits of 16 bits, which takes a third of the time of NumPy's sort of wider integers.
     """
     words = ranks.astype(np.int64 if ranks.dtype.kind == "i" else np.uint64).view(np.uint64)
     if ranks.dtype.kind == "i":
-        words = words ^ np.uint64(2**63)  # with the sign bit flipped, negative numbers come first in unsigned order
+        # with the sign bit flipped, negative numbers come before all others as unsigned numbers too
+        words = words ^ np.uint64(2**63)
     digits = np.ascontiguousarray(words.astype("<u8").view(np.uint16).reshape(-1, 4).T)
     return np.lexsort([row for row in digits if (row != row[:1]).any()] or digits[:1])
 
@@ -740,7 +742,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     return result
 
 
-# --- checks of forests that functions above receive ------------------------------------------------------------------
+# --- checks of forests (arrays of parents), which kernels read without checks ----------------------------------------
 
 
 def _check_array(parents: Any) -> None:
@@ -751,12 +753,13 @@ def _check_array(parents: Any) -> None:
 
 
 def _check_forest(parents: Any) -> None:
-    """Raise an error for a forest that kernels can't use.
+    """Raise an error unless an argument is an array of parents that kernels can use.
 
-    They follow parents without checks, and write to the array.
+    Kernels follow parents without checking them, and write to the array.
     """
     _check_array(parents)
-    if not isinstance(parents, np.ndarray):  # on a GPU the check would need kernels of its own
+    # on a GPU the parents are not checked, as this would need kernels of its own
+    if not isinstance(parents, np.ndarray):
         return
     if not parents.flags.writeable:
         raise ValueError("the forest is read-only; expected an array that may be written to: pass a copy")
@@ -767,7 +770,7 @@ def _check_forest(parents: Any) -> None:
 
 
 def _check_like(values: Array, numbers: Array) -> None:
-    """Raise ValueError if an array differs in dtype, shape or device from the arrays of some trees."""
+    """Raise ValueError if the array `values` differs from `numbers`, an array of `Trees`, in dtype, shape or device."""
     described, expected = (f"{array.dtype}{array.shape} on the {device_of(array)}" for array in (values, numbers))
     if described != expected:
         raise ValueError(f"an array is {described}; expected {expected}, as the arrays of the trees")

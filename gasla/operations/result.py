@@ -70,7 +70,7 @@ class Result:
         raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
 
     def _repr_html_(self) -> str:
-        """Return the view in a notebook: iterations, convergence, aggregates and a summary of every field."""
+        """Return the HTML that a notebook shows: iterations, convergence, aggregates and a summary of every field."""
         facts = {"iterations": f"{self.iterations:,}", "converged": str(self.converged)}
         facts |= {"edges looked at": f"{self.edges:,}", "active vertices": f"{len(self.active):,}"}
         facts |= {name: str(value) for name, value in self.aggregates.items() if np.size(value) == 1}
@@ -78,7 +78,7 @@ class Result:
 
 
 def pending_result(running: Running) -> Result:
-    """Return the result of a run that still goes on.
+    """Return the result of a run that has not ended yet, as a GPU is still computing.
 
     The run is closed once the result is read or no longer referenced.
     """
@@ -88,7 +88,7 @@ def pending_result(running: Running) -> Result:
 
 
 def _wait_for(own: dict[str, Any]) -> None:
-    """Wait until the run of a result has ended, and set the result's attributes, which are in the dict `own`."""
+    """Wait until the run of a result has ended, and add what is known then to `own`, the result's `__dict__`."""
     running: Running = own.pop("_running")
     try:
         running.finish()
@@ -98,15 +98,16 @@ def _wait_for(own: dict[str, Any]) -> None:
     own.update(vars(finished) | own)
 
 
-# --- warm start: a run that goes on from the result of another run ---------------------------------------------------
+# --- warm start: checks and start values of a run that goes on from the result of an earlier run ---------------------
 
 
 def warm_start(
     start: Any, program: VertexProgram, graph: Graph, active: Any, values: Mapping[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the active vertices and start values of a run that goes on from a result, or from fields in a dict.
+    """Return the active vertices and the start values of a run that goes on from the values of an earlier run.
 
-    Raise an error if the program or the graph does not allow that.
+    `start` is the earlier run's result, or a dict of fields. Raise an error if the program or the graph does not allow
+    a warm start.
     """
     program_class: Any = type(program)
     if reason := _why_no_warm_start(program_class, graph.id_dtype):
@@ -172,7 +173,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 @cache
 def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
-    """Return a sentence that says why a run of the program can't start from another run's values, or None if it can."""
+    """Return the reason why a run of the program can't start from an earlier run's values, or None if it can."""
     plan = Plan(kind.traced(id_type))
     if kind.everyone:
         return "everyone takes part in each iteration, from the first on"

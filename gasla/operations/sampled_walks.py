@@ -109,7 +109,7 @@ def temporal_walks(
     )
     if at is None:
         from_time = xp.full(count, earliest, times.dtype)
-    else:  # with a window of length 0, the first time of the span is `at` itself, converted
+    else:  # a span that ends at `at` and has length 0 begins at `at` too, so its first time is `at`, converted
         none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
         from_time = cast(Array, span_of(graph, time, at, none, count).first)
     width = None if window is None else _window_length(graph, time, window)
@@ -131,9 +131,9 @@ def temporal_walks(
 
 
 def _window_length(graph: Graph, time: str, window: Any) -> Array | None:
-    """Return the longest time between two edges of a walk, in the unit of the edges' times, as an array of one entry.
+    """Return the argument `window`, the longest time between two edges of a walk, as an array of one number.
 
-    It is None if any time is short enough.
+    The number has the unit of the edges' times. Return None if there is no limit.
     """
     dates = graph.edge_attributes.time_types.get(time)
     zero = np.zeros(1, np.int64 if dates is None else dates.dtype)
@@ -141,7 +141,7 @@ def _window_length(graph: Graph, time: str, window: Any) -> Array | None:
     if first is None:
         return None
     width = last - first
-    # so that sums of times fit int64
+    # The length is limited so that its sum with any time of an edge fits int64.
     return width if width.dtype.kind == "f" else array_module(width).minimum(width, LARGEST_TIME)
 
 
@@ -218,7 +218,8 @@ def metapath_walks(
     for step in range(length):
         name = path[step % len(path)]
         first_ids = graph.starts(name)
-        # from the relation's ids to those of all types
+        # What to add to a vertex id in the relation's graph, to get the vertex's number among the vertices of all
+        # types.
         source_offset, target_offset = graph.offsets[name[0]] - first_ids[0], graph.offsets[name[2]] - first_ids[1]
         following = _draw_neighbors(samplers[name], walks[:, step], source_offset, _step_key(seed_bits, step))
         walks[:, step + 1] = array_module(following).where(following < 0, -1, following + target_offset)
@@ -230,9 +231,10 @@ def _step_key(word: np.uint64, step: int) -> int:
 
 
 def _draw_neighbors(sampler: Sampler, current: Array, offset: int, key: int) -> Array:
-    """Return a random neighbor of each vertex in one relation, or -1 for a vertex without any, and for -1.
+    """Return a random neighbor of each vertex in `current`, along edges of one relation.
 
-    `offset` is what a vertex's number exceeds its id in the relation's graph by.
+    A vertex without neighbors gets -1, and so does -1, which stands for a walk that has ended. `offset` is the
+    difference between a vertex's number in `current` and its id in the relation's graph.
     """
     xp: Any = array_module(current)
     lists, id_dtype = sampler.lists, sampler.graph.id_dtype
@@ -247,7 +249,7 @@ def _draw_neighbors(sampler: Sampler, current: Array, offset: int, key: int) -> 
 def _check_metapath(graph: TypedGraph, metapath: Any, length: int) -> list[Relation]:
     """Return the relations of a metapath as a list.
 
-    Raise an error if one does not begin at the type where the last ends.
+    Raise an error if a relation does not begin at the type of vertices at which the one before it ends.
     """
     if isinstance(metapath, str | Mapping) or not isinstance(metapath, Sequence) or not len(metapath):
         raise TypeError(

@@ -68,7 +68,8 @@ class Block(NamedTuple):
             x = x.astype(np.float64 if reduce == "mean" else np.uint64 if x.dtype == np.uint64 else np.int64)
         src, dst = self.edge_index
         monoid = {"max": semirings.max, "min": semirings.min}.get(reduce, semirings.plus)
-        # in a sample of two types there may be more destinations than sources
+        # In a sample of a typed graph, sources and destinations may have different types, so there may be more
+        # destinations than sources.
         edges = Graph.from_edges(src, dst, n=max(self.sources, self.destinations))
         if edges.n > len(x):
             x = xp.concatenate([x, xp.zeros((edges.n - len(x), *x.shape[1:]), x.dtype)])

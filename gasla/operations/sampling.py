@@ -47,9 +47,11 @@ from gasla.rows import Command, Row
 Array = Any  # an array of NumPy or CuPy
 Direction = Literal["out", "in"]
 Strategy = Literal["uniform", "last"]
-Drawn = tuple[Array, Array, Array]  # the neighbors that were drawn, the ids of their edges, and the rows that drew them
-ENTRY = 64  # bytes of memory, at most, for each entry of a sample in layers
-# most entries of one adjacency list, so that products of 64-bit hashes and degrees stay exact, and positions fit an id
+# neighbors that were drawn, ids of their edges, and for each of them the row (number) of the vertex that drew it
+Drawn = tuple[Array, Array, Array]
+ENTRY = 64  # largest number of bytes of memory for each edge that a sample in layers draws
+# Largest number of entries of one adjacency list. With this limit, products of 64-bit hashes and degrees stay exact,
+# and a position in the list fits an id.
 MOST = 2**31 - 1
 
 
@@ -270,7 +272,7 @@ def sampler_of(
     strategy: Strategy = "uniform",
     disjoint: bool = False,
 ) -> Sampler:
-    """Return the object that draws for `sample_neighbors`, after its arguments have been checked.
+    """Check arguments of `sample_neighbors`, and return the object that draws edges as they say.
 
     Parameters
     ----------
@@ -312,20 +314,25 @@ class Sampler:
         return self.graph.out if self.direction == "out" else self.graph.in_
 
     def of(self, rows: Array, seed: int) -> Sampler:
-        """Return a sampler with another seed, for those of the given vertices that are at the positions `rows`."""
+        """Return a sampler with another seed, for some of the given vertices. `rows` are their positions among all of
+        them.
+        """
         seeded = copy(self)
         seeded.draws = self.draws._replace(key=seed_hash(seed))
         return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
-        """Return a row of `k` random neighbors for each vertex, padded with -1."""
+        """Return `k` random neighbors of each vertex, as a row of an array. If there are fewer, the row is padded with
+        -1.
+        """
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
-        """Draw up to `k` edges of each vertex in a layer of a sample.
+        """Draw up to `k` edges of each vertex in `ids`, for one layer of a sample.
 
-        `row` is the number of the first of these vertices in the sample, on which its draws depend. In disjoint trees,
-        `roots` has the position in the batch of the root of each vertex.
+        The vertices have successive numbers in the sample, of which `row` is the first, and draws depend on them. If
+        each given vertex has a tree of its own, `roots` has the position of each vertex's root among the given
+        vertices.
         """
         return self._draw(self.lists, ids, k, row, self.draws, roots is not None)
 
@@ -333,7 +340,7 @@ class Sampler:
         if repeats or draws.replace:
             _require_room(lists, ids, k, draws.replace)
         neighbors, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
-        # edges of weight 0 are never drawn, and -1 stands in their place
+        # an entry of -1 stands for no edge: edges of weight 0 can't be drawn
         is_drawn = None if draws.weights is None else edges >= 0
         if is_drawn is None or bool(is_drawn.all()):
             return neighbors, edges, rows
@@ -362,14 +369,15 @@ class TimedSampler(Sampler):
         return self._draw(lists, ranges, k, row, draws, True)
 
     def _lists_in_span(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
-        """Return adjacency lists with only the edges in each vertex's span of time, and how to draw from them.
+        """Return adjacency lists with only the edges in each vertex's span of time, for draws of up to `k` of them.
 
-        The second value has the numbers of these lists, one for each vertex.
+        The second value has the number of each vertex's list in the first, and the third says how edges are drawn.
         """
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
-        begins = xp.minimum(begins, ends)  # where a short window has no edge, its begin may come after its end
+        # in a short window without an edge, the computed begin may come after the end
+        begins = xp.minimum(begins, ends)
         if self.is_last:
             begins = xp.maximum(begins, ends - min(k, len(times)))
         if self.weighted:
@@ -377,7 +385,11 @@ class TimedSampler(Sampler):
         return *ranges_of(lists, begins, ends, ids.dtype), self.draws
 
     def _copy_lists_in_span(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """Return what `_lists_in_span` does, for draws by weight, with copies of the edges in each span of time."""
+        """Return adjacency lists with copies of the edges in each vertex's span of time, for draws by weight.
+
+        `begins` and `ends` are the bounds of the spans, as positions in lists sorted by time. The second value has the
+        number of each vertex's list in the first, and the third says how edges are drawn.
+        """
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
@@ -392,9 +404,10 @@ class TimedSampler(Sampler):
 
 
 def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:
-    """Return adjacency lists that are ranges of positions of other lists, and the numbers of the new lists.
+    """Return adjacency lists each of which is a range of positions of other lists, and the numbers of the new lists.
 
-    Nothing is copied. The numbers are even, because the lists at odd numbers are the gaps between the ranges.
+    Nothing is copied, as only the offsets are new. The numbers are even, because the lists at odd numbers are the gaps
+    between the ranges.
     """
     if 2 * len(begins) > np.iinfo(dtype).max:
         raise ValueError(f"the sample has {len(begins)} rows; expected fewer than {np.iinfo(dtype).max // 2}")
@@ -404,7 +417,10 @@ def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple
 
 
 def layers_of(k: Any) -> list[int] | None:
-    """Return the number of neighbors to draw in each layer, checked, or None if `k` is a single number."""
+    """Return the argument `k` as a list of the number of neighbors to draw in each layer, after checks.
+
+    Return None if `k` is a single number, which asks for no layers.
+    """
     if not isinstance(k, list | tuple) and np.ndim(k) == 0:
         whole_number("k", k, NO_LIMIT)
         return None
@@ -423,10 +439,10 @@ class Drawing(NamedTuple):
     """How the edges of one relation of a typed graph are drawn."""
 
     relation: Relation
-    drawing: str  # the type of the vertices that draw neighbors
+    drawing: str  # the type of the vertices whose neighbors are drawn
     drawn: str
     sampler: Sampler
-    # in the relation's graph, the first id of the type that draws, and of the type that is drawn
+    # the first ids, in the relation's graph, of the type whose neighbors are drawn, and of the type of these neighbors
     starts: tuple[int, int]
     layers: list[int]
 
@@ -434,9 +450,9 @@ class Drawing(NamedTuple):
 class Numbering:
     """The vertices of one type in a sample, numbered in the order in which the sample reaches them.
 
-    In disjoint trees, a vertex is identified by a key: the position of the tree's root times the number of vertices of
-    the type, plus the vertex. `first_root` is the position of the first of `ids` among all roots, or None if trees are
-    not disjoint.
+    If each given vertex has a tree of its own (disjoint trees), a vertex is identified by a key: the position of its
+    tree's root among all given vertices, times the number of vertices of the type, plus the vertex. `first_root` is the
+    position of the first given vertex of this type, or None if trees are not disjoint.
     """
 
     def __init__(self, ids: Array, size: int, first_root: int | None) -> None:
@@ -446,9 +462,9 @@ class Numbering:
             self.keys = array_module(ids).arange(first_root, first_root + len(ids)) * self.size + ids
 
     def split(self, keys: Array) -> tuple[Array, Any]:
-        """Return the vertices that keys stand for, and the positions of their trees' roots.
+        """Return the vertices that keys stand for, and the position of the root of each vertex's tree.
 
-        Without trees these are None.
+        If trees are not disjoint, a key is the vertex itself, and None stands for the positions.
         """
         if not self.is_disjoint:
             return keys, None
@@ -456,10 +472,10 @@ class Numbering:
         return (keys - roots * self.size).astype(self.dtype), roots
 
     def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
-        """Number the vertices that a layer has drawn, and return the numbers.
+        """Number the vertices that a layer of the sample has reached, and return their numbers.
 
-        `groups` has the keys of these vertices, an array for each relation that drew some. Vertices that get a new
-        number draw in the next layer.
+        `groups` has the keys of these vertices, one array for each relation along which some were drawn. Vertices that
+        get a new number draw neighbors in the next layer.
         """
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
@@ -473,11 +489,9 @@ class Numbering:
 
 
 def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
-    """Return a sample of a typed graph.
+    """Return a sample of a typed graph around the vertices `ids` of each type.
 
-    Each layer draws neighbors of the vertices that the layer before was first to reach.
-
-    `ids` has the given vertices of each type.
+    Each layer draws neighbors of the vertices that the layer before was the first to reach.
     """
     primitives, disjoint = drawings[0].sampler.primitives, drawings[0].sampler.disjoint
     total, most = sum(map(len, ids.values())), max([*sizes.values(), 1])
@@ -511,7 +525,11 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 
 
 def _draw_neighbors(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
-    """Return the neighbors that vertices draw in one relation and layer, their edges' ids, and the rows that drew."""
+    """Return the neighbors that vertices draw in one relation and one layer of a sample.
+
+    The second value has the ids of the edges to them, and the third the number in the sample of each vertex that drew
+    one. `begin` is the number of the first vertex in `own`.
+    """
     (first, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
     neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
@@ -558,7 +576,7 @@ def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSa
 
 
 class TypedSampler:
-    """A source of random edges in all relations of a typed graph.
+    """A source of random edges of all vertices of a typed graph, in all of its relations.
 
     Each relation has a seed of its own. The first relation has the caller's seed, as a graph without types does.
     """
@@ -582,7 +600,9 @@ class TypedSampler:
             self.drawings.append(Drawing(name, *ends, sampler, starts, layers[name]))
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
-        """Return a sampler with another seed, for those of the given vertices that are at the positions `rows`."""
+        """Return a sampler with another seed, for some of the given vertices. `rows` are their positions among all of
+        them.
+        """
         seeded, word = copy(self), seed_word(seed)
         seeded.drawings = [
             each._replace(sampler=each.sampler.of(rows, relation_seed(word, i))) for i, each in enumerate(self.drawings)
@@ -615,7 +635,7 @@ def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
 
 
 def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
-    """Return the times `at` in one array, in the order of the given vertices: type after type, as in the graph.
+    """Return the argument `at` as one array, with a time for each given vertex: type after type, as in the graph.
 
     A single time for all vertices is returned as it is.
     """
@@ -640,9 +660,9 @@ def typed_times(graph: TypedGraph, given: Any, ids: Mapping[str, Any]) -> Any:
 
 
 def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]:
-    """Return the number of neighbors to draw in each layer, for each relation.
+    """Return the argument `k` as a list of the number of neighbors to draw in each layer, for each relation.
 
-    A single list `k` is for all relations.
+    If `k` is a single list, it is the same for all relations.
     """
     if not isinstance(k, Mapping):
         if (layers := layers_of(k)) is None:
@@ -673,7 +693,7 @@ def repeats(ids: Array) -> ValueError:
 
 
 def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
-    """Raise MemoryError if the edges that a layer may draw don't fit in memory.
+    """Raise MemoryError if the edges that a layer of a sample may draw don't fit in memory.
 
     It is called where more edges may be drawn than the graph has.
     """
@@ -683,7 +703,7 @@ def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
 
 
 def seed_hash(seed: Any) -> int:
-    """Return the hash of a seed as an integer.
+    """Return the hash of a seed, from which random draws are computed, as an integer.
 
     Raise an error if the seed is not a whole number of at most 64 bits.
     """
@@ -712,9 +732,9 @@ def check_lists(graph: Graph, direction: Direction = "out") -> None:
 
 
 def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
-    """Return what weighted draws need: running sums of the weights in each adjacency list, and guide tables.
+    """Return the arrays for draws by weight: running sums of the weights in each adjacency list, and guide tables.
 
-    A guide table speeds up the search in the sums. The sums are float64, and both are kept with the graph.
+    A draw is searched in the sums, and a guide table says where to begin. The sums are float64. The graph keeps both.
     """
     graph.notice_values()
     check_weights(graph, shares=True)
@@ -742,7 +762,8 @@ def _sums_and_guides(
             f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
         )
     largest = float(range_of(sums)[1]) if len(sums) else 0.0
-    # tiny sums are scaled up, as the product of a weight and the result of `accept` might be 0
+    # Tiny sums are multiplied by a power of two, because the product of such a weight and the result of `accept` in a
+    # walk might be rounded to 0.
     if 0 < largest < 2.0**-256:
         sums = array_module(sums).ldexp(sums, -math.frexp(largest)[1])
     return sums, primitives.list_guides(lists, sums)

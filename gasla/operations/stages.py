@@ -69,7 +69,7 @@ class State:
 
     @property
     def has(self) -> frozenset[str]:
-        """The names of the functions that the program defines."""
+        """The names of the functions, such as "gather", that the program defines."""
         return frozenset(self._bound.traced.functions)
 
 
@@ -252,9 +252,9 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
 
 def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
-    """Store the values that the caller passes to apply in the arrays that apply reads.
+    """Store the argument `gathered` of apply, one value for each receiver, in the arrays that apply reads.
 
-    Raise an error if they are not valid.
+    Raise an error if it is not valid.
     """
     bound, components = state._bound, state._bound.plan.components
     if gathered is None:
@@ -327,8 +327,8 @@ def _require_function(state: State, function: str) -> None:
 
 
 def _frontier_on_device(graph: Graph, vertices: Any) -> Frontier:
-    """Return a set of vertices as a Frontier on the graph's device.
+    """Return the argument of a stage that gives a set of vertices as a Frontier on the graph's device.
 
-    It is given as a Frontier, as ids, or as a mask.
+    The argument may be a Frontier, ids of vertices, or a boolean mask.
     """
     return as_frontier(graph, vertices).to(graph.device)

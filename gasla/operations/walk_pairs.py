@@ -67,9 +67,10 @@ def walk_pairs(walks: Any, window: int) -> Array:
 
 
 def _check_room(rows: Array, window: int) -> None:
-    """Raise MemoryError if the pairs, with the arrays that they are joined from, need more memory than is available."""
+    """Raise MemoryError if the pairs, and the arrays from which they are concatenated, don't fit in memory."""
     count, pair_bytes = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
-    if count * pair_bytes >= LARGE:  # many pairs: count exactly, without those of walks that have ended
+    # For many pairs it matters how many there are, so they are counted exactly, without those of walks that have ended.
+    if count * pair_bytes >= LARGE:
         is_vertex = rows >= 0
         count = sum(
             int((is_vertex[:, distance:] & is_vertex[:, :-distance]).sum()) for distance in range(1, window + 1)

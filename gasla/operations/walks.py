@@ -25,7 +25,7 @@ from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
 from gasla.rows import Row
 
-STEP = 4  # a step of a walk reads memory at random, and takes about as long as so many visits of an edge
+STEP = 4  # Cost of a step of a walk, in visits of an edge that take as long, because a step reads memory at random.
 
 
 @on_one_device("walkers")
@@ -114,18 +114,19 @@ def walk(
     require_room("the walks have", count, starts.itemsize, graph.device, "fewer steps, or fewer starts")
     changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
     program = type(program)(**program.values | changed) if changed else program
-    # A rank that walks can't ask other ranks for their blocks of an array, so each rank gets the whole array.
+    # In a distributed run, a rank that walks can't ask other ranks for their blocks of an array. So each rank gets
+    # whole arrays.
     values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
     if graph.sharers(len(starts), STEP * len(starts) * steps):
-        return graph.map_shares(partial(_walk_share, form), starts)  # ranks divide the walkers among each other
+        return graph.map_shares(partial(_walk_share, form), starts)  # each rank runs the walks of some of the walkers
     return _walk_share(form, graph, starts, 0)
 
 
 def _walk_share(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
-    """Return the walks that start at some vertices.
+    """Return the random walks of some of the walkers, which start at the vertices `starts`.
 
-    Walkers are numbered from `first`, which determines their draws.
+    Walkers are numbered from `first`, and the random draws of a walk depend on its walker's number.
     """
     program, steps, key, weighted, values = form
     check_lists(graph)
@@ -133,7 +134,7 @@ def _walk_share(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) 
         graph.notice_values()
     primitives = engine(graph.engine).primitives()
     weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
-    starts = here(starts, graph.device)  # the array may be on another GPU of this process
+    starts = here(starts, graph.device)  # copied to the graph's GPU if it is on another GPU of this process
     values = {name: here(x, graph.device) if np.ndim(x) and hasattr(x, "dtype") else x for name, x in values.items()}
     return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
 
