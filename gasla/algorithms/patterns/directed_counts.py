@@ -47,8 +47,10 @@ def _count_edges(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 
 def _count_from_triads(census: dict[str, int], pattern: Pattern, induced: bool) -> int:
-    """Return the number of matches of a pattern of three vertices, as a sum over the types of triads that contain
-    it.
+    """Return the number of matches of a directed pattern of three vertices in a graph whose triadic census is given.
+
+    `census` has the number of the graph's triads (subgraphs induced by three vertices) of each of the 16 types. The
+    result is a sum over the types: this number times the number of copies of the pattern in a triad of the type.
     """
     triads = {name: Pattern(3, edges, directed=True) for name, edges in TRIADS.items()}
     return sum(
@@ -59,16 +61,21 @@ def _count_from_triads(census: dict[str, int], pattern: Pattern, induced: bool) 
 
 
 def _count_tree(simple: Graph, pattern: Pattern) -> int:
-    """Return the number of matches of a pattern of four vertices whose edges form a tree."""
+    """Return the number of matches of a pattern of four vertices whose edges form a tree.
+
+    A map of the pattern to the graph may map several vertices to one. Inclusion and exclusion over all partitions of
+    the pattern's vertices leaves the maps that keep vertices apart.
+    """
     graphs, census, total = _Graphs(simple), census_of(simple), 0
     for labels in partitions(pattern.size):
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
         if any(u == v for u, v in edges):
-            continue  # merging two neighbors makes a self loop, and the graph has none, so there are no maps
+            continue  # merging two neighbors makes a self loop, which no map can keep, since the graph has none
         parts = [labels.count(label) for label in range(max(labels) + 1)]
         sign = prod((-1) ** (size - 1) * factorial(size - 1) for size in parts)
         merged = Pattern(len(parts), edges, directed=True)
-        # merging the ends of a path makes a triangle, whose maps are matches times automorphisms
+        # Merging the two ends of a path of four vertices makes a triangle. The number of its maps to the graph is the
+        # number of its matches times the number of its automorphisms.
         if _adjacent_pairs(edges) == len(parts):
             total += sign * _count_from_triads(census, merged, induced=False) * len(merged.automorphisms)
         else:
@@ -81,13 +88,20 @@ def _adjacent_pairs(edges: Edges) -> int:
 
 
 class _Graphs:
-    """The adjacency lists of a directed graph by kind, "out", "in", and "both" for edges that lead both ways."""
+    """Three graphs with the edges of a directed graph, by the kind of neighbors in their adjacency lists.
+
+    The kind "out" stands for out-neighbors, "in" for in-neighbors, and "both" for neighbors joined by edges in both
+    directions.
+    """
 
     def __init__(self, simple: Graph) -> None:
         self.by_kind = {"out": simple, "in": simple.reversed(), "both": Dyads.of(simple).mutual}
 
     def sums(self, kind: str, values: Array | None) -> Array:
-        """Return for each vertex the sum of `values` over its neighbors of a kind, or their number without values."""
+        """Return for each vertex the sum of `values` over its neighbors of a kind, which is "out", "in" or "both".
+
+        If `values` is None, return the number of these neighbors.
+        """
         graph = self.by_kind[kind]
         if values is None:
             return graph.out_degrees.astype(np.int64)
@@ -95,10 +109,10 @@ class _Graphs:
 
 
 def _count_maps(graphs: _Graphs, tree: Pattern) -> int:
-    """Return the number of maps of a tree to the graph that keep edges. Vertices of the tree may coincide.
+    """Return the number of maps of a tree to a graph that map edges to edges, and may map several vertices to one.
 
-    Sums start at a vertex of most neighbors, so that those at each child fit in 64 bits: they are at most the number of
-    edges.
+    The root is a vertex with the most neighbors. The sums at each child of the root then fit in 64 bits, because they
+    are at most the number of edges.
     """
     root = max(range(tree.size), key=lambda v: sum(tree.has(u, v) for u in range(tree.size)))
     factors = [_count_branch(graphs, tree, v, root) for v in range(tree.size) if tree.has(root, v)]
@@ -106,9 +120,10 @@ def _count_maps(graphs: _Graphs, tree: Pattern) -> int:
 
 
 def _count_branch(graphs: _Graphs, tree: Pattern, v: int, parent: int) -> Array:
-    """Return for each vertex of the graph the number of maps of a branch if the branch's parent is mapped there.
+    """Return for each vertex of a graph the number of maps of a branch of a tree, if the branch's parent is mapped to
+    it.
 
-    The branch is the subtree of `tree` that begins with `v`.
+    The branch is the subtree of `tree` that consists of `v` and what hangs below `v`, if `parent` is above `v`.
     """
     kinds = {(True, True): "both", (True, False): "out", (False, True): "in"}
     kind = kinds[(parent, v) in tree.edges, (v, parent) in tree.edges]

@@ -29,9 +29,10 @@ Pair = tuple[int, int]
 def relations_of(
     graph: Graph, pattern: Pattern, edge_labels: Any, pattern_edge_labels: Any, where: Any
 ) -> tuple[Relations, list[Array]]:
-    """Return the relations of a pattern's edges, and for each relation which edges of the graph are in it.
+    """Return for each edge of a pattern the relation of its matches, and for each relation a mask of the graph's edges.
 
-    The latter are bool arrays in host memory.
+    A relation is the set of the graph's edges that have a certain label, pass a certain test, or both. Relations are
+    numbered from 1 on, and edges of the pattern without a condition are left out. The masks are in host memory.
     """
     labels: dict[Pair, Any] = {}
     if edge_labels is not None or pattern_edge_labels is not None:
@@ -60,8 +61,10 @@ def relations_of(
 
 
 def _edge_labels_of(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
-    """Return the labels of a pattern's edges by their ends, after checking them and that the graph's edges have
-    labels.
+    """Return a dictionary from the labeled edges of a pattern, as pairs of vertices, to their labels.
+
+    `labels` and `wanted` are the arguments for the labels of the graph's edges and of the pattern's edges. Raise an
+    error if only one of the two is given, or if a label is not valid.
     """
     if labels is None or wanted is None:
         given, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
@@ -91,7 +94,7 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
         if labels not in attributes:
             try:
                 attributes.require(labels, name)
-            except ValueError as error:  # the error speaks of attributes, which are numbers, while labels may be texts
+            except ValueError as error:  # attributes are numbers, while labels may be texts, which the message adds
                 plural = "vertices" if of == "vertex" else "edges"
                 raise ValueError(f"{error}; or pass the texts themselves, an array for the {count} {plural}") from None
         labels = attributes[labels]
@@ -106,8 +109,10 @@ def label_column(labels: Any, attributes: Any, count: int, of: str) -> Array:
 
 
 def has_label(name: str, column: Array, label: Any) -> Array:
-    """Return whether each entry of a column equals a label of the pattern. Raise TypeError for texts against
-    numbers.
+    """Return a mask of the entries of `column`, the labels of a graph, that equal a label of the pattern.
+
+    Raise TypeError if the label is a string and the column has numbers, or the reverse. `name` is the name of the
+    argument that has the label, for the error.
     """
     if column.dtype.kind != "O" and isinstance(label, str) != (column.dtype.kind in "UT"):
         raise TypeError(f"{name} has {label!r}, and labels are {column.dtype}; expected labels of one kind")
@@ -116,9 +121,10 @@ def has_label(name: str, column: Array, label: Any) -> Array:
 
 
 def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
-    """Return the values of a mapping whose keys are edges of a pattern, by the ends of the edges.
+    """Return a mapping from edges of a pattern, which a user gave, as a dictionary whose keys are pairs of vertices.
 
-    `given` is what the caller passed as the argument `name`. The ends of an undirected edge ascend.
+    `given` is the user's argument `name`. Its keys are edges as pairs or as texts such as "0-1". In the result, the
+    smaller vertex of an undirected edge comes first.
     """
     if not isinstance(given, Mapping):
         raise TypeError(
@@ -134,9 +140,10 @@ def by_edge(pattern: Pattern, name: str, given: Any) -> dict[Pair, Any]:
 
 
 def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
-    """Return the ends of an edge of a pattern, which is given by its ends or as text such as "0-1".
+    """Return the two ends of an edge of a pattern, which a user gave as a pair of vertices or as text such as "0-1".
 
-    The ends of an undirected edge ascend.
+    The smaller end of an undirected edge comes first. Raise an error, which names the argument `name`, if the pattern
+    has no such edge.
     """
     ends: Any = key
     if isinstance(key, str):
@@ -152,7 +159,10 @@ def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
 
 
 def edges_of(pattern: Pattern) -> list[Pair]:
-    """Return the edges of a pattern in ascending order. An undirected edge is there once, with ends that ascend."""
+    """Return the edges of a pattern as pairs of vertices in ascending order.
+
+    An undirected edge is one pair, whose smaller end comes first.
+    """
     return [pair for pair in sorted(pattern.edges) if pattern.directed or pair[0] < pair[1]]
 
 
@@ -166,7 +176,11 @@ def _example(pattern: Pattern) -> str:
 
 
 class Between(NamedTuple):
-    """A condition on two edges of a pattern. Equal conditions have the same object as `expression`."""
+    """A condition on two edges of a pattern, `earlier` and `later`: the function `test`, which a user passed.
+
+    `expression` is what the function computes. Functions that compute the same have the same object as `expression`,
+    so that equal conditions can be recognized.
+    """
 
     earlier: Pair
     later: Pair
@@ -196,13 +210,15 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
     return conditions
 
 
-# --- tests of edges' attributes, which are functions that users pass --------------------------------------------------
+# --- functions of edges' attributes that users pass as tests: check them, and apply them to arrays --------------------
 
 
 def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
-    """Return the expression of a test, which is a function of the attributes of one or two edges that a user passes.
+    """Return what a user's test computes as an expression. The test is a function of the attributes of one or two
+    edges.
 
-    An error says what the test may read and return. Equal expressions are one object.
+    Tests that compute the same return the same object. Raise TypeError, with a text that says what the function should
+    be, unless the test can be called with the edges `roles` and returns a bool.
     """
     if not callable(test):
         raise TypeError(f"{name} is {reprlib.repr(test)}; expected a function of {' and '.join(roles)}")
@@ -218,9 +234,9 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
 
 
 def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
-    """Return functions that return the arrays that tests may read, by name.
+    """Return a dictionary from the names that a user's test may read to functions that return the arrays.
 
-    The names are attributes of edges, `weight` for the graph's values, and `id`.
+    The names are the attributes of edges, `weight` for the graph's values, and `id` for the ids of edges.
     """
     columns: dict[str, Callable[[], Any]] = {"id": lambda: np.arange(graph.m)}
     if graph.value_type is not None:
@@ -238,8 +254,10 @@ def _symbols_of(graph: Graph, role: str) -> dict[str, Expr]:
 
 
 def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
-    """Return a function that returns a column, or its entries at `ids`, converted to the type that tests on arrays
-    read.
+    """Return a function that returns a column of edge attributes in host memory, as tests of whole arrays read it.
+
+    `read` returns the column. The result has only the entries at the edges `ids`, unless it is None, in the dtype with
+    which tests compute.
     """
 
     def read_entries() -> Array:
@@ -252,7 +270,7 @@ def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[]
 
 
 def _holds_for_edges(graph: Graph, test: Callable[..., Any]) -> Array:
-    """Return whether a test holds for each edge of the graph."""
+    """Return a mask of the graph's edges for which a user's test, a function of one edge's attributes, is true."""
     record = Record("edge", Lazy({name: readable(read) for name, read in columns_of(graph).items()}))
     with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(test(record), bool), graph.m)

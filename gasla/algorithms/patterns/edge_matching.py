@@ -24,14 +24,15 @@ from semirings import Semiring
 
 Array = np.ndarray[Any, Any]
 
-PART = 1 << 18  # largest number of matches per block, to bound memory
+PART = 1 << 18  # largest number of partial matches that are extended in one block, to bound memory
 
 
 class _AdjacencyLists(NamedTuple):
-    """Adjacency lists in which edges are sorted by their ends, in one direction or in both.
+    """The edges of a relation in CSR form, sorted by both ends: an undirected edge is in the lists of both its ends.
 
-    `indptr` says where the edges of each vertex begin. `others` and `ids` are the other ends and the ids of the edges.
-    The key of an edge, by which a search finds it, is the vertex whose list it is in times n, plus the other end.
+    `indptr` has the offset of each vertex's list. For each entry, `others` has the vertex at the other end of the edge,
+    and `ids` the id of the edge. `keys` has n times the vertex whose list holds the entry, plus the other end. Keys
+    ascend, so that a binary search finds the edges between two vertices.
     """
 
     indptr: Array
@@ -41,10 +42,11 @@ class _AdjacencyLists(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step of the search, which matches one more edge of the pattern.
+    """A step of the search, which adds one more edge of the pattern to partial matches.
 
-    The edge is in the adjacency list of a vertex matched before, at the place `owner`. Its other end is at `place`,
-    where a vertex has been matched before unless `is_new`. A place is a position in the order of matching vertices.
+    Matched vertices are numbered by the order in which they are matched. The edge is sought in the adjacency list of
+    matched vertex number `owner`, and leads to the vertex number `place`. That vertex is new if `is_new`, or else has
+    been matched before.
     """
 
     edge: int
@@ -52,18 +54,20 @@ class _Step(NamedTuple):
     owner: int
     place: int
     is_new: bool
-    above: tuple[int, ...]  # places of vertices that must be smaller than the new one
-    # places of vertices that must have no edge to the new vertex (True), or none from it (False)
+    above: tuple[int, ...]  # numbers of the matched vertices whose ids must be smaller than that of the new vertex
+    # pairs (number of a matched vertex, whether it must have no edge to the new vertex, or else none from it)
     apart: tuple[tuple[int, bool], ...]
     vertex: int
     between: tuple[Between, ...]
 
 
 class EdgeMatching:
-    """A search for a pattern whose edges are told apart, in a graph in host memory.
+    """A search for matches of a pattern that have an edge id for each edge of the pattern, so parallel edges count
+    apart.
 
-    `labels` has the number of each vertex's label. `masks` has a bool array for each of the pattern's relations, which
-    says which edges of the graph are in the relation. `between` are the conditions between two edges.
+    The graph is in host memory. `labels` has the number of each vertex's label. `masks` has a bool array for each of
+    the pattern's relations, which says which edges of the graph are in the relation. `between` are the conditions on
+    two edges.
     """
 
     def __init__(
@@ -80,12 +84,12 @@ class EdgeMatching:
         src, dst = graph.edges()
         is_proper = src != dst
         if not pattern.directed and is_undirected(graph, graph.value_type is not None):
-            is_proper &= src < dst  # an edge is stored in both directions, of which one is matched
+            is_proper &= src < dst  # an edge is stored in both directions, of which only one counts
         self.src, self.dst = src.astype(np.int64), dst.astype(np.int64)
         self.masks = [is_proper, *(mask & is_proper for mask in masks)]
         self._lists: dict[tuple[int, bool], _AdjacencyLists] = {}
 
-    # --- numbers and lists of matches, which callers ask for ----------------------------------------------------------
+    # --- results for callers: the number of matches, in total and per vertex or edge, or the matches themselves -------
 
     def count(self) -> int:
         """Return the number of matches."""
@@ -118,7 +122,9 @@ class EdgeMatching:
             return semiring.monoid.reduce(np.array(totals[1:])) if len(totals) > 1 else totals[0]
 
     def listed(self, most: int | None) -> Array:
-        """Return all matches, a row of edge ids for each. Raise ValueError if there are more than `most`."""
+        """Return all matches as an array with a row of edge ids for each. Raise ValueError if there are more than
+        `most`.
+        """
         number, blocks = 0, [np.empty((len(self.edges), 0), np.int64)]
         for columns, _ in self._match_blocks():
             number += columns.shape[1]
@@ -136,11 +142,11 @@ class EdgeMatching:
             for start in range(0, columns.shape[1], most):
                 yield _smallest(columns[:, start : start + most], self._images).T
 
-    # --- symmetries of the pattern, by which each match is found once -------------------------------------------------
+    # --- symmetries of the pattern, which would otherwise make the search find a match several times ------------------
 
     @cached_property
     def _group(self) -> list[tuple[int, ...]]:
-        """The automorphisms of the pattern under which the conditions between edges stay the same."""
+        """The automorphisms of the pattern that keep its conditions between edges: they map matches to matches."""
         known = {(condition.earlier, condition.later, id(condition.expression)) for condition in self.between}
 
         def is_kept(a: tuple[int, ...]) -> bool:
@@ -161,12 +167,13 @@ class EdgeMatching:
         """The automorphisms of the pattern as permutations of its edges."""
         return sorted({tuple(self.edges.index(self._image_of(pair, a)) for pair in self.edges) for a in self._group})
 
-    # --- the depth-first search ---------------------------------------------------------------------------------------
+    # --- the depth-first search, which extends blocks of partial matches by one edge at a time ------------------------
 
     def _match_blocks(self) -> Iterator[tuple[Array, Array]]:
-        """Yield blocks of matches, as two arrays in which each column is a match.
+        """Yield blocks of matches, each as two arrays with a column for each match.
 
-        The first has edge ids in the order of the pattern's edges. The second has vertices in the order of matching.
+        The first array has edge ids, with a row for each edge of the pattern. The second array has vertices, in the
+        order in which the search matches the pattern's vertices.
         """
         steps, order = self._steps()
         first, lists = steps[0], steps[0].lists
@@ -184,9 +191,11 @@ class EdgeMatching:
     def _extend_all(
         self, columns: Array, vertices: Array, steps: Sequence[_Step], all_steps: Sequence[_Step]
     ) -> Iterator[tuple[Array, Array]]:
-        """Extend a block of partial matches by all remaining edges, and yield blocks of complete matches.
+        """Extend a block of partial matches by all remaining edges of the pattern, and yield blocks of complete
+        matches.
 
-        Each column of `columns` (edge ids) and of `vertices` is a match. `steps` are the steps that remain.
+        The partial match in column i has the edge ids `columns[:, i]` and the vertices `vertices[:, i]`. `steps` are
+        the steps for the remaining edges, out of `all_steps`.
         """
         if not columns.shape[1]:
             return
@@ -224,15 +233,18 @@ class EdgeMatching:
             yield from self._extend_all(longer_columns, longer_vertices, steps[1:], all_steps)
 
     def _has_label(self, v: int, vertices: Array) -> Any:
-        """Return whether each of some vertices of the graph has the label of the pattern's vertex `v`."""
+        """Return a mask of the given vertices of the graph that have the label of the pattern's vertex `v`.
+
+        If `v` has no label, all of them may match.
+        """
         wanted = self.pattern.labels[v]
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
     def _satisfies(self, step: _Step, vertices: Array, match_index: Any, new: Array) -> Array:
-        """Return whether new vertices fit at the other end of the next edge, by their labels, ids and neighbors.
+        """Return whether each new vertex can extend its partial match, by its label, its id, and its missing neighbors.
 
-        The vertex new[i] extends the match in column which[i] of `vertices`. Conditions between edges are not tested
-        here.
+        The vertex new[i] extends the partial match in column match_index[i] of `vertices`. Conditions between edges are
+        not tested here.
         """
         keep: Array = self._has_label(step.vertex, new)
         for place, matched in enumerate(vertices):
@@ -247,9 +259,10 @@ class EdgeMatching:
     def _condition_holds(
         self, one: Between, columns: Array, match_index: Array, new: Array, steps: Sequence[_Step]
     ) -> Array:
-        """Return whether the condition `one` holds between each new edge and the edges of the match that it extends.
+        """Return a mask of the new edges for which the condition `one`, on two edges of the pattern, holds.
 
-        The edge new[i] extends the match in column which[i] of `columns`.
+        The new edge new[i] extends the partial match in column match_index[i] of `columns`, which has edge ids. The
+        condition is on this edge and an edge of that match.
         """
         numbers = [step.edge for step in steps]
         records = []
@@ -262,8 +275,10 @@ class EdgeMatching:
             return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
 
     def _adjacency(self, relation: int, backward: bool) -> _AdjacencyLists:
-        """Return the edges of a relation sorted by source, or by target if `backward`. Undirected edges are sorted by
-        both ends.
+        """Return the adjacency lists of a relation's edges, by source, or by target if `backward`. They are kept for
+        reuse.
+
+        An undirected edge is in the lists of both its ends.
         """
         if (relation, backward) not in self._lists:
             ids, n = np.flatnonzero(self.masks[relation]), self.graph.n
@@ -281,11 +296,10 @@ class EdgeMatching:
         return next(iter(self.pattern.relations.get(pair, ())), 0)
 
     def _steps(self) -> tuple[list[_Step], list[int]]:
-        """Return a step for each edge of the pattern, in the order of matching, and the order of the pattern's
-        vertices.
+        """Return a step for each edge of the pattern in the order of matching, and the order of the pattern's vertices.
 
-        The first edge is one in the rarest relation. Next comes an edge between matched vertices, if there is any, or
-        else the edge with the most conditions that can be tested.
+        The first edge is one in the relation with the fewest edges. Next comes an edge whose ends are both matched, if
+        there is any, or else the edge that makes the most conditions testable.
         """
         sizes = {pair: int(self.masks[self._relation(pair)].sum()) for pair in self.edges}
         condition_counts = {pair: sum(pair in condition[:2] for condition in self.between) for pair in self.edges}
@@ -306,7 +320,9 @@ class EdgeMatching:
         return steps, order
 
     def _testable_conditions(self, pair: Pair, before: Sequence[Pair]) -> tuple[Between, ...]:
-        """Return the conditions between an edge and the edges that are matched before it."""
+        """Return the conditions on the edge `pair` and another edge, which is among the edges `before` that are matched
+        already.
+        """
         pairs = {*before, pair}
         return tuple(condition for condition in self.between if pair in condition[:2] and {*condition[:2]} <= pairs)
 
@@ -328,9 +344,10 @@ class EdgeMatching:
 
 
 def _smallest(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
-    """Replace each match by the lexicographically smallest of its images under permutations of the edges.
+    """Replace each match by the lexicographically smallest of its images under permutations of the pattern's edges.
 
-    Each column is a match. So the result does not depend on the order of the search.
+    Each column is a match. Without this, the order of the search would determine which of several equal matches is
+    found.
     """
     best = columns
     for a in group:

@@ -20,7 +20,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]
-Near = list[Counter[int]]  # for each vertex, how many edges lead to each of its neighbors
+Near = list[Counter[int]]  # for each vertex, a dictionary from its neighbors to the number of edges to them
 
 
 def is_isomorphic(graph: Any, other: Any, *, labels: Any = None, other_labels: Any = None) -> bool:
@@ -108,11 +108,13 @@ def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: An
 def _matching_colors(
     one: Graph, two: Graph, hashes: tuple[Array, Array], large: list[Array]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield colors of the vertices of both graphs, with each color equally often in both, until an isomorphism can be
-    searched.
+    """Yield pairs of colorings, of the first and of the second graph, such that every isomorphism keeps one of the
+    pairs.
 
-    In each large component, a vertex of the rarest color gets a color of its own. It may correspond to each vertex of
-    this color in the other graph, so colors are yielded for each choice.
+    Colors are refined until they are stable. A vertex of the rarest color in each large component of the first graph
+    then gets a color of its own, which shortens the search. An isomorphism may map it to any vertex of the same color,
+    so a pair of colorings is yielded for each of these. Both graphs have each color equally often, or nothing is
+    yielded.
     """
     count = 0
     while True:
@@ -186,7 +188,7 @@ def _search(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Ite
     near, far = _neighbor_counts(one), _neighbor_counts(two)
     image, taken = [-1] * one.n, [-1] * two.n
     order, candidates = _search_order(near, colors), _Candidates(far, others, taken)
-    # for each vertex that was matched or is being matched, in order: the candidates not yet tried
+    # for each vertex that is matched or being matched, in order: an iterator over the candidates not yet tried
     places: list[Iterator[int]] = []
     while True:
         if len(places) == len(order):
@@ -208,9 +210,11 @@ def _search(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Ite
 
 
 class _Candidates:
-    """The vertices of the other graph, by color and neighbor, that a vertex may be matched with.
+    """Lists of the second graph's vertices by color, and by color and neighbor: candidates for a vertex of the first
+    graph.
 
-    Vertices at the front of a list that are taken already are skipped in later searches.
+    While an iteration over a list is under way, later iterations begin after the candidates at its front that were
+    taken already.
     """
 
     def __init__(self, far: tuple[Near, Near], colors: list[int], taken: list[int]) -> None:
@@ -221,9 +225,7 @@ class _Candidates:
             self.lists.setdefault((color, -1), []).append(v)
 
     def of(self, color: int, beside: int) -> Iterator[int]:
-        """Yield the vertices of a color that are not matched. Unless `beside` is -1, they are neighbors of the vertex
-        `beside`.
-        """
+        """Yield the unmatched candidates of a color that are neighbors of the vertex `beside`, or all if it is -1."""
         key = color, beside
         if key not in self.lists:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))

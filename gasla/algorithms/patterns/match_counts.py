@@ -37,7 +37,8 @@ from gasla.operations.sparse import Sparse
 from gasla.program.join_plan import Free, Join, JoinPlan, Reach
 
 PART = 1 << 24  # number of paths of two edges that are counted in one block, to bound memory
-# If no vertex has a larger degree, a GPU counts in the order of ids. Sorting vertices by degree would not pay.
+# If no vertex has more neighbors than this, a GPU counts in the order of ids, since sorting vertices by degree would
+# take longer than it saves.
 FLAT = 128
 # Plan that counts cycles of four vertices. It matches a path of three vertices, and only counts the vertices that are
 # neighbors of both ends of the path.
@@ -68,7 +69,7 @@ def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int
 
 
 class Sums:
-    """Numbers of matches in a simple graph, induced or not. They are computed from sums that several patterns share."""
+    """Numbers of matches of patterns of up to four vertices in a graph, from sums that several patterns share."""
 
     def __init__(self, simple: Graph) -> None:
         self.simple = simple
@@ -95,7 +96,7 @@ class Sums:
         """Return the number of paths of four vertices, as a sum over their middle edges."""
         others_of_vertex, lists = (self.degrees - 1).clip(min=0), self.simple.out
         sums = running_sums(others_of_vertex[lists.indices])
-        # sums modulo 2**64, so this is exact even if they have wrapped around
+        # The differences below are exact even if the sums, which are modulo 2**64, have wrapped around.
         sum_at_neighbors = sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]
         return sum_of_products(others_of_vertex, sum_at_neighbors) // 2 - int(self.triangles.sum())
 
@@ -106,7 +107,7 @@ class Sums:
     def diamonds(self) -> int:
         """Return the number of diamonds. A diamond is an edge with two of the triangles that it is in."""
         _, triangles = count_common_neighbors(orient(self.simple), per_edge=True)
-        return sum_of_choices(triangles, 2) // 2  # each edge is stored twice
+        return sum_of_choices(triangles, 2) // 2  # each edge is stored twice, so the sum counts each diamond twice
 
     def cycles(self) -> int:
         """Return the number of cycles of four vertices."""
@@ -143,16 +144,17 @@ def five_cycles(simple: Graph) -> int:
 
 
 def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
-    """Yield for each block of vertices its first vertex, their adjacency to earlier vertices, and numbers of paths.
+    """Yield for each block of vertices its first vertex, and two matrices with a row for each vertex of the block.
 
-    Earlier vertices are those of smaller id. The matrix of numbers has the paths of two edges to earlier vertices whose
-    middle vertex is an earlier neighbor.
+    The first matrix holds the adjacency of the block's vertices to neighbors of smaller id. An entry of the second is
+    the number of paths of two edges from the vertex of its row to a vertex of smaller id, through a neighbor of
+    smaller id.
     """
     lists = graph.sorted_out
     src, xp = lists.owners(), array_module(lists.indices)
     is_earlier = lists.indices < src
     src, dst = src[is_earlier], lists.indices[is_earlier]
-    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # where each vertex's earlier neighbors start
+    starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # offsets in `src` of each vertex's neighbors of smaller id
     sums = running_sums(graph.out_degrees[dst])
     for part in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
         first, last, count = int(starts[part.start]), int(starts[part.stop]), part.stop - part.start

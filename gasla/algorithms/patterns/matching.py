@@ -24,15 +24,17 @@ from gasla.program import EdgeFrontier
 from gasla.program.join_plan import Join, JoinPlan, Reach
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-Sides = list[tuple[Graph, Graph]]  # for each relation, a graph and its reverse; an undirected graph stands for both
+# for each relation its graph and the reversed graph, which are one object if it is undirected
+Sides = list[tuple[Graph, Graph]]
 
-PART = 1 << 22  # neighbors per block, to bound memory
-ROWS = 1 << 20  # how many matches get their original vertex ids at once
-AHEAD = 1 << 10  # how many blocks of edges are counted at once, at most, before their matches are written
+PART = 1 << 22  # largest number of neighbors that are read in one block, to bound memory
+ROWS = 1 << 20  # number of matches whose vertices get their original ids in one step, to bound memory
+AHEAD = 1 << 10  # largest number of blocks of edges whose matches are counted before these matches are written
 FORMULAS = 4  # largest number of vertices of an undirected pattern that formulas count without matching
-SAMPLES = 1 << 10  # number of edges from which the number of matches is estimated
+SAMPLES = 1 << 10  # number of sampled edges from which the number of matches is estimated
 MANY = 10**11  # estimated number of partial matches above which users are warned
-# number of edges up to which compiling a join for a pattern of at most four vertices takes longer than it saves
+# For a pattern of at most four vertices in a graph of at most so many edges, compiling a join takes longer than it
+# saves.
 FEW = 1 << 15
 
 
@@ -53,14 +55,16 @@ class Matching:
 
     @cached_property
     def _ordered(self) -> tuple[list[Graph], Array]:
-        """For each relation its graph, with vertices sorted by degree, and the original id of each vertex."""
+        """The simple graph and the graph of each relation, with vertices sorted by degree, and each vertex's original
+        id.
+        """
         first, order = match_counts.by_degree(self.simple)
         return [first, *(match_counts.in_order(each, order) for each in self.related)], order
 
     def _kinds(self, pattern: Pattern, merged: Sequence[int] = ()) -> Array:
-        """Return for each vertex of the graph a bit mask of the pattern's vertices that it may be matched with.
+        """Return for each vertex of the graph a bit mask, with a bit for each vertex of the pattern that it can match.
 
-        A vertex may be matched if it has the label, at least the degrees, and an edge in each relation of the pattern's
+        A vertex can match if it has the label, at least the degrees, and an edge in each relation of the pattern's
         vertex. The `merged` vertices of the pattern may be matched with the same vertex, and so count as one neighbor.
         """
         (graph, *related), vertices = self._ordered
@@ -80,7 +84,7 @@ class Matching:
     def _listing(self) -> Listing:
         return listing(self.pattern, self.induced)
 
-    # --- numbers of matches -------------------------------------------------------------------------------------------
+    # --- numbers of matches, in total and per vertex, by formulas or by joins -----------------------------------------
 
     def count(self) -> int:
         """Return the number of matches."""
@@ -110,8 +114,10 @@ class Matching:
         return None
 
     def _count_maps(self, pattern: Pattern, induced: bool) -> int:
-        """Return the number of maps of a pattern to the graph, which is the number of matches times that of
-        automorphisms.
+        """Return the number of maps of a pattern to the graph: the number of matches times that of automorphisms.
+
+        `merged` patterns of the plan, whose maps are subtracted, are counted by calls of this method. Results are kept,
+        so that isomorphic patterns are counted once.
         """
         for known, maps in self._maps:
             if next(known.isomorphisms(pattern), None) is not None:
@@ -130,8 +136,11 @@ class Matching:
         return maps
 
     def _counting_plan(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
-        """Return the plan to count a pattern's maps, and the graphs and the bit masks of vertices that its join
-        takes.
+        """Return a plan to count the maps of a pattern, with the arguments of its join: graphs, and a bit mask per
+        vertex.
+
+        The bit mask says which vertices of the pattern the vertex can match. If the plan asks for it, vertices are
+        renumbered in the reverse order.
         """
         plan = counting(pattern, induced)
         graphs, kinds = self._ordered[0], self._kinds(pattern, plan.free)
@@ -189,7 +198,7 @@ class Matching:
             tally[vertices] += xp.bincount(columns.ravel(), minlength=len(vertices))
         return tally
 
-    # --- lists of matches ---------------------------------------------------------------------------------------------
+    # --- the matches themselves, as rows of vertices ------------------------------------------------------------------
 
     def listed(self, number: int) -> Array:
         """Return all matches, a row for each, with the graph's vertex for each vertex of the pattern.
@@ -220,24 +229,26 @@ class Matching:
                 yield self._original_rows(columns[:, start : start + most])
 
     def _original_rows(self, columns: Array) -> Array:
-        """Turn columns of vertices in the order of matching into rows of original ids in the order of the pattern's
-        vertices.
+        """Turn matches from the form of the search into that of results.
+
+        In the search a match is a column of renumbered vertices, in the order of matching. In results it is a row of
+        original ids, in the order of the pattern's vertices.
         """
         places = np.argsort(self._listing.order).tolist()
         return _smallest(self._ordered[1][columns[places]], self.pattern).T
 
     def _compile_joins(self) -> tuple[JoinRun, JoinRun]:
-        """Return two joins, one that counts the matches of blocks of edges, and one that writes them."""
+        """Return two compiled joins over blocks of edges: one counts the matches of each block, and one writes them."""
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
         plans = self._listing.counting, self._listing.plan
         counting, writing = (join(plan, graphs[0], kinds, graphs[1:]) for plan in plans)
         return counting, writing
 
     def _write_blocks(self, most: int) -> Iterator[Array]:
-        """Yield columns of matches that the compiled join writes. Blocks of edges are counted first, so that arrays
-        fit.
+        """Yield arrays with a column for each match, which the compiled join writes.
 
-        The join stops counting a block at `most` matches. So a block that reaches `most` is written in several parts.
+        The matches of blocks of edges are counted first, so that arrays of the right size can be made. Counting a block
+        stops at `most` matches, so a block that reaches `most` is written in several parts.
         """
         counting, writing = self._compile_joins()
         xp = array_module(self.simple.out.indices)
@@ -258,7 +269,7 @@ class Matching:
             first, ahead = first + len(counts), min(2 * ahead, AHEAD)
 
     def _match_columns(self) -> Iterator[Array]:
-        """Yield columns of matches that operations on whole arrays find, without a compiled join."""
+        """Yield arrays with a column for each match, found by operations on whole arrays without a compiled join."""
         graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
         sides = _sides(graphs, self.pattern.directed)
@@ -274,10 +285,11 @@ def _join_numbers(vertices: Sequence[int]) -> str:
 
 
 def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and last block of groups of blocks that together have less than `most` matches.
+    """Yield ranges of blocks of edges (first block, end) that together have less than `most` matches, to write them at
+    once.
 
-    `counts` has the number of matches of each block. A block that has `most` or more is a group of its own, and a block
-    without matches may be in no group.
+    `counts` has the number of matches of each block. A block that has `most` or more is a range of its own, and a block
+    without matches may be in no range.
     """
     begin = total = 0
     for block, count in enumerate(counts):
@@ -291,13 +303,14 @@ def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
         yield begin, len(counts)
 
 
-# --- operations on blocks of matches, as whole arrays -----------------------------------------------------------------
+# --- a join without compiled code: extend blocks of partial matches by operations on whole arrays ---------------------
 
 
 def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
     """Extend a block of partial matches by all remaining vertices, and yield blocks of complete matches.
 
-    Each column is a match. `joins` has the conditions for each vertex of the pattern that is still to be matched.
+    Each column of `columns` is a partial match. `joins` has the conditions for each vertex of the pattern that is still
+    to be matched.
     """
     if not columns.shape[1]:
         return
@@ -312,9 +325,10 @@ def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequen
 def _extend_by_one(
     sides: Sides, kinds: Array | None, columns: Array, join: Join
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Extend partial matches by one vertex. Yield part of the matches, and two arrays of the same length.
+    """Extend a block of partial matches by one vertex, in parts of bounded size, and yield three arrays for each part.
 
-    They are, for each extended match, the column of the match that it extends and the new vertex.
+    They are some of the partial matches (a column each), and for each extended match the index of the column that it
+    extends and its new vertex.
     """
     xp = array_module(columns)
     for chosen, (a, b) in _candidate_lists(sides, columns, join):
@@ -338,9 +352,6 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     A sample is an edge. It is extended by one vertex at a time, drawn among those that fit, and its weight is
     multiplied by the number of vertices that fit.
 
-    A sample is an edge, which is extended by one of the vertices that fit at a time; it stands for as many matches as
-    there were choices.
-
     D. E. Knuth: Estimating the Efficiency of Backtrack Programs. Mathematics of Computation 29 (1975).
     """
     random, sides, xp = np.random.default_rng(0), _sides(graphs, plan.directed), array_module(kinds)
@@ -356,7 +367,7 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     fits = _may_match(kinds[u], first) & _may_match(kinds[v], second) & ((u < v) | (not second.above))
     more = _satisfies(sides, None, u[None], which, v, second._replace(within=second.within[1:]))
     chosen = xp.flatnonzero(fits if more is None else fits & more)
-    # the last row has the index of each sample, to find its weight
+    # The last row has the number of the sample in each column, by which its weight is found.
     columns, weights = xp.stack([u, v, which])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
     totals = [float(weights[columns[-1]].sum())]
     for each in plan.joins[2:]:
@@ -376,11 +387,11 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
 
 
 def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
-    """Yield parts of the matches, with the two adjacency lists whose intersection has the candidates for the next
-    vertex.
+    """Yield blocks of partial matches, each with two adjacency lists that both hold all candidates for the next vertex.
 
-    If only one list has the candidates, it is both of the two. If the lists are of different relations or directions,
-    which can't be intersected, the candidates are those in the shorter list of each match.
+    A list is given as a matched vertex, a relation and a direction. The two are the same if a single list holds the
+    candidates. They also are if lists are of different relations or directions, which can't be intersected. Then
+    matches are split by which of two lists is shorter.
     """
     first = join.within[0]
     groups = [
@@ -400,9 +411,9 @@ def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple
 def _satisfies(
     sides: Sides, kinds: Array | None, columns: Array, which: Array, added: Array, join: Join
 ) -> Array | None:
-    """Return whether new vertices satisfy the remaining conditions of a join, or None if no conditions remain.
+    """Return a mask of the new vertices that satisfy the remaining conditions of a join, or None if none remain.
 
-    The vertex added[i] extends the match in column which[i] of `columns`.
+    The vertex added[i] extends the partial match in column which[i] of `columns`.
     """
 
     def has(reach: Reach) -> Array:
@@ -423,11 +434,12 @@ def _may_match(kinds: Array, join: Join) -> Array:
 def _smallest(columns: Array, pattern: Pattern) -> Array:
     """Replace each match by the lexicographically smallest of its images under the pattern's automorphisms.
 
-    Each column is a match. So the result does not depend on the order of matching.
+    Each column is a match. Without this, the order of matching would determine which of several equal matches is
+    returned.
     """
     xp, group = array_module(columns), pattern.automorphisms
     for vertex in range(pattern.size):
-        # one automorphism for each vertex that can take this place, with all earlier vertices fixed
+        # one automorphism for each vertex that can be mapped to `vertex`, with all earlier vertices fixed
         choices = {a[vertex]: a for a in group}
         best, smallest = columns[vertex], columns
         for other, a in choices.items():

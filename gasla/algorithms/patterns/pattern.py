@@ -12,8 +12,8 @@ from gasla.graph.graph import as_graph
 from gasla.graph.validate import as_array
 
 MOST = 8  # the largest number of vertices of a pattern
-Edges = frozenset[tuple[int, int]]  # ordered pairs; an undirected edge is stored in both orders
-# for each edge of the pattern, the relations that a matching edge of the graph must be in
+Edges = frozenset[tuple[int, int]]  # ordered pairs of vertices; an undirected edge is stored in both orders
+# for each edge of the pattern, the numbers of the relations (sets of the graph's edges) that a matching edge must be in
 Relations = dict[tuple[int, int], frozenset[int]]
 
 
@@ -41,9 +41,7 @@ class Pattern:
 
     @classmethod
     def of(cls, given: Any, directed: bool = False) -> "Pattern":
-        """Return the pattern that a text or a matrix describes. Raise an error that says the mistake if it is no
-        pattern.
-        """
+        """Return the pattern that a text or a matrix describes. Raise an error with the reason if it describes none."""
         size, pairs, directed = (
             pattern_text.read(given, directed, MOST) if isinstance(given, str) else _read_matrix(given, directed)
         )
@@ -78,7 +76,7 @@ class Pattern:
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     def degrees_of(self, v: int, merged: Sequence[int] = ()) -> tuple[int, int]:
-        """Return the numbers of out-neighbors and in-neighbors of a vertex, where the `merged` vertices count as
+        """Return the numbers of out-neighbors and of in-neighbors of a vertex, where the `merged` vertices count as
         one.
         """
         after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
@@ -120,7 +118,9 @@ class Pattern:
         return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
 
     def merged(self, parts: list[list[int]]) -> "Pattern":
-        """Return the pattern in which the vertices of each part become one. Vertices in no part remain apart."""
+        """Return the pattern in which the vertices of each list in `parts` become one vertex. Other vertices remain
+        apart.
+        """
         inside = {v for part in parts for v in part}
         parts = [*([v] for v in range(self.size) if v not in inside), *parts]
         to = {v: k for k, part in enumerate(parts) for v in part}
@@ -144,7 +144,7 @@ class Pattern:
         return 1 / (1 + min(counts)) if counts else 0.0
 
     def placed(self, places: tuple[int, ...]) -> Edges:
-        """Return the pattern's edges after renumbering each vertex v as places[v]."""
+        """Return the pattern's edges after renumbering its vertices: vertex v gets the number places[v]."""
         return frozenset((places[u], places[v]) for u, v in self.edges)
 
     def copies_in(self, other: "Pattern") -> int:
@@ -162,9 +162,10 @@ class Pattern:
 
     @cached_property
     def order(self) -> list[int]:
-        """The order of matching, in which the vertex with the most neighbors among those matched before comes next.
+        """The order in which the pattern's vertices are matched, as a list of vertices.
 
-        Neighbors of early vertices are preferred. The order begins with the vertex of the rarest label or relation.
+        It begins with the vertex of the rarest label or relation. The vertex with the most neighbors among those
+        already matched comes next, and neighbors of early vertices are preferred.
         """
         order: list[int] = []
 

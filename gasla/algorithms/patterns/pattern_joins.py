@@ -24,29 +24,33 @@ MOST_FREE = 4
 
 
 class Counting(NamedTuple):
-    """A plan to count the maps of a pattern to a graph.
+    """A plan to count the maps of a pattern to a graph by a join.
 
-    Their number is `times` the number that the join `plan` counts, less the maps of the smaller patterns in `merged`.
+    The number of maps is `times` the number that the join `plan` counts, minus the numbers of maps of the smaller
+    patterns in `merged`. `order` lists the pattern's vertices in the order of matching.
     """
 
     order: list[int]
     plan: JoinPlan
     times: int
-    free: tuple[int, ...] = ()  # the vertices that are only counted and may coincide, if there are several
+    free: tuple[int, ...] = ()  # vertices that are only counted and may coincide, if there are several
     merged: tuple[Pattern, ...] = ()
 
     @property
     def descends(self) -> bool:
-        """Whether hubs get the smallest ids. Paths from the first vertex, which has the smallest id, then avoid
-        hubs.
+        """Whether the graph's vertices are renumbered so that those of the highest degrees get the smallest ids.
+
+        The first vertex of a match has its smallest id, so paths from the first vertex then avoid vertices of high
+        degree.
         """
         return len(self.plan.free) == 1 and bool(self.plan.tabled)
 
 
 class Listing(NamedTuple):
-    """Two plans to find each match of a pattern once, and the order in which the pattern's vertices are matched.
+    """Two joins that find each match of a pattern once, and the order in which the pattern's vertices are matched.
 
-    The join `plan` matches all vertices. The join `counting` only counts the vertices that fit at the last one.
+    The join `plan` matches all vertices. The join `counting` matches all but the last vertex, and only counts the
+    graph's vertices that fit there.
     """
 
     order: list[int]
@@ -63,12 +67,14 @@ def listing(pattern: Pattern, induced: bool) -> Listing:
 
 
 def counting(pattern: Pattern, induced: bool) -> Counting:
-    """Return the plan to count a pattern that matches the fewest vertices, and is best by `_quality` among such
-    plans.
+    """Return the best plan to count the matches of a pattern: one that leaves the most vertices to be counted only.
+
+    Vertices that are only counted, and not matched, take no step of the search. Among plans that match equally few
+    vertices, `_quality` decides.
     """
     count = len(pattern.automorphisms)
     if not induced:
-        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are only counted
+        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are not matched, but only counted
             if size <= MOST_FREE and (ways := list(_plans_with_free(pattern, size))):
                 return max(ways, key=lambda way: _quality(pattern, way))
     orders = [
@@ -87,10 +93,10 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
 
 
 def _quality(pattern: Pattern, way: Counting) -> tuple[float, ...]:
-    """Return a tuple that is larger for better plans to count a pattern.
+    """Return a tuple by which plans to count a pattern are compared: the larger, the better the plan `way`.
 
-    A good plan begins with a rare label or edge. It intersects adjacency lists early, or counts from a table. It has
-    many lists that limit candidates, and many pairs of vertices whose order is fixed, both early.
+    A good plan begins with a rare label or edge. It intersects adjacency lists after few steps, or counts from a table.
+    Many adjacency lists limit its candidates, and many pairs of its vertices have a fixed order, both early.
     """
     plan = way.plan
     intersected = (free.ready for k, free in enumerate(plan.free) if k not in plan.tabled and len(free.join.within) > 1)
@@ -105,7 +111,9 @@ def _quality(pattern: Pattern, way: Counting) -> tuple[float, ...]:
 
 
 def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
-    """Yield plans that match all but `size` vertices of a pattern, and only count the vertices that fit these."""
+    """Yield plans that match all but `size` vertices of a pattern, and only count the graph's vertices that fit the
+    rest.
+    """
     for free in combinations(range(pattern.size), size):
         if any(pattern.has(u, v) for u, v in combinations(free, 2)):
             continue
@@ -122,9 +130,10 @@ def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
 
 
 def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
-    """Extend an order of matching to `count` vertices. The vertex with the most neighbors in the order comes next.
+    """Extend the order of matching `first` to `count` vertices of a pattern, and return it.
 
-    Return an empty list if no vertex of `among` is adjacent to the order.
+    The vertex with the most neighbors in the order comes next. Vertices are taken from `among`, if given. Return an
+    empty list if none of them is adjacent to the order.
     """
     order, among = list(first), range(pattern.size) if among is None else among
     while len(order) < count:
@@ -138,8 +147,8 @@ def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] 
 def _plan(
     pattern: Pattern, order: Sequence[int], matched: int, induced: bool, above: dict[int, tuple[int, ...]]
 ) -> JoinPlan:
-    """Return the join that matches the first `matched` vertices of an order, and only counts the vertices after
-    them.
+    """Return the join that matches the first `matched` vertices of an order, and only counts what fits at the later
+    vertices.
     """
     joins = [_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
     free = [
@@ -150,11 +159,11 @@ def _plan(
 
 
 def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    """Return for each vertex the places of vertices whose ids must be smaller, so that each match is found once.
+    """Return for each vertex of a pattern which vertices must get smaller ids, so that each match is found once.
 
-    Without these constraints, a match would be found again as each of its images under `group`. Constraints between
-    matched vertices are preferred, because constraints on vertices that are only counted prevent tables of common
-    neighbors.
+    Those vertices are given by their positions in `order`, the order of matching. Without these constraints, a match
+    would be found again as each of its images under the automorphisms in `group`. Constraints between matched vertices
+    are preferred, because constraints on vertices that are only counted prevent tables of common neighbors.
     """
     above: dict[int, tuple[int, ...]] = dict.fromkeys(order, ())
     core = set(order[:matched])
@@ -175,9 +184,12 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
 
 
 def _lists_to_check(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
-    """Return the adjacency lists of the vertex matched with u that a vertex matched with v must be in.
+    """Return the adjacency lists of u's match that must hold a vertex for it to match v, where u and v are in a
+    pattern.
 
-    Unless `wanted`, return the lists that it must not be in, as there is no edge in the pattern. u is at `place`.
+    There is one for each edge of the pattern between u and v, and each relation of the edge. Without `wanted`, return
+    the lists that must not hold the vertex, because the pattern lacks the edge. `place` is u's position in the order of
+    matching.
     """
     pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
     return [
@@ -201,12 +213,14 @@ def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced:
 def _matched_that_fit(
     pattern: Pattern, order: Sequence[int], k: int, matched: int, join: Join
 ) -> tuple[tuple[int, tuple[Test, ...]], ...]:
-    """Return the matched vertices that may themselves fit at a vertex that is only counted, and must not be counted.
+    """Return the matched vertices that might be counted wrongly among the vertices that fit at `order[k]`.
 
-    Each comes with the tests that decide whether it is in the adjacency lists in question.
+    The vertex `order[k]` of the pattern is only counted, not matched. Each result is the position of a matched vertex
+    in `order`, and the tests of adjacency that decide whether it would be counted.
     """
     if join.outside:
-        # the generated code compares candidates with all matched vertices, since lists that exclude depend on all
+        # adjacency lists that must not hold a candidate depend on all matched vertices, so generated code compares with
+        # all
         return ()
     result = []
     for c in range(matched):
@@ -224,8 +238,9 @@ def _matched_that_fit(
 
 
 def _merged_patterns(pattern: Pattern, free: Sequence[int]) -> Iterator[Pattern]:
-    """Yield the patterns in which some of the vertices that are only counted coincide, for all partitions of these
-    vertices.
+    """Yield the smaller patterns that arise if some of the vertices `free`, which are only counted, become one.
+
+    There is one for each partition of these vertices, except the one that keeps all of them apart.
     """
     for labels in partitions(len(free)):
         if max(labels) + 1 < len(free):

@@ -13,8 +13,9 @@ Pairs = set[tuple[int, int]]
 
 TRIANGLE = "0-1,1-2,0-2"
 NAMED = {"edge": "0-1", "triangle": TRIANGLE, "paw": "0-1,1-2,0-2,2-3", "diamond": "0-1,1-2,2-3,0-3,1-3"}
-KINDS = {"path": 2, "cycle": 3, "star": 2, "clique": 2}  # for each kind of name, the smallest number in a name
-DIRECTED = "edge", "path", "cycle", "star"  # the names that have a directed form
+# for each kind of pattern, the smallest number that may follow in its name, as in "cycle3"
+KINDS = {"path": 2, "cycle": 3, "star": 2, "clique": 2}
+DIRECTED = "edge", "path", "cycle", "star"  # the names of patterns, without numbers, that have a directed form
 _KIND = re.compile(r"(path|cycle|star|clique)(\d{1,3})")
 _EDGES = re.compile(r"\d{1,3}([->])\d{1,3}(,\d{1,3}[->]\d{1,3})*")
 
@@ -23,8 +24,6 @@ def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
     """Return the number of vertices of a pattern given as text, its set of ordered pairs, and whether it is directed.
 
     An undirected edge is in the set in both orders.
-
-    Of an undirected pattern each edge is there in both orders.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def _pairs_of_name(kind: str, k: int, directed: bool, most: int) -> Pairs:
     name, size = f"{kind}{k}", k + (kind == "star")
     if directed and kind not in DIRECTED:
         raise ValueError(_no_directed_form(name))
-    # two edges between two vertices, one in each direction, are a directed cycle
+    # two edges between two vertices, one in each direction, are a directed cycle, so it may be shorter by one
     least = KINDS[kind] - (directed and kind == "cycle")
     if not (least <= k and size <= most):
         raise ValueError(
@@ -82,7 +81,7 @@ def _pairs_of_edges(edges: str) -> Pairs:
 
 
 def _is_directed(edges: str, directed: bool) -> bool:
-    """Return whether a list of edges as text has directed edges. Raise ValueError for a mixture."""
+    """Return whether the edges of a pattern, given as text, are directed. Raise ValueError if only some of them are."""
     if "-" in edges and ">" in edges:
         raise ValueError(
             f"pattern is {edges!r}, with edges of both kinds; expected all with - or all with >: "

@@ -251,7 +251,7 @@ def subgraph_matches(
 
 
 def _refuse_without_edges(**given: Any) -> None:
-    """Raise ValueError if a given argument (which is not None) requires matches of edges."""
+    """Raise ValueError if one of the arguments, which require edges=True of the caller, is not None."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(
@@ -261,7 +261,10 @@ def _refuse_without_edges(**given: Any) -> None:
 
 
 def _require_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) -> Graph:
-    """Return the graph in host memory, for matches of edges. Raise an error with the reason if that is not possible."""
+    """Return the graph in host memory, for a search with edges=True, whose matches consist of edges.
+
+    Raise an error with the reason if the pattern, the semiring or the graph's values do not allow such a search.
+    """
     graph = in_host_memory("subgraph_matches with edges=True", graph)
     if pattern.size == 1:
         raise ValueError("edges is True, and the pattern has no edges; expected one with edges, or edges=False")
@@ -277,9 +280,10 @@ def _require_edges(graph: Graph, pattern: Pattern, semiring: Semiring | None) ->
 
 
 def _number_labels(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> Array:
-    """Number the distinct labels of a pattern, and return the number of each graph vertex's label.
+    """Number the distinct labels of a pattern, and return for each vertex of the graph the number of its label.
 
-    Vertices whose label is not in the pattern get -1. The pattern gets its labels and their frequencies, too.
+    Vertices whose label is not in the pattern get -1. The numbers of the pattern's own labels, and how often the graph
+    has each, are stored in `pattern`.
     """
     column = None if labels is None else label_column(labels, graph.vertex_attributes, graph.n, "vertex")
     if column is None or wanted is None:

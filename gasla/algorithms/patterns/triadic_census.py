@@ -112,9 +112,10 @@ def census_of(simple: Graph) -> dict[str, int]:
 class Dyads(NamedTuple):
     """A simple directed graph split by kinds of pairs of vertices, which are joined by mutual edges or by one edge."""
 
-    mutual: Graph  # edges that lead both ways
-    one_way: Graph  # edges whose reverse is not in the graph
-    # for each vertex, the number of neighbors by mutual edges ("both"), by other out-edges and by other in-edges
+    mutual: Graph  # a graph of the edges that lead both ways
+    one_way: Graph  # a graph of the edges whose reverse is not an edge
+    # for each vertex, the number of neighbors by mutual edges ("both"), by other out-edges ("out") and by other
+    # in-edges ("in")
     degrees: dict[str, Array]
 
     @classmethod
@@ -128,9 +129,10 @@ class Dyads(NamedTuple):
         return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
-        """Return the number of pairs of neighbors of these two kinds, summed over all vertices.
+        """Return the number of pairs of neighbors of a vertex, of the kinds `first` and `second`, summed over all
+        vertices.
 
-        The two neighbors may or may not be joined to each other.
+        A kind is "both", "out" or "in". The two neighbors may or may not be joined to each other.
         """
         if first == second:
             return sum_of_choices(self.degrees[first], 2)
@@ -138,7 +140,11 @@ class Dyads(NamedTuple):
 
 
 def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
-    """Return the kinds of both neighbors of each vertex of a triad that has two neighbors.
+    """Return the kinds of the two neighbors of each vertex of a triad (a graph of three vertices) that has two
+    neighbors.
+
+    A neighbor is of the kind "both", "out" or "in", by the edges from the vertex to it. Each vertex counts one pair of
+    kinds.
 
     Examples
     --------
@@ -154,7 +160,7 @@ def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
 
 
 def _edges_per_pair(edges: Edges) -> list[int]:
-    """Return the number of edges between each two of three vertices, in the order 0-1, 0-2, 1-2."""
+    """Return the number of edges, 0, 1 or 2, between each two of three vertices, in the order 0-1, 0-2, 1-2."""
     return [len({(u, v), (v, u)} & edges) for u, v in combinations(range(3), 2)]
 
 
@@ -177,7 +183,7 @@ def _count_closed(dyads: Dyads) -> dict[str, int]:
 
 
 def _both_sides(graph: Graph) -> Graph:
-    """Return a graph of 2 n vertices, whose adjacency lists are the out-neighbors and the in-neighbors of each vertex.
+    """Return a graph of 2 n vertices that has both the out-neighbors and the in-neighbors of a graph's n vertices.
 
     The neighbors of v are its out-neighbors. The neighbors of n + v are the in-neighbors of v.
     """

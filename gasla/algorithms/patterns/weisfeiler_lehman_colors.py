@@ -147,13 +147,14 @@ def next_hashes(graph: Graph, hashes: Array) -> Array:
     return _mix(hashes * _SALTS[2] + _mix(around[0] * _SALTS[0]) + _mix(around[1] * _SALTS[1] + _SALTS[2]))
 
 
-_SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]  # odd numbers
+# odd numbers, as multipliers that keep different hashes different
+_SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)]
 
 
 def _neighbor_sums(lists: Any, values: Array) -> Array:
     """Return for each vertex the sum of `values` over its adjacency list, modulo 2**64."""
     sums = running_sums(values[lists.indices].view(np.int64)).view(np.uint64)
-    # sums are modulo 2**64, so this is exact even if they have wrapped around
+    # The differences below are exact even if the sums, which are modulo 2**64, have wrapped around.
     return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]
 
 
