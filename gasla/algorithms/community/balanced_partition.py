@@ -129,8 +129,8 @@ def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
     src, dst = graph.out.owners(), graph.out.indices
     between = labels[src] != labels[dst]
     if graph.has_symmetric_values:
-        between &= src < dst  # each undirected edge is stored in both directions, and counts once
-    with np.errstate(over="ignore"):  # a sum beyond the largest float64 is infinite
+        between &= src < dst  # in a symmetric graph each edge is stored in both directions, of which one counts
+    with np.errstate(over="ignore"):  # if the sum exceeds float64, it is inf, without a warning
         return float(np.asarray(graph.out_values)[between].sum(dtype=np.float64))
 
 

@@ -34,18 +34,19 @@ from gasla.operations.primitives import fits_one_thread, number
 from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 
-TURNS_PER_ROUND = 6  # number of turns in a round; each vertex moves in one of them
+TURNS_PER_ROUND = 6  # number of turns in a round; each vertex may move in one of them, drawn at random
 FEW_MOVES = 1e-2  # a level ends when at most this fraction of its vertices has moved in a round
 MOST_TURNS = 15 * TURNS_PER_ROUND  # largest number of turns per level
 REFINEMENT_TURNS = 3 * TURNS_PER_ROUND
-# types of weights that take fewer bytes than float64 and are exact as float64
+# Dtypes of weights that need no conversion: they take fewer bytes than float64, and float64 holds their values exactly.
 SHORT_WEIGHTS = tuple(np.dtype(kind) for kind in ("f4", "i1", "i2", "i4", "u1", "u2", "u4"))
 
 
 class Weigh(VertexProgram):
-    """volume(c) = sum of the degrees of the vertices in community c, which the program `Move` reads.
+    """volume(c) = sum of the degrees of the vertices in community c, by which the program `Move` computes gains.
 
-    The run of this program and `Move` ends when few vertices have moved in a round.
+    It runs before each turn of `Move`, and ends the run when few vertices have moved in the last `TURNS_PER_ROUND`
+    turns.
     """
 
     community = vertex(ID, init=lambda vertex: vertex.id)
@@ -74,7 +75,7 @@ class Weigh(VertexProgram):
 
 
 def has_turn(program: Any, vertex: Any) -> Any:
-    """Return whether a vertex may move in the current turn. Its turn is drawn at random for each round."""
+    """Return whether a vertex may move in the current turn: one of each `TURNS_PER_ROUND` turns, drawn at random."""
     random_number = semirings.cast(
         semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64
     )
@@ -82,16 +83,16 @@ def has_turn(program: Any, vertex: Any) -> Any:
 
 
 def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """Return how much the quality rises if a vertex joins a community.
+    """Return how much the quality of the communities rises if a vertex that is in no community joins a given one.
 
-    `volume` is the sum of the degrees in the community without the vertex, and `weight` the total weight of the
+    `volume` is the sum of the degrees in the community, without the vertex. `weight` is the total weight of the
     vertex's edges to the community.
     """
     return weight - program.share * vertex.degree * volume
 
 
 class Move(VertexProgram):
-    """community(v) = the community of the largest gain among those of v's neighbors, if v has its turn.
+    """community(v) = the community of the largest gain among those of v's neighbors, if v may move in this turn.
 
     If no move raises the quality, v stays in its community.
     """
@@ -154,7 +155,10 @@ class NotifyNeighbors(VertexProgram):
 
 
 class WeighParts(VertexProgram):
-    """volume(p) = sum of the degrees of the vertices in part p. members(p) = the number of these vertices."""
+    """volume(p) = sum of the degrees of the vertices in part p, and members(p) = the number of these vertices.
+
+    A part is a connected set of vertices within a community. The program `Join` reads both numbers.
+    """
 
     part = vertex(ID, init=lambda vertex: vertex.id)
     degree = vertex(np.float64)
@@ -176,9 +180,10 @@ class WeighParts(VertexProgram):
 
 
 class Join(VertexProgram):
-    """part(v) = the part of the largest gain within v's community, if v is alone in its part and has its turn.
+    """part(v) = the part of the largest gain within v's community, if v is alone in its part and may move in this turn.
 
-    Parts of neighbors that could leave their part in the same turn are excluded, so that parts stay connected.
+    A part is a connected set of vertices within a community. Neighbors that could leave their part in the same turn are
+    ignored, so that parts stay connected.
     """
 
     direction = option("in")
@@ -216,14 +221,15 @@ class Join(VertexProgram):
         return {"part": semirings.where(is_joining, gathered.key, vertex.part)}
 
 
-# --- one level: moves, refinement, and contraction of a graph ---------------------------------------------------------
+# --- one level of a search: prepare the graph, move vertices, refine communities, and contract them to vertices -------
 
 
 def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
-    """Return the graph with float64 weights whose sums do not overflow, and the exponent by which they are scaled.
+    """Return the graph with weights whose sums do not overflow, and the power of two by which they were scaled.
 
-    The weights of a distributed graph keep their dtype. If every edge counts 1, the graph may have no weights: if it is
-    distributed, or if it has both directions of every edge and a kernel of the CPU may process it.
+    The weights become float64, but those of a distributed graph, and short ones on a GPU, keep their dtype. If every
+    edge counts 1, the graph may have no weights: if it is distributed, or if it has both directions of every edge and
+    a kernel of the CPU may process it.
     """
     if keeps_weights(graph) and (not weighted or graph.value_type is None):
         return graph.with_values(None), 0
@@ -241,7 +247,7 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
 
 
 def keeps_weights(graph: Graph) -> bool:
-    """Return whether kernels convert weights as they read them, so that a graph needs no float64 weights, or none."""
+    """Return whether kernels convert weights to float64 as they read them, so that no copy in float64 is needed."""
     return graph.is_whole and graph.engine == "gpu" and not graph.is_streamed
 
 
@@ -260,14 +266,14 @@ def both_ways(graph: Graph) -> Graph:
         xp: Any = module_of(graph.device)
         each = graph.valued.each
         graph = graph.with_values(xp.ones(graph.m) if each is None else each.astype(np.float64, copy=False))
-    # Adds up the two directions of every edge, but does not double self loops, as the next lines do.
+    # Add up the weights of the two directions of every edge. Self loops are not doubled here, but by the next lines.
     result = graph.symmetrized(semirings.plus)
     loops = module_of(graph.device).equal(result.out.owners(), result.out.indices)
     return result.with_values(result.values * (loops + 1.0))
 
 
 def direction(graph: Graph) -> Any:
-    """Return the direction in which programs follow the edges of a graph that `both_ways` has returned."""
+    """Return the direction in which vertex programs follow the edges of a graph from `both_ways`: "in" or "all"."""
     return "in" if graph.is_whole else undirected(graph, weighted=True)
 
 
@@ -280,9 +286,10 @@ def degrees(graph: Graph) -> Any:
 
 
 def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """Run rounds of moves until few vertices still move, and return the community of each vertex, numbered from 0.
+    """Move vertices between communities until few still move, and return the community of each vertex, numbered from 0.
 
-    `community` has the communities to start from, and `given` the other fields and parameters of the programs.
+    `community` has the communities to start from. `given` has the other fields and parameters of the vertex programs
+    by name.
     """
     form: Any = {"direction": direction(graph)}
     phases = [Weigh(), Move(**form, weights=_weight_type(graph)), NotifyNeighbors(**form)]
@@ -292,10 +299,10 @@ def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 
 
 def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
-    """Return a connected part of its community for each vertex, numbered from 0.
+    """Split communities into connected parts, and return the part of each vertex, numbered from 0.
 
-    Parts form as vertices that are alone in their part join the part of a neighbor. `given` has the other fields and
-    parameters of the programs.
+    Vertices that are alone in their part join the part of a neighbor in their community. `given` has the other fields
+    and parameters of the vertex programs by name.
     """
     programs = [WeighParts(), Join(direction=direction(graph), weights=_weight_type(graph))]
     result = run(programs, graph, max_iterations=REFINEMENT_TURNS, community=community, **given)
@@ -303,7 +310,11 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 
 
 def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
-    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group."""
+    """Contract groups of vertices, such as communities, to one vertex each, and add up the weights of parallel edges.
+
+    `groups` has the group of each vertex. Return the smaller graph, the new vertex of each vertex, and one vertex of
+    each group.
+    """
     if keeps_weights(graph):
         from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
 

@@ -28,30 +28,40 @@ from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.primitives import fits_one_thread, louvain_levels
 from gasla.operations.run import run
 
-Array = Any  # a NumPy or CuPy array
-ONE_THREAD = 1 << 27  # largest number of vertices and edges of a level whose vertices move one after another
+# largest number of vertices and edges of a level for which one thread moves vertices, instead of vertex programs
+Array = Any
+# A level on a GPU with at most so many vertices and edges is moved to host memory, because the GPU would spend more
+# time on launches of kernels than on work.
+ONE_THREAD = 1 << 27
 # Largest number of vertices and edges of a GPU's level that moves to the host, where turns would take longer than their
 # work.
 SMALL = 1 << 18
-# Leiden's method starts this often from single vertices: the best of three raises modularity by 0.001 to 0.012
+# Leiden's method starts this often from single vertices and keeps the best result, whose modularity is higher by 0.001
+# to 0.012 than that of one start.
 LEIDEN_STARTS = 3
-# Fraction of its weight that an edge keeps in a consensus if no run puts both of its ends in one community.
+# Fraction of its weight that an edge keeps if none of the runs of a consensus puts both of its ends in one community.
 LEAST_SHARE = 0.05
 
 
 class Search(NamedTuple):
-    """A graph, the quality that a search for communities maximizes on it, and limits of the communities."""
+    """What a search for communities works on: a graph, the quality to maximize, and limits of the communities."""
 
-    graph: Graph  # has both directions of every edge, unless it is distributed
-    # Weights of vertices in the penalty: `a`, or a tuple of `a` and `b`; None stands for degrees, divided by their sum.
+    graph: Graph  # has both directions of every edge, unless the graph is distributed
+    # Weights of vertices in the penalty of a community, one array or a tuple of two. None stands for degrees as
+    # weights, where the penalty is divided by their sum.
     weights: Any
     resolution: float
     refine: bool
-    fixed: Array | None = None  # mask of the vertices that stay in the communities of the start
+    fixed: Array | None = None  # mask of the vertices that may not leave their community of the start
     max_size: int | None = None
 
     def formula(self) -> tuple[Array, Array | None, float]:
-        """Return the vertex weights `a`, the vertex weights `b` or None, and the factor of the penalty."""
+        """Return how the penalty of a community is computed: vertex weights `a`, other weights `b` or None, and a
+        factor.
+
+        The penalty is the factor times the square of the sum of `a` over the community's vertices, or with `b` twice
+        the factor times the product of the sums of `a` and `b`.
+        """
         if self.weights is None:
             degree = degrees(self.graph)
             return degree, None, self.resolution / (float(degree.sum()) or 1.0)
@@ -78,20 +88,20 @@ def numbered(labels: Array) -> Array:
     return xp.argsort(xp.argsort(first))[label_numbers]
 
 
-# --- one run of a search: all levels ----------------------------------------------------------------------------------
+# --- one run of a search, with all its levels: by the kernel on one thread, or by vertex programs ---------------------
 
 
 def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
-    """Return the communities after each level, finest first, of one run from the communities in `start`."""
+    """Return the communities after each level of one run of a search, the finest first. The run begins from `start`."""
     graph = search.graph
-    # In the kernel vertices move one after another, so no move lowers the quality.
+    # The kernel moves vertices one after another, so no move lowers the quality, and its result needs no check.
     if (kernel_search := _kernel_search(search)) is not None:
         return _run_kernel(kernel_search, start, seed, graph.device) or [_single_vertices(graph)]
     partitions = _run_programs(search, start, seed)
     first = _single_vertices(graph) if start is None else numbered(start).astype(graph.id_dtype)
     if partitions and search.quality(partitions[-1]) >= search.quality(first):
         return partitions
-    # In programs several vertices move at once, so a run may end with a lower quality than that of its start.
+    # Vertex programs move several vertices at once, so a run may end with a lower quality than that of its start.
     return [first]
 
 
@@ -101,7 +111,7 @@ def _single_vertices(graph: Graph) -> Array:
 
 
 def _kernel_search(search: Search) -> Search | None:
-    """Return the search for the kernel in which vertices move one after another, or None if programs should run it.
+    """Return the search for the kernel that moves vertices on one thread, or None if vertex programs should run it.
 
     A small search on a GPU is moved to host memory. Vertex programs run large graphs, unless the search has options
     that only the kernel has.
@@ -118,7 +128,7 @@ def _kernel_search(search: Search) -> Search | None:
 
 
 def _run_kernel(search: Search, start: Array | None, seed: int, device: Any) -> list[Array]:
-    """Run a search in host memory by the kernel, and return the labels after each level, on the given device."""
+    """Run a search in host memory by the kernel. Return the labels of all vertices after each level, on `device`."""
     options: dict[str, Any] = {"node_weights": search.weights, "fixed": search.fixed, "max_size": search.max_size}
     options |= {"refine": search.refine, "iterations": LEIDEN_STARTS if search.refine and start is None else 1}
     start = None if start is None else copied(start, "cpu")
@@ -127,9 +137,9 @@ def _run_kernel(search: Search, start: Array | None, seed: int, device: Any) -> 
 
 
 def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
-    """Run a search by vertex programs, and return the labels after each level.
+    """Run a search by vertex programs, and return the labels of all vertices after each level, the finest first.
 
-    Once a level is small enough, the kernel in which vertices move one after another finds the remaining levels.
+    Once a level is small enough, the kernel that moves vertices on one thread finds the remaining levels.
     """
     partitions: list[Array] = []
     graph, isolated = search.graph, _isolated_vertices(search) if start is None else None
@@ -149,8 +159,8 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
         if smaller.n == search.graph.n:
             break
         partitions.append(new_vertices[partitions[-1]] if partitions else new_vertices)
-        community = community[members]  # without refinement, each new vertex is a community of its own
-        # Merging vertices without edges leaves gaps between the numbers.
+        community = community[members]  # community of each new vertex; without refinement, each new vertex is alone
+        # All isolated vertices have become one vertex, so some numbers of communities are no longer used.
         community = numbered(community) if merges_isolated else community
         weights = search.weights
         weights = None if weights is None else reduce_by_key(new_vertices, weights, semirings.plus, smaller.n)
@@ -162,11 +172,11 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
 
 
 def _isolated_vertices(search: Search) -> Array | None:
-    """Return a mask of the vertices without edges, or None if they are not treated apart.
+    """Return a mask of the vertices without edges if one vertex should stand for all of them on later levels, or else
+    None.
 
-    They are not if there are none, if the search has vertex weights, or if the graph is distributed. Otherwise, one
-    vertex of the next level stands for all of them while the levels are computed. Without this, most vertices of the
-    later levels of a random graph would be such vertices.
+    Without this, most vertices of the later levels of a random graph would be isolated. The result is None if no vertex
+    is isolated, if the search has vertex weights, or if the graph is distributed.
     """
     if search.weights is not None or not search.graph.is_whole:
         return None
@@ -174,18 +184,20 @@ def _isolated_vertices(search: Search) -> Array | None:
     return is_isolated if is_isolated.any() else None
 
 
-# --- several runs that follow each other, are nested, or make a consensus ---------------------------------------------
+# --- several runs: repeated from the previous result, within the communities of a coarser run, or for a consensus -----
 
 
 def seeds(seed: int, k: int) -> int:
-    """Return the seed of the k-th of several runs. Seeds are `LEIDEN_STARTS` apart, as many as a run uses."""
+    """Return the seed of the k-th of several runs, `LEIDEN_STARTS` above the previous seed, as a run uses so many
+    seeds.
+    """
     return seed + LEIDEN_STARTS * k & MOST_SEED
 
 
 def iterated(search: Search, start: Array | None, seed: int, iterations: int | None) -> list[Array]:
-    """Run a search repeatedly, each time from the previous result, and return the levels of the best run.
+    """Run a search again from its own result as long as the quality rises, and return the levels of the best run.
 
-    At most `iterations` runs are made; None stands for no limit.
+    At most `iterations` runs are made. None stands for no limit.
     """
     best = levels(search, start, seed)
     if iterations == 1:
@@ -203,10 +215,10 @@ def iterated(search: Search, start: Array | None, seed: int, iterations: int | N
 def nested(
     search: Search, sizes: list[int | None], start: Array | None, seed: int, iterations: int | None, least: int
 ) -> list[Array]:
-    """Return nested levels of communities, one for each maximum size in `sizes`, which ascend.
+    """Return nested communities, finest first, as a level for each maximum size in `sizes`, which ascend.
 
-    The coarsest communities are found first. Those that are too large for the next smaller size are then searched for
-    communities within them, and so on. `least` is the minimum size of a community.
+    The coarsest communities are found first. Within each that exceeds the next smaller size, a search finds smaller
+    communities, and so on. `least` is the minimum size of a community.
     """
     partitions = _merge_small(search._replace(max_size=sizes[-1]), start, seed, iterations, least)
     if len(sizes) == 1:
@@ -225,9 +237,10 @@ def nested(
 
 
 def _search_within(search: Search, labels: Array, is_large: Array) -> Search:
-    """Return the search restricted to edges within each of some communities, marked by `is_large`.
+    """Return a search whose graph has only the edges within large communities, to divide them further.
 
-    With modularity, each of these communities is searched as if it were a graph of its own.
+    `is_large` marks the vertices of these communities. With modularity, each community is searched as if it were a
+    graph of its own.
     """
     src, dst = search.graph.edges()
     inner = search.graph.select((labels[src] == labels[dst]) & is_large[src])
@@ -239,10 +252,10 @@ def _search_within(search: Search, labels: Array, is_large: Array) -> Search:
 
 
 def together(search: Search, graph: Graph, runs: int, start: Array | None, seed: int) -> Array:
-    """Return weights for the edges of `graph` by which runs with different seeds agree: a consensus.
+    """Return weights for the edges of `graph` that say how far several runs with different seeds agree (a consensus).
 
-    An edge keeps its whole weight if the first levels of all runs put its ends in one community, and less if only some
-    do.
+    An edge keeps its whole weight if all runs put both of its ends in one community of their first level. Otherwise its
+    weight is lower, down to the fraction `LEAST_SHARE` if no run does.
     """
     src, dst = graph.edges()
     counts, weights = module_of(graph.device).zeros(graph.m), 1.0 if graph.values is None else graph.values
@@ -252,13 +265,14 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
     return weights * (LEAST_SHARE + (1 - LEAST_SHARE) * counts / runs)
 
 
-# --- a minimum size of communities ------------------------------------------------------------------------------------
+# --- communities below a minimum size are merged with neighboring communities -----------------------------------------
 
 
 def _merge_small(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
-    """Return the levels of a search, in the last of which communities below the minimum size `least` are merged.
+    """Return the levels of a search, after merging communities of the last level that are below the minimum size.
 
-    A small community joins the neighboring community of the largest gain, unless it may join none.
+    A community of less than `least` vertices joins the neighboring community of the largest gain, unless limits of the
+    search forbid this for all its neighbors.
     """
     partitions = iterated(search, start, seed, iterations)
     while least > 1:
@@ -270,11 +284,12 @@ def _merge_small(search: Search, start: Array | None, seed: int, iterations: int
 
 
 def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | None:
-    """Return for each community which community it joins, or None if no community joins another.
+    """Return for each community the community that it joins, itself if it joins none, or None if no community joins
+    another.
 
     A community below the minimum size `least` joins the neighboring community of the largest gain. Gains are computed
-    for the communities as given. So a community that has just grown to the minimum size is joined only in the next
-    call.
+    for the communities in `labels`, before any of them joins another. So small communities are not joined to one that
+    has just reached the minimum size, until the next call.
     """
     a, b, share = search.formula()
     smaller, _, members = contracted(search.graph, labels)
@@ -304,6 +319,6 @@ def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | N
 
 
 def _sums_by_community(labels: Array, each: Any) -> np.ndarray:
-    """Return for each community the sum of a number `each` of its vertices, in host memory."""
+    """Return for each community the sum over its vertices of `each`, an array or one number, in host memory."""
     labels = np.asarray(copied(labels, "cpu"))
     return np.bincount(labels, np.broadcast_to(np.asarray(copied(each, "cpu")), labels.shape))

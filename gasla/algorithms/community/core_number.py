@@ -19,14 +19,16 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Row, Task, scores
 
-ONE_THREAD = 1 << 19  # largest number of vertices and edges of a graph that one thread peels
-FLAT = {"cpu": 16, "gpu": 256}  # largest degree in a graph without hubs, which the kernel peels whatever its size
+ONE_THREAD = 1 << 19  # largest number of vertices and edges of a graph that the kernel peels on one thread
+FLAT = {"cpu": 16, "gpu": 256}  # a kernel peels graphs with degrees up to this, whatever their size
 
 
 class Cores(VertexProgram):
-    """degree(v) = the number of remaining neighbors of v. When v's bucket opens, it becomes the core number and stays.
+    """degree(v) = the number of neighbors of v that are not peeled yet, and in the end the core number of v.
 
-    The run ends, since each vertex is active once: the mask excludes vertices whose bucket has opened.
+    Vertices are peeled in buckets of ascending degree. When the bucket of v opens, degree(v) is its core number, and
+    does not change any more. The run ends, since each vertex is active once: the mask excludes vertices whose bucket
+    has opened.
     """
 
     degree = vertex(ID, init=lambda vertex: vertex.out_degree)

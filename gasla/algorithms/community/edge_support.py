@@ -64,9 +64,10 @@ def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
     if simple.m:
         lists, values_by_position = simple.sorted_out, simple.sorted_out.by_position(values)
         assert values_by_position is not None
-        keys = _edge_keys(lists.owners(), lists.indices, graph.n)  # ascending, as searchsorted needs
+        # keys ascend with the adjacency lists, as searchsorted needs
+        keys = _edge_keys(lists.owners(), lists.indices, graph.n)
         positions = xp.searchsorted(keys, _edge_keys(src, dst, graph.n))
-        is_edge = src != dst  # self loops are not in the simple graph, and all other edges are
+        is_edge = src != dst  # the simple graph has all edges but self loops, whose value stays 0
         at_stored[graph.out.numbers()[is_edge]] = values_by_position[positions[is_edge]]
     return at_stored
 

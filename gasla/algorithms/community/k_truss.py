@@ -63,7 +63,8 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
     Graph(n=4, m=3, values=None)
     """
     graph = whole_graph(graph)
-    # Edges that are removed at this level or below are not in the k-truss.
+    # Each edge of the k-truss is in at least k - 2 triangles, so edges that are removed when their support is at most k
+    # - 3 are not in the k-truss.
     level = None if k is None else whole_number("k", k) - 3
     simple = simplify(graph)
     if level is None:
@@ -76,18 +77,18 @@ def k_truss(graph: Any, k: int | None = None) -> np.ndarray[Any, Any]:
 
 
 def _last_truss(simple: Graph) -> Any:
-    """Return a mask of the edges of a simple graph in the last truss that is not empty: that of the largest k.
+    """Return a mask of the edges of a simple graph in the k-truss of the largest k for which it has edges.
 
-    The number k is found by bisection. An edge of the (s + 2)-truss joins vertices of the (s + 1)-core, so only edges
-    between vertices of high core numbers are peeled.
+    This k is found by bisection. An edge of the (s + 2)-truss joins vertices of the (s + 1)-core, so only edges between
+    vertices of high core numbers are peeled.
     """
     xp: Any = module_of(simple.device)
     is_within = xp.ones(simple.m, bool)
     core = core_number(simple)
-    # For each edge the smaller core number of its two ends.
+    # the smaller core number of the two ends of each edge
     edge_core = xp.minimum(*(core[ends] for ends in simple.edges()))
-    # All edges of `is_within` are in at least `low` triangles, and no truss has edges that are all in
-    # more than `high` triangles.
+    # Invariant of the bisection: all edges in `is_within` are in at least `low` triangles, and no truss has edges that
+    # are all in more than `high` triangles.
     low, high = 0, int(edge_core.max()) - 1 if simple.m else 0
     while low < high:
         middle = (low + high + 1) // 2

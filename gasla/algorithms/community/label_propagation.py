@@ -55,17 +55,18 @@ class SynchronousLabels(VertexProgram):
         return semirings.cast(edge.weight, sum_type(self.weights)) if self.weights else semirings.cast(1, np.int32)
 
     def choose(self, vertex, key, total):
-        return total  # ties go to the smallest label
+        return total  # the largest total wins; of equal totals, the smallest label
 
     def apply(self, vertex, gathered):
         return {"label": semirings.where(gathered.key >= 0, gathered.key, vertex.label)}
 
 
 class Labels(SynchronousLabels):
-    """The program of pick-less label propagation, which runs in rounds.
+    """Label propagation by the pick-less method: in every other iteration, a label may only be replaced by a smaller
+    one.
 
-    Each round starts with an update of all vertices. In the round's second, fourth, … iteration labels may only
-    decrease. When no label changes any more, a new round begins, unless the last round had only one iteration.
+    This keeps neighbors from exchanging their labels forever. When no label changes any more, a new round of iterations
+    begins with an update of all vertices, unless the last round had only one iteration.
     """
 
     enough = parameter(np.float64, 0)
@@ -73,7 +74,7 @@ class Labels(SynchronousLabels):
     took = parameter(np.int64, 0)
 
     def is_free(self):
-        """Return whether labels may change to any label in this iteration, and not only to smaller ones."""
+        """Return whether vertices may take any label in this iteration, or else only smaller labels than their own."""
         return (self.iteration - self.began) % 2 == 0
 
     def apply(self, vertex, gathered):
@@ -95,7 +96,7 @@ class Labels(SynchronousLabels):
 
 
 class SmallestMembers(VertexProgram):
-    """least(v) = the smallest vertex with the label of v."""
+    """least(v) = the smallest vertex that has the same label as v."""
 
     label = vertex(ID)
     least = vertex(ID)
@@ -110,11 +111,12 @@ class SmallestMembers(VertexProgram):
 
 
 class RandomOrder:
-    """A random permutation of labels, computed for each vertex by rounds of odd multiplication and xor-shift.
+    """A random permutation of the vertices, which gives each vertex a distinct random label, and its inverse.
 
-    Both steps are invertible, so each label determines its vertex. Labels are distinct and fit the id dtype, so
-    comparing two labels is one integer comparison. As an alternative, hashing labels at each comparison took a third of
-    the time of a run.
+    Ties of label propagation go to the smallest label, so labels must be in random order. The permutation consists of
+    two rounds of odd multiplication and xor-shift, which are both invertible. Labels fit the dtype of ids, so a
+    comparison of two labels is one comparison of integers. As an alternative, hashing labels at each comparison took a
+    third of the time of a run.
     """
 
     def __init__(self, seed: int, ids: np.dtype[Any]) -> None:
@@ -125,7 +127,7 @@ class RandomOrder:
         self._back = pow(self._factor, -1, 2**self._bits)
 
     def labels(self, vertices: Any) -> Any:
-        """Return the labels that represent the given vertices."""
+        """Return the random labels of the given vertices."""
         labels = vertices.astype(self._kind)
         labels ^= self._kind(self._first)
         for _ in range(2):
@@ -134,7 +136,7 @@ class RandomOrder:
         return labels.view(self._ids)
 
     def vertices(self, labels: Any) -> Any:
-        """Return the vertices that the given labels represent: the inverse of `labels`."""
+        """Return the vertices whose random labels are given: the inverse of the method `labels`."""
         vertices = labels.astype(self._kind)
         for _ in range(2):
             self._fold(vertices)
@@ -147,9 +149,9 @@ class RandomOrder:
         numbers &= self._kind(2**self._bits - 1)
 
     def _fold(self, numbers: Any) -> None:
-        """Xor the upper half of the bits of each number into the lower half, in place.
+        """Replace the lower half of the bits of each number by its xor with the upper half, in place.
 
-        Doing so twice restores the numbers.
+        A second call restores the numbers.
         """
         numbers ^= numbers >> self._kind(self._bits // 2 + 1)
 
@@ -245,7 +247,7 @@ def label_propagation(
         Labels(**options), graph, max_iterations=limit, enough=tol * graph.n, label=initial, notice=False
     ).label
     smallest = run(SmallestMembers, graph, max_iterations=1, label=permutation.vertices(spread), notice=False)
-    labels = xp.asarray(smallest.least)  # of a distributed graph, gathers the labels of all ranks
+    labels = xp.asarray(smallest.least)  # of a distributed graph, this gathers the labels from all ranks
     number(labels)
     return labels
 

@@ -289,11 +289,11 @@ def louvain_communities(
     return _find_communities(graph, resolution, refine, **options)
 
 
-# --- checks of arguments, and one search for all options --------------------------------------------------------------
+# --- checks of the arguments of Louvain's and Leiden's methods, and the one search that serves both -------------------
 
 
 class _Question(NamedTuple):
-    """The arguments of a search for communities, checked and converted, besides the graph."""
+    """The arguments of a search for communities, other than the graph, after checks and conversions."""
 
     weighted: bool
     resolutions: list[float]
@@ -313,7 +313,10 @@ class _Question(NamedTuple):
 def _find_communities(
     graph: Any, resolution: float | Sequence[float], refine: bool, **options: Unpack[Options]
 ) -> CommunitiesResult | list[CommunitiesResult]:
-    """Check the arguments and find communities. Results of a distributed graph are moved to host memory."""
+    """Check the arguments of Louvain's or Leiden's method, and find communities, with one result for each resolution.
+
+    Results of a distributed graph are moved to host memory.
+    """
     graph = as_graph(graph)
     question, several = _check_arguments(graph, resolution, refine, **options)
     levels_of_resolutions = _find_levels(graph, question=question)
@@ -324,7 +327,7 @@ def _find_communities(
 
 
 def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
-    """Return, for each resolution, the labels of all vertices after each level."""
+    """Return for each resolution a list of levels, finest first, each with the community of every vertex."""
     graph, exponent = counted(graph, question.weighted)
     search = _make_search(graph, exponent, question)
     levels_of_resolutions = []
@@ -425,12 +428,12 @@ def _check_arguments(
 
 
 def _is_sequence(given: Any) -> bool:
-    """Return whether an argument holds several values, and is not a string."""
+    """Return whether an argument is a sequence of several values. A string is not."""
     return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
 
 
 def _positive_number(name: str, given: Any, most: int | None = None) -> int:
-    """Return an argument as an int. Raise an error unless it is a whole number from 1 to `most`."""
+    """Return the argument `name` as an int. Raise an error unless it is a whole number from 1 to `most`."""
     number = whole_number(name, given, most)
     if number == 0:
         raise ValueError(f"{name} is 0; expected 1 or more")
@@ -438,7 +441,7 @@ def _positive_number(name: str, given: Any, most: int | None = None) -> int:
 
 
 def _maximum_sizes(max_size: Any) -> list[Any]:
-    """Return the maximum sizes as a list, in ascending order. None, for no limit, may only be the last of them."""
+    """Return the argument `max_size` as a list of sizes that ascend, where only the last may be None, for no limit."""
     if not _is_sequence(max_size):
         return [max_size]
     sizes = [*max_size]
@@ -449,7 +452,9 @@ def _maximum_sizes(max_size: Any) -> list[Any]:
 
 
 def _checked_node_weights(graph: Graph, given: Any) -> Array:
-    """Return `node_weights` as float64 on the device of the graph. Raise an error if one is not valid."""
+    """Return the argument `node_weights` as float64 on the device of the graph. Raise an error if a weight is not
+    valid.
+    """
     weights = as_array("node_weights", given)
     if weights.shape != (graph.n,) or weights.dtype.kind not in "iuf":
         raise ValueError(
@@ -462,10 +467,7 @@ def _checked_node_weights(graph: Graph, given: Any) -> Array:
 
 
 def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
-    """Return a mask of the fixed vertices, or None if `fixed` is None.
-
-    It may be given as a mask, or as ids or names.
-    """
+    """Return the argument `fixed`, which may be a mask, ids or names of vertices, as a mask, or None if it is None."""
     if fixed is None:
         return None
     xp: Any = module_of(graph.device)
@@ -480,10 +482,9 @@ def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
 
 
 def _start_labels(graph: Graph, given: Any, fixed_vertices: Array | None, sizes: list[int | None]) -> Array | None:
-    """Return the communities from which a search starts, numbered from 0, or None for single vertices.
+    """Return the argument `start` as communities numbered from 0, or None if the search starts from single vertices.
 
-    `given` is the argument `start`. Communities that are larger than the largest maximum size are dissolved, except for
-    fixed vertices.
+    A community that is larger than the largest maximum size is split into single vertices, except for fixed vertices.
     """
     xp: Any = module_of(graph.device)
     ids = xp.arange(graph.n)

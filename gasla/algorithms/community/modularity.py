@@ -104,7 +104,8 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     if total == 0:
         raise ValueError("the weights of all edges sum to 0; expected a positive sum")
     by_chance = float((sums.leaving * (sums.arriving / total)).sum())
-    return float(sums.inside.sum()) / total - resolution * (by_chance / total)  # dividing first avoids overflow
+    # divides by `total` twice, since the product of two sums may overflow
+    return float(sums.inside.sum()) / total - resolution * (by_chance / total)
 
 
 class CommunitySums(NamedTuple):
@@ -113,7 +114,7 @@ class CommunitySums(NamedTuple):
     The sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
     """
 
-    labels: Any  # the community of each vertex, after checks
+    labels: Any  # the community of each vertex, as a checked array
     inside: Any
     leaving: Any
     arriving: Any

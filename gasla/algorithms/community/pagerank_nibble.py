@@ -28,13 +28,16 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 from gasla.rows import Command, Row
 
-RANGE = 1e-150, 1e150  # allowed sum of the weights at a vertex, so that quotients neither overflow nor underflow
+# smallest and largest sum of the weights at a vertex, so that quotients neither overflow nor underflow
+RANGE = 1e-150, 1e150
 
 
 class Pushes(VertexProgram):
-    """A vertex with enough residual pushes: it adds the fraction `retained` to its score, and sends the rest.
+    """The pushes of PageRank-Nibble: each vertex moves a part of its residual to its score, and the rest to its
+    neighbors.
 
-    The rest goes to the vertex's neighbors, in proportion to the weights of its edges.
+    A vertex pushes if its residual is at least `epsilon` times its degree. It adds the fraction `retained` of the
+    residual to its score. Its neighbors get the rest in proportion to the weights of the edges.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -42,7 +45,7 @@ class Pushes(VertexProgram):
     degree = vertex(np.float64)
     score = vertex(np.float64)
     residual = vertex(np.float64)
-    sent = vertex(np.float64)  # what active vertices send along each edge, per unit of weight
+    sent = vertex(np.float64)  # what a vertex that pushes sends along each edge, per unit of weight
     weight = edge(weights, when=weights)
     retained = parameter(np.float64, 0)
     epsilon = parameter(np.float64, 0)
@@ -66,10 +69,11 @@ class Pushes(VertexProgram):
 
 
 class Inside(VertexProgram):
-    """inside(v) = 2 * (edges to vertices before v in the sweep) + self loops: v's degree minus the increase of the cut.
+    """inside(v) = twice the weight of v's edges to vertices before v in the sweep, plus the weight of v's self loops.
 
-    The sweep is the list of scored vertices. Vertices outside of it have place n, after all others, and the edges
-    between them and the sweep are summed by the aggregate `twice_left`.
+    The sweep is an order of the vertices with a score, from which communities are cut off. inside(v) is v's degree
+    minus the increase of the cut when v is added. Vertices that are not in the sweep get the place n, after all others.
+    The aggregate `twice_left` is twice the weight of the edges between them and the sweep.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
@@ -94,7 +98,7 @@ class Inside(VertexProgram):
 
 
 class NibbleResult(NamedTuple):
-    """The community by decreasing score over degree, its conductance, and the score of every vertex."""
+    """A community, as vertices by decreasing score over degree, its conductance, and the score of every vertex."""
 
     vertices: np.ndarray
     conductance: float
@@ -180,16 +184,16 @@ def pagerank_nibble(
 
 
 def _vertex_degrees(graph: Any, weighted: bool) -> Any:
-    """Return the degree, or the sum of weights, of each vertex.
+    """Return the degree of each vertex, or the sum of the weights of its edges if `weighted`.
 
-    If the graph is not symmetric, both directions count.
+    If the graph is not symmetric, edges in both directions count. Raise ValueError if a sum is outside of `RANGE`.
     """
     both_directions = not (graph.has_symmetric_values if weighted else graph.is_symmetric)
     if not weighted:
         return (graph.out_degrees + (graph.in_degrees if both_directions else 0)).astype(np.float64)
     check_weights(graph, shares=True)
     ones = module_of(graph.device).ones(graph.n)
-    with np.errstate(over="ignore"):  # an overflow is reported below
+    with np.errstate(over="ignore"):  # the check below reports an overflow
         degree = mxv(graph, ones) + (vxm(ones, graph) if both_directions else 0)
     is_wrong = (degree != 0) & ~((degree >= RANGE[0]) & (degree <= RANGE[1]))
     if bool(is_wrong.any()):
@@ -201,9 +205,11 @@ def _vertex_degrees(graph: Any, weighted: bool) -> Any:
 
 
 def _push_scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: float, weighted: bool) -> Any:
-    """Return the score of each vertex, after pushes until no vertex can push any more.
+    """Return the score of each vertex, which is an approximate personalized PageRank, after pushes until none is
+    possible.
 
-    The source always pushes once. The fraction `retained` of a push accounts for the lazy steps of the random walk.
+    A push moves a part of a vertex's residual to its score, and the rest to its neighbors. The source always pushes
+    once. The fraction `retained` that becomes score accounts for the lazy steps of the random walk.
     """
     retained, source_degree = 2 * alpha / (1 + alpha), degree[source].item()
     fields: dict[str, Any] = {
@@ -212,8 +218,8 @@ def _push_scores(graph: Any, source: int, degree: Any, alpha: float, epsilon: fl
     }
     options = {"weights": graph.value_type if weighted else None, "direction": undirected(graph, weighted=weighted)}
     program = Pushes(retained=retained, epsilon=epsilon, **options)
-    # Each iteration with a push converts at least `smallest_push` into score, and scores sum to 1. That bounds
-    # the number of iterations, which is doubled because of rounding.
+    # Each iteration with a push converts at least `smallest_push` into score, and all scores sum to 1. So there are at
+    # most 1 / `smallest_push` iterations. This limit is doubled because of rounding.
     smallest_push = retained * epsilon * float(degree[degree > 0].min()) if source_degree else 1.0
     iteration_limit = int(min(2 / smallest_push + 2, NO_LIMIT)) if smallest_push > 0 else NO_LIMIT
     result = run(
@@ -248,11 +254,11 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
     options: dict[str, Any] = {"weights": graph.value_type, "sums": np.float64} if weighted else {}
     program = Inside(direction=undirected(graph, weighted=weighted), **options)
     result = run(program, graph, active=order, max_iterations=1, place=place_in_sweep, notice=False)
-    # `cut_increase` is the increase of the cut by each vertex of the sweep.
+    # by how much each vertex of the sweep increases the cut when it is added
     degrees, cut_increase = degree[order], degree[order] - result.inside[order]
     outside_degrees = degree.copy()
     outside_degrees[order] = 0
-    # `volume_outside` is the volume outside of the sweep, and `total_cut` the cut around all of the sweep.
+    # the sum of the degrees outside of the sweep, and the weight of the cut around the whole sweep
     volume_outside, total_cut = outside_degrees.sum(), result.aggregates["twice_left"] / 2
     volume, outside = xp.cumsum(degrees), volume_outside + _sums_after(degrees)
     cut = xp.where(volume <= outside, xp.cumsum(cut_increase), total_cut - _sums_after(cut_increase))
@@ -270,7 +276,7 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
 
 
 def _sums_after(values: Any) -> Any:
-    """Return for each value the sum of all later values, added from the last value on."""
+    """Return for each value the sum of all values after it, added from the last one back."""
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums

@@ -66,7 +66,8 @@ def partition_quality(graph: Any, labels: Any) -> PartitionQuality:
     simple = simplify(whole_graph(graph))
     sums = community_sums(simple, labels, False)
     sizes = array_module(sums.labels).bincount(sums.labels)
-    n, edges, inside = simple.n, simple.m, int(sums.inside.sum())  # edges and pairs count in both directions
+    # of an undirected edge or pair, both directions count
+    n, edges, inside = simple.n, simple.m, int(sums.inside.sum())
     separated_pairs = n * n - int((sizes**2).sum()) - (edges - inside)
     pairs = n * (n - 1)
     return PartitionQuality(

@@ -20,7 +20,10 @@ from gasla.rows import Command, Row
 
 
 class PartitionTable(NamedTuple):
-    """Four arrays with an entry per community: ``pandas.DataFrame(table._asdict())`` makes a table of them."""
+    """The size, the weight inside, the weight of the cut and the conductance of each community, as four arrays.
+
+    ``pandas.DataFrame(table._asdict())`` makes a table of them.
+    """
 
     sizes: np.ndarray[Any, Any]  # or a CuPy array
     internal: np.ndarray[Any, Any]
@@ -100,11 +103,11 @@ def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> Partit
     sums = community_sums(graph, labels, weighted)
     xp: Any = array_module(sums.labels)
     degree = sums.leaving / 2 + sums.arriving / 2
-    cut = xp.maximum(degree - sums.inside, 0)  # rounding may make the difference negative
+    cut = xp.maximum(degree - sums.inside, 0)  # not below 0, which rounding might cause
     outside_degree = xp.maximum(degree.sum() - degree, cut)
     smaller = xp.minimum(degree, outside_degree)
     conductance = xp.where(smaller > 0, cut / xp.where(smaller > 0, smaller, 1), xp.nan)
-    with np.errstate(over="ignore"):  # a sum beyond the largest float64 is infinite
+    with np.errstate(over="ignore"):  # if a sum exceeds float64, it is inf, without a warning
         internal, cut = xp.ldexp(sums.inside, sums.exponent), xp.ldexp(cut, sums.exponent)
     return PartitionTable(xp.bincount(sums.labels), internal, cut, conductance)
 

@@ -20,7 +20,7 @@ class TrianglesResult(NamedTuple):
     """The number of triangles, and the number at each vertex."""
 
     total: int
-    per_vertex: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` one with 0 dimensions
+    per_vertex: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` is a CuPy array with 0 dimensions
 
 
 @on_one_device("triangles")

@@ -54,7 +54,7 @@ def articulation_points(graph: Any) -> np.ndarray:
         return _points_by_low_points(forest).astype(graph.id_dtype)
     parents, label, v = forest.parents, blocks_above(simple, forest), xp.arange(graph.n)
     top = xp.flatnonzero((parents[parents] == parents) & (parents != v))
-    # A root has no edge from a parent, so it gets the label of the edge to one of its children.
+    # A root has no parent, so it gets the label that belongs to the edge to one of its children.
     label[parents[top]] = label[top]
     is_cut = xp.zeros(graph.n, bool)
     is_cut[parents[xp.flatnonzero(label != label[parents])]] = True
@@ -62,10 +62,10 @@ def articulation_points(graph: Any) -> np.ndarray:
 
 
 def _points_by_low_points(forest: DepthFirst) -> Any:
-    """Return the articulation points of a depth-first forest, in ascending order.
+    """Return the articulation points of a graph in ascending order, from low points in a depth-first forest.
 
-    A vertex is one if no edge leads from the subtree of one of its children to an ancestor of the vertex, or, for a
-    root, if it has several children.
+    A vertex is an articulation point if no edge leads from the subtree of one of its children to an ancestor of the
+    vertex. A root is an articulation point if it has several children.
     """
     parents, numbers, low = forest
     n = len(parents)
@@ -79,20 +79,21 @@ def _points_by_low_points(forest: DepthFirst) -> Any:
 
 
 def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
-    """Return for each vertex the label of the biconnected component that has the edge from its parent.
+    """Return for each vertex a label of the biconnected component of the edge that joins the vertex to its parent.
 
-    Labels are ids of vertices. The label of a root is its own id, which is the label of no other vertex.
+    Labels are ids of vertices. The label of a root, which has no parent, is its own id, and no other vertex has it.
     """
     xp: Any = module_of(graph.device)
     label = xp.arange(graph.n, dtype=graph.id_dtype)
     parents = forest.parents
-    # In a depth-first forest, every edge leads from a vertex to one of its ancestors.
+    # In a depth-first forest every edge joins a vertex to an ancestor, so the low point alone says what leaves a
+    # subtree.
     if isinstance(forest, DepthFirst):
         joins_parent = forest.low < forest.numbers[parents]
     else:
         joins_parent = forest.leaves_subtree(parents)
     link(_graph_of_single_edges(xp.where(joins_parent, parents, label)), label)
-    if isinstance(forest, Forest) and graph.n:  # edges of vertices in the largest component so far need not be read
+    if isinstance(forest, Forest) and graph.n:  # edges are left out if both ends are in the largest component so far
         link(graph, label, last=2, across=forest.trees)
         compress(label)
         link(graph, label, known=likely_largest(label), across=forest.trees)

@@ -25,9 +25,10 @@ Array = Any  # a NumPy or CuPy array
 
 
 class EdgeLabels(VertexProgram):
-    """label(e) = the component of the edge from the later of e's two ends to its parent, or -1 if e is a self loop.
+    """label(e) = the biconnected component of edge e, or -1 if e is a self loop.
 
-    The later end is the end of the larger number.
+    Of the two ends of e, the one of the larger number in the forest is the later one. The component of the edge from
+    that end to its parent contains e as well.
     """
 
     number = vertex(ID)
@@ -110,7 +111,7 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
     topmost = xp.flatnonzero((label == ids) & (parents != ids))
     number = xp.full(graph.n, -1, graph.id_dtype)
     number[topmost] = xp.arange(len(topmost))
-    component_of = number[label]  # the component of the edge from the parent of each vertex, or -1 for a root
+    component_of = number[label]  # for each vertex, the component of the edge to its parent, or -1 for a root
     labels = run(EDGE_LABELS, graph, max_iterations=1, number=forest.numbers, component=component_of).label
     return BiconnectedComponentsResult(len(topmost), labels, _block_cut_tree(component_of, parents, len(topmost)))
 
@@ -118,9 +119,9 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
 def _block_cut_tree(component_of: Array, parents: Array, count: int) -> Array:
     """Return the block-cut tree as rows (articulation point, number of a component that contains it), ascending.
 
-    `component_of[v]` is the number of the component of the edge from v's parent, -1 for roots. A component contains the
-    vertices v with its number, and the common parent of the uppermost of these vertices. `count` is the number of
-    components.
+    `component_of[v]` is the number of the component of the edge that joins v to its parent, or -1 for roots. A
+    component consists of the vertices v with its number and of the parent of the uppermost of them. `count` is the
+    number of components.
     """
     xp: Any = array_module(component_of)
     n = max(len(component_of), 1)

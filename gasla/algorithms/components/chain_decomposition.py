@@ -62,14 +62,15 @@ def chain_decomposition(graph: Any) -> VertexLists:
     """
     graph = in_host_memory("chain_decomposition", graph)
     lists = simplify(graph).sorted_out
-    trees = number_trees(Graph.from_csr(lists.indptr, lists.indices))  # by a depth-first search
+    trees = number_trees(Graph.from_csr(lists.indptr, lists.indices))  # trees of a depth-first search
     parents, numbers = trees.parents, trees.numbers
     top, bottom = lists.owners(), lists.indices
     starts_chain = (numbers[top] < numbers[bottom]) & (parents[bottom] != top)
     top, bottom = top[starts_chain], bottom[starts_chain]
     order = np.lexsort((numbers[bottom], numbers[top]))
     top, bottom = top[order], bottom[order]
-    # Of the chains that come up from one vertex, only the first can have tree edges.
+    # Several chains may have the same second vertex, `bottom`. Only the first of them can go on along tree edges,
+    # because it covers the tree edges above `bottom`.
     with_tree_edges = np.sort(np.unique(bottom, return_index=True)[1])
     first = np.full(graph.n, len(with_tree_edges), numbers.dtype)
     first[bottom[with_tree_edges]] = np.arange(len(with_tree_edges))
@@ -84,7 +85,8 @@ def chain_decomposition(graph: Any) -> VertexLists:
     vertices = np.empty(indptr[-1], graph.id_dtype)
     vertices[indptr[:-1]], vertices[indptr[1:] - 1] = top, bottom
     vertices[np.arange(len(below)) + 2 * chain + 1] = below
-    # Of all vertices written here for a chain, the topmost is written last and stays.
+    # Each write sets the end of a chain to the parent of one of its vertices. The write for the topmost vertex comes
+    # last, so it decides.
     vertices[indptr[chain + 1] - 1] = parents[below]
     return VertexLists(indptr, vertices)
 

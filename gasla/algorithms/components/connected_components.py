@@ -23,7 +23,7 @@ class ComponentsResult(NamedTuple):
     """The number of components, and the component of every vertex."""
 
     count: int  # type: ignore[assignment]  # tuple.count is a method
-    labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` is a CuPy array with 0 dimensions
+    labels: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `count` is one with 0 dimensions
 
 
 @on_one_device()
@@ -74,11 +74,11 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
 
 
 def _join_components(graph: Graph, before: ComponentsResult) -> ComponentsResult:
-    """Return the components after new edges, by joining the previous components along these edges.
+    """Return the components of a graph to which edges were added since its components `before` were found.
 
-    The previous components are the vertices of a small graph. Components are numbered in the order of their smallest
-    vertices. When several are joined, the smallest of their numbers belongs to the smallest vertex, so the order is
-    kept.
+    The previous components are the vertices of a small graph, in which the new edges join them. Components are numbered
+    in the order of their smallest vertices. Of several that are joined, the component of the smallest number has the
+    smallest vertex, so the order is kept.
     """
     src, dst = new_edges(graph)
     if not isinstance(before, tuple) or len(before) != 2:

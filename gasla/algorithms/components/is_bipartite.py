@@ -26,9 +26,9 @@ SAMPLED_EDGES = 8  # number of edges tested for a triangle
 
 
 class OddCycles(VertexProgram):
-    """is_odd(v) = whether v has a neighbor on a level of the same parity.
+    """is_odd(v) = whether a neighbor of v is on a level of the same parity as v.
 
-    If so, an odd cycle contains v and this neighbor.
+    If so, there is an odd cycle in the component of v, because levels are distances from its root.
     """
 
     loops = option(True)  # whether a self loop is an odd cycle
@@ -107,7 +107,7 @@ def two_sides(graph: Graph, *, loops: bool) -> Any:
 
     A component with an odd cycle has no sides, so its vertices get -1. With `loops`, a self loop is an odd cycle.
     """
-    # The kernel makes two copies of each vertex, whose ids must fit the dtype.
+    # The kernel makes two copies of each vertex, so ids up to 2 n must fit the dtype of ids.
     has_room = 2 * graph.n <= np.iinfo(graph.id_dtype).max
     if fits_one_card(graph) and has_room and (loops or not graph.lists.has_self_loops):
         return label_sides(graph)
@@ -125,7 +125,7 @@ def two_sides(graph: Graph, *, loops: bool) -> Any:
 
 
 def _samples_triangle(graph: Graph) -> bool:
-    """Return whether one of a few sampled edges is in a triangle: whether its ends have a common neighbor."""
+    """Return whether one of `SAMPLED_EDGES` edges is in a triangle, so that the graph surely is not bipartite."""
     if graph.m == 0:
         return False
     xp: Any = module_of(graph.device)

@@ -28,26 +28,29 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, vertex
 from gasla.rows import Command, Row, Task
 
-NO_EDGE = 2**63 - 1  # the pair of ends of a tree that has selected no edge
-END_BITS = 32  # number of low bits that hold the larger end in a pair of ends
+NO_EDGE = 2**63 - 1  # value of `choice` for a tree that has selected no edge, instead of the pair of ends
+END_BITS = 32  # number of low bits that hold the larger end of an edge in a packed pair of ends
 
 
 class ForestResult(NamedTuple):
     """The ids of the edges of a spanning forest, and their total weight."""
 
-    edges: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` is a CuPy array with 0 dimensions
+    edges: np.ndarray[Any, Any]  # on a GPU a CuPy array, and `total` is one with 0 dimensions
     total: Any
 
 
 class Lightest(VertexProgram):
-    """weight(v), other(v), number(v) = weight, other end and id of the lightest edge from v that leaves its tree."""
+    """weight(v), other(v), number(v) = weight, other end and id of the lightest edge from v to another tree.
+
+    Trees are those of the forest found so far.
+    """
 
     kind = option(np.float64)  # dtype of the weights
     root = vertex(ID, init=lambda vertex: vertex.id, missing=-1)  # root of the tree of v
     weight = vertex(kind)
     other = vertex(ID, init=lambda vertex: vertex.id, missing=-1)
     number = vertex(np.int64, missing=-1)
-    is_left = vertex(np.bool_, init=True)  # whether any edge may still leave the tree
+    is_left = vertex(np.bool_, init=True)  # whether an edge of the vertex may still lead to another tree
     length = edge(kind)
     reduce = semirings.argmin
     direction = option("all")  # "out" if the matrix holds both directions of every edge
@@ -68,10 +71,10 @@ class Lightest(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """choice(tree) = the two ends of the lightest edge that leaves the tree, packed in one number.
+    """choice(tree) = the two ends of the lightest edge that leaves the tree, packed in one integer.
 
-    The aggregate `lightest`, the smallest weight in each tree, is computed from the initial state. Then the vertices
-    whose edge has this weight propose its ends, and the smallest pair is chosen.
+    First, the aggregate `lightest` reduces the weights to the smallest in each tree. Then the vertices with an edge of
+    this weight propose its ends, and the smallest pair is chosen.
     """
 
     kind = option(np.float64)  # dtype of the weights
@@ -103,7 +106,7 @@ class Choose(VertexProgram):
 
 
 class RootProgram(VertexProgram):
-    """A step that only the roots of trees take, if their tree has selected an edge."""
+    """A step that only the roots of trees take that have selected an edge, while trees are joined along these edges."""
 
     root = vertex(ID, missing=-1)
     choice = vertex(np.int64, missing=NO_EDGE)
@@ -114,9 +117,9 @@ class RootProgram(VertexProgram):
 
 
 class Hook(RootProgram):
-    """root(tree) = the tree at the other end of its selected edge.
+    """root(r) = the root of the tree at the other end of the edge that the tree of root r has selected.
 
-    If two trees selected the same edge, the smaller root stays.
+    If two trees selected the same edge, the smaller root keeps itself as root.
 
     The run ends after at most log2(n) rounds, since a tree that selects an edge joins another tree. No cycle arises,
     since edges are selected in the total order (weight, ends).
@@ -144,14 +147,14 @@ class Hook(RootProgram):
 
 
 class Climb(RootProgram):
-    """root(tree) = root(root(tree)), repeated until each tree knows its final root: pointer jumping."""
+    """root(r) = root(root(r)) for roots r of joined trees, repeated until nothing changes: pointer jumping."""
 
     def apply(self, vertex, gathered):
         return {"root": self.at(vertex.root).root}
 
 
 class Follow(VertexProgram):
-    """root(v) = root(root(v)) for every vertex, after every root has learned which root it joins."""
+    """root(v) = root(root(v)) for every vertex v, after `Climb` has found the final root of each former root."""
 
     root = vertex(ID, missing=-1)
     everyone = True
@@ -220,7 +223,7 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
     xp: Any = module_of(graph.device)
     if graph.is_whole and graph.out.edge_ids is None and graph.out.is_sorted and graph.has_mirrored_values:
         selected = _forest_edges(graph, "out")
-        # Of the two entries of each edge, the one with the smaller id.
+        # The id of an edge is the smaller one of its two entries in the matrix.
         return _make_result(graph, xp.sort(xp.minimum(selected, graph.in_edge_ids[selected])))
     return _make_result(graph, xp.sort(_forest_edges(graph, "all")))
 
@@ -228,7 +231,8 @@ def minimum_spanning_forest(graph: Any) -> ForestResult:
 def _forest_edges(graph: Graph, direction: str) -> Any:
     """Return the ids of the edges of a minimum spanning forest, computed by vertex programs.
 
-    `direction` is "out" if the matrix has both directions of every edge, and otherwise "all".
+    `direction` is the direction in which they follow edges: "out" if the matrix has both directions of every edge, and
+    otherwise "all".
     """
     weight_dtype = np.dtype(np.int8) if graph.value_type is None else graph.value_type
     weight_dtype = {"b": np.dtype(np.uint8), "f": max(weight_dtype, np.dtype(np.float32))}.get(
@@ -252,7 +256,7 @@ def _make_result(graph: Graph, edges: Any) -> ForestResult:
     weights = xp.ones(len(edges), np.int64) if values is None else values[edges]
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
-    with np.errstate(over="ignore"):  # an overflow is reported below
+    with np.errstate(over="ignore"):  # the check below reports an overflow
         total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
     if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")

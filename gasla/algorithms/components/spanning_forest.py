@@ -37,14 +37,14 @@ from gasla.operations.run import run
 from gasla.program import ID, Schedule, VertexProgram, option, vertex
 
 Array = Any  # a NumPy or CuPy array
-ONE_THREAD = 1 << 20  # largest number of vertices and edges of a graph that one thread searches depth-first instead
-# A tree is deep if it has more levels than the first number, and fewer vertices per level than the second. Each level
-# would take a barrier, so a depth-first search on one thread is then faster.
+ONE_THREAD = 1 << 20  # largest number of vertices and edges of a graph that one thread searches depth-first
+# A tree is deep if it has more than 64 levels, and on average less than 4096 vertices per level. A breadth-first search
+# would wait at a barrier on each level, so a depth-first search on one thread is then faster.
 DEEP = 64, 1 << 12
 
 
 class Sizes(VertexProgram):
-    """size(v) = 1 + sum over children c of size(c), from the leaves up."""
+    """size(v) = 1 + sum of size(c) over the children c of v: the number of vertices in the subtree of v."""
 
     size = vertex(ID, init=1)
     reduce = semirings.plus
@@ -57,9 +57,10 @@ class Sizes(VertexProgram):
 
 
 class Numbers(VertexProgram):
-    """number(v) = number(parent of v) + between(v), from the roots down.
+    """number(v) = number(parent of v) + between(v), computed from the roots down.
 
-    `between` is the offset of a vertex within the subtree of its parent.
+    Numbers are in preorder, so each subtree has consecutive numbers. between(v) is the difference between the numbers
+    of v and its parent.
     """
 
     number = vertex(ID)
@@ -75,7 +76,7 @@ class Numbers(VertexProgram):
 
 
 class AdjacentRange(VertexProgram):
-    """low(v), high(v) = the smallest and the largest number of v and its neighbors, without v's parent."""
+    """low(v), high(v) = the smallest and the largest number among v and its neighbors, except v's parent."""
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -94,7 +95,7 @@ class AdjacentRange(VertexProgram):
 
 
 class SubtreeRange(VertexProgram):
-    """low(v), high(v) = the smallest low and the largest high in the subtree of v, from the leaves up."""
+    """low(v), high(v) = the smallest `low` and the largest `high` among the vertices of v's subtree."""
 
     low = vertex(ID)
     high = vertex(ID)
@@ -129,11 +130,13 @@ class ParentEdges(VertexProgram):
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A spanning forest of a simple undirected graph, in which each subtree is a range of numbers."""
+    """A spanning forest of a simple undirected graph, whose vertices are numbered so that each subtree is a range of
+    numbers.
+    """
 
     trees: Trees
-    low: Array  # smallest number in the subtree of v, or adjacent to it by a non-tree edge
-    high: Array  # largest number in the subtree of v, or adjacent to it by a non-tree edge
+    low: Array  # smallest number in the subtree of each vertex, or joined to the subtree by a non-tree edge
+    high: Array  # largest number in the subtree of each vertex, or joined to the subtree by a non-tree edge
 
     @property
     def parents(self) -> Array:
@@ -146,9 +149,10 @@ class Forest:
         return self.trees.numbers
 
     def leaves_subtree(self, of: Array | None = None) -> Array:
-        """Return for each vertex v whether a non-tree edge leads from v's subtree to a vertex outside of v's subtree.
+        """Return for each vertex v whether an edge that is not in the forest joins v's subtree to a vertex outside of
+        it.
 
-        With `of`, return whether it leads outside of the subtree of the vertex `of[v]`.
+        With `of`, return whether such an edge leads from v's subtree to a vertex outside of the subtree of `of[v]`.
         """
         first, size = self.trees.numbers, self.trees.sizes
         if of is not None:
@@ -157,9 +161,10 @@ class Forest:
 
 
 class DepthFirst(NamedTuple):
-    """A depth-first spanning forest: each vertex's parent, its number in the order of the search, and its low point.
+    """A depth-first spanning forest: the parent, the number and the low point of each vertex.
 
-    The low point is the smallest number that an edge from the vertex's subtree reaches.
+    Numbers are in the order in which the search visits vertices. The low point is the smallest number that an edge from
+    the vertex's subtree reaches.
     """
 
     parents: Array
@@ -171,7 +176,7 @@ def smallest_members(graph: Graph) -> Array:
     """Return a mask of the vertices that are the smallest vertex of their component."""
     xp: Any = module_of(graph.device)
     roots = hook(graph)
-    if graph.n:  # two edges per vertex join most vertices; the other edges are read only outside the largest tree
+    if graph.n:  # two edges of each vertex join most vertices; other edges are read only outside of the largest tree
         link(graph, roots, last=2)
         compress(roots)
         link(graph, roots, known=likely_largest(roots))
@@ -203,10 +208,10 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
 
 
 def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
-    """Return the levels and parents of breadth-first trees from the smallest vertices of components.
+    """Search breadth-first from the smallest vertex of each component, and return the level and parent of each vertex.
 
-    Return None if a tree is deep, so that a depth-first search is faster. The first component that has an edge is
-    searched before all other components, because it mostly is the largest, and shows the depth early.
+    Return None if a tree has so many levels that a depth-first search is faster. The first component that has an edge
+    is searched before all other components. It mostly is the largest, so this shows early whether a tree is deep.
     """
     first = np.zeros(graph.n, bool)
     first[np.flatnonzero(graph.out_degrees)[:1]] = True
@@ -218,10 +223,10 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
 
 
 def _search_from(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
-    """Run a breadth-first search from further roots, and return its result.
+    """Continue a breadth-first search from the vertices in the mask `roots`, and return its result.
 
-    `level` and `parent` hold what was searched before. Where `depth_first` may search the graph instead, the number of
-    levels is limited, and the result has not converged if a tree is too deep.
+    `level` and `parent` have the result of earlier searches. Where `depth_first` may search the graph instead, the
+    number of levels is limited, and the result has not converged if a tree has more.
     """
     level_limit = max(DEEP[0], graph.n // DEEP[1]) if fits_one_thread(graph) else None
     level[roots], parent[roots] = 0, np.flatnonzero(roots)
@@ -229,16 +234,16 @@ def _search_from(graph: Graph, roots: Array, level: Array, parent: Array) -> Any
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return for each vertex the smallest and the largest number among itself and its neighbors, without its parent."""
+    """Return for each vertex the smallest and the largest number among itself and its neighbors, except its parent."""
     result = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
     return result.low, result.high
 
 
 def _number_offsets(tree: Graph, sizes: Array, is_root: Array) -> Array:
-    """Return the difference between the number of each vertex and the number of its parent.
+    """Return the difference between the number of each vertex and that of its parent, for numbers in preorder.
 
-    The difference is 1 plus the sizes of the subtrees of earlier siblings. For a root, the result is the total size of
-    the trees of earlier roots.
+    The difference is 1 plus the sizes of the subtrees of earlier siblings. The result for a root is its number: the
+    total size of the trees of earlier roots.
     """
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
@@ -253,14 +258,14 @@ def _number_offsets(tree: Graph, sizes: Array, is_root: Array) -> Array:
 
 
 def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
-    """Return the graph of the edges `src` -> `dst` on n vertices. The sources must ascend, so no sorting is needed."""
+    """Return the graph of the edges src[i] -> dst[i] on n vertices. `src` must ascend, so that no sorting is needed."""
     xp: Any = array_module(src)
     indptr = running_sums(xp.bincount(src, minlength=n))
     return Graph.from_csr(indptr.astype(dst.dtype), dst)
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Return a mask of the vertices that parallel edges join to their parent.
+    """Return a mask of the vertices that several parallel edges join to their parent.
 
     i -> j and j -> i together count as one edge.
     """

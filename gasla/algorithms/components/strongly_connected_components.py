@@ -31,13 +31,17 @@ from gasla.program import ID, VertexProgram, aggregate, option, parameter, verte
 from gasla.rows import Row, groups
 
 ONE_THREAD = 1 << 18  # largest number of vertices and edges of a graph that one thread searches
-FIRST_SEEDS = 8  # approximate number of seeds in the first round
+FIRST_SEEDS = 8  # approximate number of seeds, the vertices from which searches start, in the first round
 GROWTH = 3  # each round has 2 ** GROWTH times as many seeds as the round before
-GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of multiples of this number are evenly spread
+# golden ratio: multiples of it have evenly spread fractional parts, so ranks of vertices are spread
+GOLDEN = (5**0.5 - 1) / 2
 
 
 class Sources(VertexProgram):
-    """waits(v) = the number of in-edges of v from vertices that are not trimmed. When it is 0, v is trimmed."""
+    """waits(v) = the number of in-edges of v from vertices that are not trimmed. If it is 0, v is trimmed.
+
+    A trimmed vertex is on no cycle, so it is a component of its own.
+    """
 
     waits = vertex(ID, init=lambda vertex: vertex.in_degree)
     reduce = semirings.plus
@@ -54,7 +58,10 @@ class Sources(VertexProgram):
 
 
 class Sinks(Sources):
-    """waits(v) = the number of out-edges of v to vertices that are not trimmed. When it is 0, v is trimmed."""
+    """waits(v) = the number of out-edges of v to vertices that are not trimmed. If it is 0, v is trimmed.
+
+    A trimmed vertex is on no cycle, so it is a component of its own.
+    """
 
     waits = vertex(ID, init=lambda vertex: vertex.out_degree)
     direction = "out"
@@ -63,7 +70,7 @@ class Sinks(Sources):
 class Descendants(VertexProgram):
     """reached(v) = whether a path leads from the pivot to v, or with direction "out" from v to the pivot.
 
-    Only the vertices in `left`, which are not in a known component, are searched.
+    The pivot is a vertex of many edges. Only vertices in the mask `left` are searched, whose component is not known.
     """
 
     direction = option("in")
@@ -83,7 +90,10 @@ class Descendants(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the largest rank of a seed that reaches v within its region, or -1 if no seed does."""
+    """color(v) = the largest rank of a seed from which a path leads to v within v's region, or -1 if there is none.
+
+    Seeds are a random sample of vertices. A region is a set of vertices that contains whole components.
+    """
 
     region = vertex(ID)
     color = vertex(ID)
@@ -106,7 +116,7 @@ class Color(VertexProgram):
 
 
 class Mark(VertexProgram):
-    """marked(v) = whether v reaches the seed of its color, so that both are in one component."""
+    """marked(v) = whether a path leads from v to the seed of its color, so that v is in the component of this seed."""
 
     color = vertex(ID)
     rank = vertex(ID)
@@ -132,10 +142,11 @@ class Mark(VertexProgram):
 
 
 class Split(VertexProgram):
-    """Split regions by color, and draw the next seeds. A vertex whose component is known gets the region -1 - color.
+    """Divide each region by color, and choose the seeds of the next round.
 
-    The run ends: after 64 / GROWTH rounds all remaining vertices are seeds, and from then on each round finds at least
-    the component of the highest rank.
+    A vertex whose component is known gets the region -1 - color, which is negative. The run ends: after 64 / GROWTH
+    rounds all remaining vertices are seeds, and from then on each round finds at least the component of the highest
+    rank.
     """
 
     region = vertex(ID)
@@ -222,7 +233,7 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
         return ComponentsResult(number(parent), parent)
     xp: Any = module_of(graph.device)
     compile_ahead(graph, Sources, Sinks, Descendants(direction="in"), Descendants(direction="out"), ROUND)
-    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # the smallest vertex of the component of each vertex
+    parent = xp.arange(graph.n, dtype=graph.id_dtype)  # for each vertex, the smallest vertex of its component
     left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
     left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
     if any_true(left):
@@ -233,10 +244,10 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
 
 
 def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
-    """Find the component of a pivot, a vertex of many edges, and write its smallest vertex into `parent`.
+    """Find the component of the pivot, a vertex of many edges, and write its smallest vertex into `parent`.
 
-    Return a region for each vertex, or -1 for vertices whose component is known. No component has vertices of two
-    regions.
+    Return for each vertex the number of its region, a set of vertices that contains whole components, or -1 if the
+    vertex's component is known. The regions are told apart by which vertices the pivot reaches and is reached from.
     """
     pivot = int((left * graph.in_degrees.astype(np.int64) * graph.out_degrees).argmax())
     reached, reaching = (
@@ -260,14 +271,17 @@ def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
     color = xp.where((region >= 0) & (rank < limit), rank, region.dtype.type(-1))
     result = run(ROUND, graph, region=region, color=color, rank=rank, limit=limit)
     seed = -1 - result.region[vertices]
-    unsigned = np.dtype(f"u{region.itemsize}")  # because CuPy's minimum.at takes no int64
+    unsigned = np.dtype(f"u{region.itemsize}")  # unsigned, because CuPy's minimum.at takes no int64
     smallest = xp.full(1 << bits, graph.n, unsigned)
     xp.minimum.at(smallest, seed, vertices.astype(unsigned))
     parent[vertices] = smallest[seed]
 
 
 def shuffled(ids: Any, bits: int) -> Any:
-    """Permute the numbers below 2 ** bits by odd multiplication and xor-shift, which are both invertible."""
+    """Return a pseudorandom permutation of the numbers below 2 ** bits, applied to `ids`.
+
+    Odd multiplication and xor-shift are both invertible, so different ids get different numbers.
+    """
     for _ in range(2):
         ids = ids * (int(GOLDEN * 2**bits) | 1) & (1 << bits) - 1
         ids ^= ids >> bits // 2 + 1
