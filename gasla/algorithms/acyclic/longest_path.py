@@ -25,9 +25,9 @@ from gasla.rows import UNWEIGHTED, Command, Row
 
 
 class Lengths(VertexProgram):
-    """length(v) = max over in-edges u -> v of length(u) + weight(u, v), gathered once the length of u is final.
+    """length(v) = the maximum over the in-edges u -> v of length(u) + weight, gathered once length(u) is final.
 
-    `waiting` counts the in-edges of a vertex from which it has not gathered yet. The run ends after at most n
+    `waiting` is the number of in-edges from which the vertex has not gathered yet. The run ends after at most n
     iterations, since each vertex is active once, when its `waiting` reaches 0.
     """
 

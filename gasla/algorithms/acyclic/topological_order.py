@@ -25,14 +25,14 @@ from gasla.operations.run import run
 from gasla.program import ID, VertexProgram, vertex
 from gasla.rows import Command, Row
 
-SHOWN_EDGES = 6  # cycles of at most this many edges are listed as a whole in an error, and longer ones are shortened
+SHOWN_EDGES = 6  # longest cycle, in edges, that an error shows as a whole; longer cycles are shortened
 
 
 class Order(VertexProgram):
-    """level(v) = 1 + the iteration in which the last in-neighbor of v became active, or 0 if v has no in-edges.
+    """level(v) = 0 if v has no in-edges, and otherwise 1 + the largest level of an in-neighbor.
 
-    `waiting` counts the in-neighbors that have not been active yet. The run ends after at most n iterations, since each
-    vertex is active once, when its `waiting` reaches 0.
+    `waiting` is the number of in-neighbors that have not been active yet. The run ends after at most n iterations,
+    since each vertex is active once, when its `waiting` reaches 0.
     """
 
     waiting = vertex(np.int64, init=lambda vertex: vertex.in_degree)
@@ -143,18 +143,18 @@ def _order_by_level(graph: Graph) -> tuple[Any, Any]:
         return order, levels
     result = run(Order, graph, active=graph.in_degrees == 0)
     check_acyclic(graph, result.waiting)
-    # Levels below 2**16 are sorted as 16-bit keys: NumPy's stable sort is then a radix sort, which is several times as
-    # fast as its sort of 32-bit keys.
+    # Levels below 2**16 are sorted as 16-bit keys, for which NumPy's stable sort is a radix sort, several times as fast
+    # as its sort of 32-bit keys.
     levels = result.level
     keys = levels.astype(np.uint16) if len(levels) and int(levels.max()) < 2**16 else levels
     return array_module(levels).argsort(keys, kind="stable").astype(graph.id_dtype, copy=False), levels
 
 
 def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
-    """Return the topological order of an acyclic graph that is lexicographically the first by the vertices' ranks.
+    """Return the topological order of an acyclic graph that is lexicographically smallest by the ranks of vertices.
 
-    `ranks` gives each vertex its place among all vertices by key. A heap holds the ranks of the vertices that may come
-    next, and the smallest rank is taken.
+    `ranks` gives each vertex its position among all vertices by key. A heap holds the ranks of the vertices that may
+    come next, and the smallest rank is taken.
     """
     by_rank, rank = np.argsort(ranks), ranks.tolist()
     indptr, heads = (moved(each, "cpu").tolist() for each in (graph.out.indptr, graph.out.indices))
@@ -176,8 +176,8 @@ def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
 def check_acyclic(graph: Graph, waiting: Any) -> None:
     """Raise ValueError, with a cycle in its text, if the graph has a cycle.
 
-    `waiting` is, at the end of a run, the number of in-edges of each vertex whose tails never became active. It is
-    positive for the vertices that are on a cycle or reachable from one.
+    `waiting` is the number of in-edges of each vertex from which a run in topological order has not gathered. A
+    positive number at the end of the run means that the vertex is on a cycle or reachable from one.
     """
     if any_true(waiting > 0):
         raise ValueError(
@@ -187,7 +187,10 @@ def check_acyclic(graph: Graph, waiting: Any) -> None:
 
 
 class Waited(VertexProgram):
-    """before(v) = the smallest in-neighbor of v whose `waiting` count is positive, or n if no in-neighbor has one."""
+    """before(v) = the smallest in-neighbor of v that still waits for in-neighbors of its own, or n if there is none.
+
+    It is used to find a cycle after a topological sort has failed.
+    """
 
     waiting = vertex(np.int64)
     before = vertex(ID)
@@ -202,10 +205,10 @@ class Waited(VertexProgram):
 
 
 def _cycle_text(graph: Graph, waiting: Any) -> str:
-    """Return the text of a cycle for an error, such as "3 → 5 → 3", of a graph that has one.
+    """Return the text of a cycle for an error, such as "3 → 5 → 3".
 
-    `waiting` is the number of in-edges of each vertex whose tails were never active. Each vertex with a positive count
-    has an in-neighbor with a positive count, so walking backward over such vertices closes a cycle.
+    `waiting` is the number of in-edges of each vertex whose tails never became active. Each vertex with a positive
+    number has an in-neighbor with a positive number, so walking backward over such vertices leads to a cycle.
     """
     predecessor = moved(run(Waited, graph, max_iterations=1, waiting=waiting, compile=False).before, "cpu")
     position: dict[int, int] = {}

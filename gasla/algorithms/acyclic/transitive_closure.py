@@ -27,12 +27,13 @@ REMEDY = "the closures of parts of the graph"
 
 
 class Reached(VertexProgram):
-    """near(v) = the set of sources from which a path leads to v, and far(v) = those whose path has two edges or more.
+    """near(v) = the sources from which a path leads to v. far(v) = the sources from which a path of two or more edges
+    does.
 
-    Each set is a word in which bit i stands for source i of 64.
+    Each set of sources is a word of 64 bits, in which bit i stands for source i of the 64 sources of a batch.
     """
 
-    own = vertex(np.uint64)  # bit i is set if source i is v itself
+    own = vertex(np.uint64)  # bit i is set if the vertex itself is source i
     near = vertex(np.uint64)
     far = vertex(np.uint64)
     reduce = semirings.product(semirings.bor, semirings.bor)
@@ -129,19 +130,19 @@ def _pair_count_bound(acyclic: Graph, labels: Array) -> int:
     if acyclic.n == 0:
         return 0
     sizes = module_of(acyclic.device).bincount(labels, minlength=acyclic.n)
-    # as a NumPy integer, `bfs` takes it for an id even if the graph's vertices have names
+    # a NumPy integer, because `bfs` takes it for an id even if the graph's vertices have names
     largest = np.int64(int(sizes.argmax()))
     reached_count, reaching_count = (
         int(sizes[bfs(searched, largest) >= 0].sum()) for searched in (acyclic, acyclic.reversed())
     )
-    return reached_count * reaching_count - 1  # the pair (v, v) is not in the closure if v is on no cycle
+    return reached_count * reaching_count - 1  # 1 less, as the pair (v, v) may not be in the closure
 
 
 def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Array]]:
-    """Yield, for every 64 sources, which of them reach each vertex of an acyclic graph.
+    """Yield for each batch of 64 sources which of them reach each vertex of an acyclic graph.
 
-    Each item is (number of the first of the 64 sources, own, near, far). The three arrays are the fields of the program
-    `Reached`: a word of 64 bits for each vertex. Source i is the vertex `labels[i]`.
+    An item is (number of the first source of the batch, own, near, far). The three arrays are the fields of the program
+    `Reached`: a word of 64 bits for each vertex, with a bit for each source. Source i is the vertex `labels[i]`.
     """
     xp: Any = module_of(graph.device)
     levels_order = Schedule(topological_order(graph, levels=True).levels)

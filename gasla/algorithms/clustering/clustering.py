@@ -107,10 +107,10 @@ def clustering(graph: Any, *, mode: Mode = "undirected", weighted: bool = False)
 
 
 def _mean_intensities(graph: Graph) -> Array:
-    """Return for each vertex the mean intensity of the triangles with each pair of its neighbors.
+    """Return for each vertex the mean intensity of its triangles, over all pairs of its neighbors.
 
-    The intensity is the cube root of the product of the three weights, relative to the largest weight. It is 0 for
-    pairs that are not adjacent.
+    The intensity of a triangle is the cube root of the product of its three weights, relative to the largest weight.
+    Pairs of neighbors that are not adjacent have the intensity 0.
     """
     graph.notice_values()
     weight_range(graph, shares=True)
@@ -128,7 +128,7 @@ def _mean_intensities(graph: Graph) -> Array:
 def _neighborhood_counts(graph: Graph) -> tuple[Array, Array]:
     """Return for each vertex the number of edges among its neighbors, and the number of ordered pairs of neighbors.
 
-    Every triangle at a vertex has an edge opposite to it. If this edge has a reverse edge, both count.
+    An edge among the neighbors is the edge opposite to the vertex in a triangle. If it has a reverse edge, both count.
     """
     sides = _edge_counts(graph)
     oriented = orient(sides)
@@ -145,7 +145,10 @@ def _neighborhood_counts(graph: Graph) -> tuple[Array, Array]:
 
 
 def _directed_counts(graph: Graph) -> tuple[Array, Array]:
-    """Return for each vertex the number of directed triangles, and the largest number that its edges could form."""
+    """Return for each vertex the number of directed triangles, and the largest number that its edges could form.
+
+    Each choice of one of the edges between two vertices makes another directed triangle.
+    """
     sides = _edge_counts(graph)
     joined: Any = sides.out_values
     edge_counts, mutual = _sum_at_tails(sides, joined), _sum_at_tails(sides, (joined == 2).astype(np.float64))
@@ -153,7 +156,9 @@ def _directed_counts(graph: Graph) -> tuple[Array, Array]:
 
 
 def _triangle_sums(sides: Graph) -> Array:
-    """Return for each vertex the sum, over its triangles, of the product of the values of the three sides."""
+    """Return for each vertex of a simple undirected graph the sum of the products of the values of its triangles' three
+    sides.
+    """
     forward = _forward_edges(sides, orient(sides))
     values: Any = forward.out_values
     outer = values * mxm(forward, forward, mask=forward).data
@@ -162,26 +167,31 @@ def _triangle_sums(sides: Graph) -> Array:
 
 
 def _edge_counts(graph: Graph) -> Graph:
-    """Return the simple undirected graph whose values are the number of edges, 1 or 2, between the ends in `graph`."""
+    """Return a simple undirected graph whose values say how many edges, 1 or 2, join the two ends in `graph`."""
     simple = graph.simple()
     return simple.with_values(module_of(graph.device).ones(simple.m)).symmetrized(semirings.plus)
 
 
 def _forward_edges(sides: Graph, oriented: Oriented) -> Graph:
-    """Return the edges from earlier to later vertices in the order of degrees, in which no adjacency list is long."""
+    """Return only the edges from lower to higher degree, which limits the lengths of adjacency lists.
+
+    Vertices of equal degree are ordered, too, so one direction of each edge is kept.
+    """
     return sides.select(oriented.precedes(*sides.edges()))
 
 
 def _sum_at_tails(graph: Graph, values: Any) -> Array:
-    """Return for each vertex the sum of the values of its out-edges. `values` are in the order of adjacency lists."""
+    """Return for each vertex the sum of the values of its out-edges.
+
+    `values` are in the order of the adjacency lists.
+    """
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.owners(), values, graph.n)
 
 
 def _sum_at_heads(graph: Graph, values: Any) -> Array:
-    """Return for each vertex the sum of the values of its in-edges.
-
-    `values` are in the order of out-adjacency lists.
+    """Return for each vertex the sum of the values of its in-edges. `values` are in the order of the out-adjacency
+    lists.
     """
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.indices, values, graph.n)

@@ -90,7 +90,7 @@ def square_clustering(graph: Any) -> Array:
 def _require_exact(degrees: Array, around: Array) -> None:
     """Raise ValueError if the number of squares at a vertex might overflow int64.
 
-    It is at most half of the vertex's degree times the sum of its neighbors' degrees, `around`.
+    It is at most half of the vertex's degree times the sum of its neighbors' degrees, which is given as `around`.
     """
     bounds = degrees.astype(np.float64) * around
     if len(bounds) and float(bounds.max()) >= 2.0**63:
@@ -127,7 +127,10 @@ def _count_squares(oriented: Oriented, degrees: Array) -> Array:
 
 
 def _row_sums(lists: Adjacency, values: Any) -> Any:
-    """Return the sum of the values in each adjacency list. Sums are exact modulo 2^64, since int64 wraps around."""
+    """Return the sum of the values in each adjacency list.
+
+    The sums are exact modulo 2**64, since int64 wraps around.
+    """
     xp: Any = array_module(values)
     return xp.diff(running_sums(values)[lists.indptr])
 

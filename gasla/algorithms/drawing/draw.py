@@ -22,12 +22,12 @@ from gasla.rows import Row
 Array = np.ndarray[Any, Any]  # a NumPy array
 
 MOST_LINES = 40_000  # largest number of stored edges that are drawn as lines
-MOST_SAMPLED = 1_000_000  # largest number of edges from which a density is computed
-MOST_POINTS = 10_000_000  # largest number of points along edges from which a density is computed
+MOST_SAMPLED = 1_000_000  # largest number of edges from which the image of a density is computed; more are sampled
+MOST_POINTS = 10_000_000  # largest number of points along edges from which the image of a density is computed
 MOST_DOTS = 50_000  # largest number of vertices that are drawn
 MOST_BANDS = 200  # largest number of bands of scores, so that each band has a color of its own
-PIXELS = 1000  # number of pixels along the longer side of a density
-AT_ONCE = 1 << 20  # approximate number of points of a density that are in memory together
+PIXELS = 1000  # number of pixels along the longer side of an image that shows the density of edges
+AT_ONCE = 1 << 20  # approximate number of points along edges that are in memory at once, while a density is computed
 LARGEST_AREA = 250.0  # area of the vertex with the largest size, in square points
 GRAY, MISSING = "0.45", "0.75"  # colors of edges, and of vertices whose score is not finite
 LOOP_RADIUS = 0.015  # radius of the circle of a self loop, as a fraction of the picture's size
@@ -145,7 +145,7 @@ def draw(
     return ax
 
 
-# --- arguments: check and convert what the caller gives ---------------------------------------------------------------
+# --- arguments: check them, and convert them to arrays and texts ------------------------------------------------------
 
 
 def _import_matplotlib(cmap: Any) -> tuple[Any, Any]:
@@ -196,7 +196,9 @@ def _vertex_areas(graph: Graph, given: Any) -> Array:
 
 
 def _vertex_scores(graph: Graph, name: str, given: Any) -> Array:
-    """Return an argument as a number for each vertex, in host memory. It may be the name of a vertex attribute."""
+    """Return the argument `name`, an array or the name of a vertex attribute, as a number for each vertex, in host
+    memory.
+    """
     if isinstance(given, str):
         graph.vertex_attributes.require(given)
         given = graph.vertex_attributes.numbers(given)
@@ -213,7 +215,7 @@ def _vertex_scores(graph: Graph, name: str, given: Any) -> Array:
 
 
 def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
-    """Return Matplotlib's map from scores to the colors of bands, or None if `bands` is None."""
+    """Return Matplotlib's map from scores to colors if `bands` divides them into bands of one color, or else None."""
     from matplotlib.colors import BoundaryNorm
 
     if bands is None:
@@ -232,7 +234,7 @@ def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
 
 
 def _label_importance(graph: Graph, colors: Any) -> Array:
-    """Return a number for each vertex, of which the largest get labels if vertices have no sizes.
+    """Return the importance of each vertex: the most important ones get labels, if vertices have no sizes.
 
     It is the score that gives the color, if this is a float, and otherwise the degree.
     """
@@ -255,9 +257,9 @@ def _label_texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]
 
 
 def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
-    """Return the position of each vertex as an (n, 2) array in host memory, with NaN for vertices without a position.
+    """Return the argument `positions` as an (n, 2) array in host memory, with NaN for vertices without a position.
 
-    By default positions are computed by `layout`.
+    If it is None, positions are computed by `layout`.
     """
     if given is None:
         return np.asarray(moved(layout(graph, seed=seed), "cpu"))
@@ -267,7 +269,7 @@ def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
         given = np.stack([moved(graph.vertex_attributes.numbers(name), "cpu") for name in given], axis=1)
     try:
         array = np.asarray(moved(given, "cpu"))
-    except ValueError:  # NumPy makes no array of rows of unequal lengths; the check of the shape reports these
+    except ValueError:  # NumPy refuses rows of unequal lengths, which the check of the shape reports
         array = np.asarray(None)
     expectation = f"expected ({graph.n}, 2), a row x, y for each vertex, or the names of two vertex attributes"
     if array.shape != (graph.n, 2):
@@ -280,11 +282,14 @@ def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
     return np.where(np.isfinite(array).all(axis=1)[:, None], array, np.nan)
 
 
-# --- edges: lines, or an image of their density -----------------------------------------------------------------------
+# --- edges: draw them as lines, or if there are many, as an image of their density ------------------------------------
 
 
 def _draw_edges(ax: Any, graph: Graph, places: Array, arrows: bool, random: np.random.Generator) -> list[str]:
-    """Draw the edges, and return sentences for the title that say how many edges a density shows."""
+    """Draw the edges.
+
+    Return sentences for the title that say how many edges an image of a density shows, if it is one.
+    """
     has_place = np.isfinite(places[:, 0])
     src, dst = _sampled(graph, random)
     count = len(src)
@@ -302,7 +307,7 @@ def _draw_edges(ax: Any, graph: Graph, places: Array, arrows: bool, random: np.r
 def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
     """Return the tails and heads of all edges, or of a random sample if there are more than `MOST_SAMPLED`.
 
-    The sample has one random edge from each of equally long slices of the adjacency lists.
+    For the sample, the adjacency lists are cut into slices of equal length, and one random edge of each is taken.
     """
     if graph.m <= MOST_SAMPLED:
         src, dst = graph.edges()
@@ -316,7 +321,7 @@ def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def _draw_lines(ax: Any, places: Array, src: Array, dst: Array, arrows: bool) -> None:
-    """Draw edges as one collection of lines, a line for each pair of adjacent vertices. Self loops are circles."""
+    """Draw one line for each pair of adjacent vertices, as one collection of Matplotlib. Self loops are circles."""
     from matplotlib.collections import LineCollection
 
     ends = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
@@ -363,7 +368,10 @@ def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, rand
 
 
 def _point_batches(counts: Array) -> Iterator[slice]:
-    """Return slices of the edges, each with about `AT_ONCE` points. `counts` has the points along each edge."""
+    """Yield slices of the edges, so that each slice has about `AT_ONCE` points, which bounds memory.
+
+    `counts` has the number of points along each edge.
+    """
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(AT_ONCE, int(ends[-1]) if len(ends) else 0, AT_ONCE))
     bounds = np.unique(np.concatenate([[0], cuts, [len(counts)]]))
@@ -383,7 +391,7 @@ def _show_density(ax: Any, image: Array, low: Array, high: Array) -> None:
     ax.imshow(pixels, extent=(low[0], right, low[1], top), origin="lower", zorder=1)
 
 
-# --- vertices and their labels ----------------------------------------------------------------------------------------
+# --- vertices: draw the most important ones, and write their labels ---------------------------------------------------
 
 
 def _drawing_order(places: Array, importance: Array, labeled: list[int]) -> Array:
@@ -402,7 +410,9 @@ def _drawing_order(places: Array, importance: Array, labeled: list[int]) -> Arra
 def _draw_vertices(
     ax: Any, places: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]
 ) -> list[str]:
-    """Draw the vertices in `order`, and return sentences for the title that say how many vertices are left out."""
+    """Draw the vertices in the given order. Return sentences for the title that say how many vertices are left out, if
+    any.
+    """
     is_score = not isinstance(colors, str)
     if is_score and np.isfinite(colors[order]).any():
         options = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}
@@ -416,7 +426,7 @@ def _draw_vertices(
 
 
 def _write_labels(ax: Any, places: Array, texts: Mapping[int, str], areas: Array) -> None:
-    """Write labels above their vertices."""
+    """Write the text of each labeled vertex above the vertex."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2, foreground="white")]

@@ -35,8 +35,8 @@ from gasla.rows import Command, Row, Task
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
 
 SAMPLES = 16  # number of random vertices that repel a vertex in an iteration
-COARSEST = 64  # a graph with at most this many vertices is not contracted further
-LEAST_SHRINKAGE = 0.9  # contraction also stops if it leaves more than this fraction of the vertices
+COARSEST = 64  # a graph with at most this many vertices is the coarsest level, which is not contracted further
+LEAST_SHRINKAGE = 0.9  # contraction also stops if more than this fraction of the vertices would be left
 MOST_FOR_EIGENVECTORS = (
     500  # largest number of vertices for which eigenvectors are computed, because the matrix is dense
 )
@@ -44,16 +44,18 @@ GRAVITY = 0.3  # attraction to the center, as a fraction of the repulsion at the
 
 
 class Forces(VertexProgram):
-    """position(v) moves toward the place where the forces on v cancel, by at most `limit`."""
+    """position(v) moves toward the point where the forces on v cancel, by at most the distance `limit`."""
 
     position = vertex((np.float32, (2,)), missing=0)
     mass = vertex(np.float32, init=1, missing=0)
     stiffness = vertex(np.float32, init=1)
     weight = edge(np.float32)
-    strength = parameter(np.float32, 1)  # factor of the repulsion by neighbors
-    share = parameter(np.float32, 1)  # factor of the repulsion by a sample, which represents n / SAMPLES vertices
+    strength = parameter(np.float32, 1)  # factor of the repulsion between neighbors
+    # factor of the repulsion by a sampled vertex, which stands for n / SAMPLES vertices
+    share = parameter(np.float32, 1)
     gravity = parameter(np.float32, 0)
-    nearest = parameter(np.float32, 1)  # added to squared distances, so that repulsion stays finite
+    # added to squared distances, so that the repulsion of vertices at one point stays finite
+    nearest = parameter(np.float32, 1)
     limit = parameter(np.float32, 1)
     rounds = parameter(np.int64, 1)
     count = parameter(np.int64, 1)
@@ -71,7 +73,8 @@ class Forces(VertexProgram):
         for k in range(SAMPLES):
             draw = semirings.random(self.seed, vertex.id, self.iteration, k)
             chosen = semirings.cast(draw * self.count, np.int64)
-            # With few vertices, vertex k; beyond the last vertex the mass is 0, its `missing` value.
+            # In a graph of at most SAMPLES vertices, vertex k repels. If there is no vertex k, its mass is 0, so
+            # nothing repels.
             other = self.at(semirings.where(self.count > SAMPLES, chosen, k))
             away = vertex.position - other.position
             field = field + away * (self.share * other.mass / (semirings.plus(away * away) + self.nearest))
@@ -82,17 +85,17 @@ class Forces(VertexProgram):
 
 
 class Level(NamedTuple):
-    """A graph made by repeated contraction, whose vertices represent groups of vertices of the first graph."""
+    """One of a series of ever smaller graphs, whose vertices stand for groups of vertices of the first graph."""
 
-    graph: Graph  # the value of an edge is the number of edges of the first graph that it represents
-    mass: Array  # the number of vertices of the first graph that each vertex represents
+    graph: Graph  # value of an edge: the number of edges of the first graph for which it stands
+    mass: Array  # the number of vertices of the first graph for which each vertex stands
     component: Array  # the component of each vertex
-    joined: Array | None = None  # for each vertex, the vertex of the next smaller graph that contains it
+    joined: Array | None = None  # for each vertex, the vertex of the next smaller graph into which it was merged
 
     def smaller(self, seed: int) -> tuple["Level", Array]:
-        """Return the next smaller level, and for each vertex the vertex of the smaller graph that it became.
+        """Return the next smaller level, and for each vertex the vertex of the smaller graph into which it was merged.
 
-        Each vertex outside a maximal independent set is merged with a neighbor in the set.
+        Each vertex outside of a maximal independent set is merged with a neighbor in the set.
         """
         graph, xp = self.graph, array_module(self.mass)
         in_set, ids = maximal_independent_set(graph, seed=seed), xp.arange(graph.n)
@@ -161,7 +164,7 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
         return xp.zeros((simple.n, 2))
     levels = _contraction_levels(simple, seed)
     sizes = xp.bincount(levels[0].component).astype(np.float64)
-    # With this factor of the repulsion, edges have a length of about 1.
+    # With this strength of the repulsion, edges get a length of about 1.
     strength = max(simple.m, 1) / float((sizes**2).sum())
     random = np.random.default_rng(seed)
     positions = moved(_initial_positions(levels[-1].graph, random), simple.device)
@@ -175,14 +178,15 @@ def layout(graph: Any, *, seed: int = 0) -> Array:
 
 def _scale_edges_to_one(simple: Graph, positions: Array) -> Array:
     """Return the positions scaled such that the mean of the squared lengths of edges is 1, if there are edges."""
-    # Sorted adjacency lists, because the order of `edges()`, and so the rounding of the sum, depends on the input.
+    # The lists are sorted, because the order of `edges()` depends on the input, and would change the rounding of the
+    # sum.
     lists = simple.sorted_out
     total = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
     return positions * (simple.m / total) ** 0.5 if total > 0 else positions
 
 
 def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
-    """Return the graph as a level, followed by ever smaller levels, each made by contraction of the one before."""
+    """Contract a graph repeatedly, and return it and all smaller graphs as levels, the largest first."""
     xp = array_module(simple.out.indices)
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
@@ -196,11 +200,11 @@ def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
 
 
 def _initial_positions(graph: Graph, random: np.random.Generator) -> Array:
-    """Return positions for the vertices of the smallest graph: two eigenvectors of its Laplacian matrix, with noise.
+    """Return positions for the vertices of the smallest graph: two eigenvectors of its Laplacian matrix, plus noise.
 
-    The two are those of the smallest eigenvalues after the first. If the graph is too large for them, positions are
-    random. The noise separates the vertices of a component, which have equal entries if there are three components or
-    more.
+    The eigenvectors are those of the second and the third smallest eigenvalue. If the graph has too many vertices for a
+    dense matrix, positions are random. The noise separates vertices with equal entries, such as those of one component
+    if there are three components or more.
     """
     n, small = graph.n, graph.to("cpu")
     noise: Array = random.standard_normal((n, 2))
@@ -212,7 +216,10 @@ def _initial_positions(graph: Graph, random: np.random.Generator) -> Array:
 
 
 def _balance_forces(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
-    """Return the positions of a level's vertices after its iterations, in which forces move the vertices."""
+    """Move the vertices of a level by forces for some iterations, and return their positions.
+
+    `positions` are those of the vertices into which they were merged, to which some `noise` is added.
+    """
     graph, mass, xp = level.graph, level.mass.astype(np.float64), array_module(level.mass)
     n, total = graph.n, float(mass.sum())
     src, dst = graph.edges()
@@ -223,11 +230,11 @@ def _balance_forces(level: Level, positions: Array, noise: Array, strength: floa
     repulsion = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
     scale = (repulsion / stretch) ** 0.5 if stretch > 0 else 1 / radius
     radius *= scale
-    # The repulsion at the rim of the graph, divided by the distance from the center.
+    # repulsion of a vertex at the rim by the whole graph, divided by its distance from the center
     at_rim = strength * total / radius**2
     rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
     program = Forces(
-        # Reduced, since neighbors may be among the sampled vertices as well.
+        # lowered, since the sampled vertices may include neighbors, too
         strength=strength * max(1 - SAMPLES / n, 0),
         share=strength * max(n / SAMPLES, 1),
         gravity=GRAVITY * at_rim,
@@ -254,7 +261,8 @@ def _root_mean_square(positions: Array) -> float:
 
 
 def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
-    """Return the radius of a disk whose area is that of the disks of all components together.
+    """Return the radius of the disk that the layout may fill: its area is the sum of the areas of all components'
+    disks.
 
     Vertices without edges are assumed to take as much of the plane as other vertices.
     """
@@ -267,7 +275,7 @@ def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
     middle = xp.stack([xp.bincount(label, degrees * axis) / count for axis in positions.T], axis=1)
     distances = ((positions - middle[label]) ** 2).sum(axis=1)
     mass = xp.bincount(label, level.mass)
-    fraction = float(mass[has_edges].sum() / mass.sum())  # fraction of all vertices that are in components with edges
+    fraction = float(mass[has_edges].sum() / mass.sum())  # fraction of all vertices whose component has edges
     return max((float((xp.bincount(label, distances * degrees) / count).sum()) / fraction) ** 0.5, 1e-6)
 
 

@@ -7,14 +7,14 @@ from gasla.operations.primitives import residual_sources, send_flow
 
 
 class AugmentedFlow:
-    """A maximum flow in a network of integer capacities, computed at once, with the methods of the class `Preflow`."""
+    """A maximum flow in a network of integer capacities, computed on one thread, with the same methods as `Preflow`."""
 
     def __init__(self, network: Graph, source: int, target: int) -> None:
         self.network, self.target = network, target
         self.arrived, self._net = send_flow(network, source, target)
 
     def net(self) -> Any:
-        """Return the net flow of each edge as int64: its flow minus that of the paired edge in the other direction."""
+        """Return the net flow of each edge as int64: its flow minus that of its reverse edge."""
         return self._net
 
     def source_side(self) -> Any:
@@ -25,4 +25,4 @@ class AugmentedFlow:
         return ~residual_sources(self.network, self._net, self.target)
 
     def return_excess(self) -> None:
-        """Do nothing: unlike a preflow, a flow leaves no excess, since all that left the source has arrived."""
+        """Do nothing. This flow has no excess, since all that left the source has arrived, unlike that of `Preflow`."""

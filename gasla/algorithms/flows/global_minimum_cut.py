@@ -24,10 +24,10 @@ from gasla.graph.weights import exact_total, takes_weight
 from gasla.operations.primitives import adjacency_order
 from gasla.rows import Command, Row, Task
 
-BITS = 60  # the sum of all integer weights is below 2**BITS
-FEW = 16  # triangles are searched only at edges whose tail has at most this many neighbors
-# Largest number of rounds in which floats are scaled: a round lowers the limit to m**2 / 2**59 of what it was, and
-# float64 spans 2**2098.
+BITS = 60  # integer weights are refused unless they sum to less than 2**BITS
+FEW = 16  # triangles are searched only at edges whose tail has at most this many neighbors, to bound the work
+# Largest number of rounds in which float weights are scaled to integers. A round lowers the largest weight that counts
+# to at most m**2 / 2**59 of what it was, and float64 spans 2**2098, so more rounds are never needed.
 MOST_ROUNDS = 64
 
 
@@ -154,8 +154,8 @@ def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
     """Return a mask of one side of the cheapest cut of a simple graph with symmetric float64 weights.
 
     Weights are rounded up to integer multiples of a unit, such that they sum to at most 2**61 units over both
-    directions. If the cut found is so light that the unit is not small beside it, larger weights are lowered to the
-    weight of this cut, which changes no cheaper cut, and the search is repeated with a smaller unit.
+    directions. If the unit is not small compared with the weight of the cut that is found, larger weights are lowered
+    to the weight of this cut, which changes no cheaper cut, and the search is repeated with a smaller unit.
     """
     values, (src, dst) = np.asarray(graph.values), graph.edges()
     limit, best = float(values.max(initial=0)), np.arange(graph.n) == 0
@@ -164,7 +164,8 @@ def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
         units = np.maximum(np.ceil(np.ldexp(np.minimum(values, limit), scale)), 1).astype(np.int64)
         side = _cheapest_side(graph.with_values(units))
         weight = float(values[side[src] & ~side[dst]].sum())
-        if round_number and weight >= limit:  # the cut has lowered edges, so it is no lighter than `best`
+        # Some weights were lowered, so this cut may weigh more than the best one before.
+        if round_number and weight >= limit:
             break
         best = side
         if weight == 0 or weight >= min(limit / 2, float(np.ldexp(graph.m, 32 - scale))):
@@ -209,11 +210,12 @@ def _weighted_degrees(graph: Graph) -> np.ndarray:
 
 
 def _pairs(graph: Graph, degrees: np.ndarray, triangles: bool) -> np.ndarray:
-    """Return a number for each vertex, equal for two vertices that may be contracted to one.
+    """Return a new vertex number for each vertex, by which pairs of vertices are contracted without losing a cheapest
+    cut.
 
-    Two vertices are paired if some cheapest cut does not separate them, or separates only one of the two from all
-    others. Cuts around single vertices are tested elsewhere. With `triangles`, edges in heavy triangles are candidates
-    as well.
+    Two vertices may be contracted if some cheapest cut does not separate them, or separates a single vertex from all
+    others, because cuts around single vertices are tested elsewhere. With `triangles`, ends of edges in heavy triangles
+    may be contracted as well.
     """
     src, dst = graph.out.owners(), graph.out.indices
     is_heavy = 2 * np.asarray(graph.out_values) >= np.minimum(degrees[src], degrees[dst])
@@ -227,16 +229,16 @@ def _pairs(graph: Graph, degrees: np.ndarray, triangles: bool) -> np.ndarray:
 def _in_heavy_triangles(graph: Graph, degrees: np.ndarray) -> np.ndarray:
     """Return a mask of the edges that are in a heavy triangle, so that their ends may be contracted.
 
-    A triangle of u, v and a third vertex is heavy if at u its two edges have at least half of the weight at u, and
-    likewise at v. On whichever side of a cut the third vertex is, moving the one of u and v that is on the other side
-    then makes the cut no heavier. Only edges whose tail has few neighbors are tested.
+    A triangle of u, v and w is heavy for the edge u -> v if the two edges at u have at least half of the total weight
+    at u, and the two edges at v half of that at v. If a cut separates u from v, moving to w's side whichever of u and v
+    is not on it makes the cut no heavier. Only edges whose tail has few neighbors are tested.
     """
     indptr, src, dst = (a.astype(np.int64) for a in (graph.out.indptr, graph.out.owners(), graph.out.indices))
     weights, counts, keys = np.asarray(graph.out_values), np.diff(indptr), src * graph.n + dst
     candidates = np.flatnonzero(counts[src] <= FEW)
     edges = np.repeat(candidates, counts[src[candidates]])
     firsts = np.cumsum(counts[src[candidates]]) - counts[src[candidates]]
-    # The edge from the same tail to the third vertex of the triangle.
+    # For each candidate edge u -> v, all edges u -> w, which may be the second edge of a triangle.
     third_edges = np.arange(len(edges)) - np.repeat(firsts - indptr[src[candidates]], counts[src[candidates]])
     is_heavy = 2 * (weights[edges] + weights[third_edges]) >= degrees[src[edges]]
     edges, third_edges = edges[is_heavy], third_edges[is_heavy]

@@ -21,9 +21,10 @@ from gasla.graph.validate import as_array
 from gasla.graph.weights import takes_weight
 from gasla.rows import Row
 
-# Largest supply, capacity and integer cost: the solver computes in float64, with an error of about 1e-7.
+# Largest supply, capacity and integer cost. Larger numbers would lose their last units, because the solver computes in
+# float64 with a relative error of about 1e-7.
 LARGEST = 2**31
-SCALE = 17  # float costs are scaled by a power of two such that the largest has this many bits in the solver
+SCALE = 17  # the solver gets float costs scaled by a power of two, so that the largest has this many bits
 TOLERANCE = 1e-9  # accepted error of float costs, relative to the largest cost
 TOO_LARGE = "exceeds float64, 1.8e308; expected smaller costs: divide them by a power of two"
 
@@ -123,7 +124,8 @@ def minimum_cost_flow(graph: Any, supplies: ArrayLike | dict[Any, int], *, capac
         edge_costs = costs * flow
     try:
         cost = math.fsum(edge_costs.tolist())
-    except (OverflowError, ValueError):  # fsum raises these if partial sums overflow, or if it meets inf and -inf
+    # `fsum` raises these errors if partial sums overflow, or if it meets inf and -inf
+    except (OverflowError, ValueError):
         cost = math.inf
     if not math.isfinite(cost):
         raise ValueError(f"the cost {TOO_LARGE}")
@@ -146,11 +148,10 @@ def _edge_costs(graph: Graph) -> np.ndarray:
 
 
 def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
-    """Return `given`, an array of whole numbers or inf, as float64.
+    """Return the argument `given`, an array of whole numbers or inf, as float64.
 
-    Raise an error if an entry is not whole, or too large.
-
-    `name`, and `each`, such as "vertex", are words for the error.
+    Raise an error if an entry is not whole, or too large. `name` is the argument's name, and `each`, such as "vertex",
+    says what an entry belongs to.
     """
     numbers = np.asarray(as_array(name, given))
     if numbers.dtype == object and all(isinstance(number, Real) for number in numbers.flat):
@@ -174,9 +175,9 @@ def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
 
 
 def _clamp_integer(number: Any) -> Any:
-    """Return a number, but an integer outside +-2**64 as +-2**64.
+    """Return a number, but an integer outside of the range from -2**64 to 2**64 as the nearer end of this range.
 
-    Larger integers may not fit a float. `_whole_numbers` rejects both as too large.
+    Larger integers may not fit a float. `_whole_numbers` rejects the ends of the range as too large, too.
     """
     return number if isinstance(number, float) else min(max(number, -(2**64)), 2**64)
 
@@ -184,7 +185,7 @@ def _clamp_integer(number: Any) -> Any:
 def _solve_program(
     graph: Graph, costs: np.ndarray, sends: np.ndarray, limits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Solve the linear program, and return the flow along each edge and the price at each vertex.
+    """Solve minimum-cost flow as a linear program, and return the flow along each edge and the price at each vertex.
 
     `sends` are the supplies of the vertices, and `limits` the capacities of the edges. Raise ValueError if no flow
     meets the supplies, or the answer can't be proved optimal.
@@ -205,7 +206,8 @@ def _solve_program(
     entries = np.append(ones, -ones), (np.append(src, dst), np.append(edges, edges))
     incidence: Any = coo_array(entries, shape=(graph.n, graph.m)).tocsc()
     bounds = np.column_stack([0 * ones, limits])
-    # With presolve, status 4 does not tell whether a cheapest flow exists, so it is tried again without.
+    # After presolve, the solver's status 4 leaves open whether a cheapest flow exists. Then it runs again without
+    # presolve.
     for presolve in (True, False):
         optimum: Any = call_apart(
             lambda presolve=presolve: linprog(

@@ -14,7 +14,8 @@ from gasla.graph.graph import Graph
 from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.primitives import fits_one_thread
 
-LARGEST = 2**62 - 1  # largest integer capacity, so that the sum for an edge and its partner fits in 63 bits
+# largest integer capacity, so that the sum of an edge's and its reverse edge's capacities fits in 63 bits
+LARGEST = 2**62 - 1
 
 
 class UnboundedFlowError(ValueError):
@@ -30,7 +31,8 @@ def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
 
 
 def network(graph: Graph) -> Graph:
-    """Return the flow network of a graph, in which every edge has a partner in the other direction. It is cached.
+    """Return the flow network of a graph, in which every edge has a reverse edge (its partner), and store it for later
+    calls.
 
     The input edges come first. Values are capacities: float64 for floats, else int64, limited to `LARGEST`. Added edges
     have capacity 0, and so have self loops, of which every vertex has one if vertex programs compute the flow.
@@ -41,14 +43,16 @@ def network(graph: Graph) -> Graph:
 
 
 def reversed_network(network: Graph) -> Graph:
-    """Return the network with the capacities of each edge and its partner exchanged. It is cached with the network."""
+    """Return the flow network with the capacities of each edge and its reverse edge exchanged, and store it for later
+    calls.
+    """
     return network.kept("reversed", lambda net: net.with_values(net.values[net.reverse_edge_ids]))  # type: ignore[index]
 
 
 def leaving(network: Graph, vertex: int) -> Any:
-    """Return the ids of the edges that leave a vertex.
+    """Return the ids of the edges of a flow network that leave a vertex.
 
-    The partners of these edges are the edges that enter the vertex.
+    Their reverse edges are those that enter it.
     """
     adjacency = network.out
     begin, end = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
@@ -70,13 +74,16 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
 
 
 def _build_network(graph: Graph, loops: bool) -> Graph:
-    """Return the graph with a partner for every edge, and with self loops for vertex programs if `loops`."""
+    """Return the graph with a reverse edge for every edge, and if `loops`, with a self loop at every vertex.
+
+    Capacities are checked. Vertex programs need the self loops.
+    """
     capacities, (src, dst) = _checked_capacities(graph), graph.edges()
     xp = array_module(capacities)
     capacities[xp.equal(src, dst)] = 0
     result = graph.with_values(capacities).paired(fill=capacities.dtype.type(0), loops=loops)
     if isinstance(result.values, np.ndarray):
-        # A read-only array can't be changed by the caller, so that later runs need not check it for changes.
+        # The array is read-only, so that the caller can't change it, and later runs need not check it for changes.
         result.values.flags.writeable = False
     return result
 
@@ -90,7 +97,7 @@ def _checked_capacities(graph: Graph) -> Any:
     if values is None:
         return array_module(graph.out.indices).ones(graph.m, np.int64)
     xp, dtype_kind = array_module(values), values.dtype.kind
-    is_wrong = ~xp.greater_equal(values, 0)  # the comparison is false for NaN as well
+    is_wrong = ~xp.greater_equal(values, 0)  # written so that it is also true for NaN
     if any_true(is_wrong):
         e = int(is_wrong.argmax())
         raise ValueError(f"the capacity of edge {e} is {values[e].item()}; expected a number, 0 or more")

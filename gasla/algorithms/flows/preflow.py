@@ -32,30 +32,32 @@ from gasla.operations.ahead import compile_ahead
 from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, parameter, vertex
 
-UNREACHABLE = 2**62  # height of a vertex from which no residual path leads to the goal
-NO_EDGE = -1  # value of `arc` at a vertex that pushes along no edge
-# Heights are recomputed after as many rounds as the last search had levels, or sooner, once about EDGE_SHARE * m edges
-# have been read, but not before FEWEST_ROUNDS rounds.
+UNREACHABLE = 2**62  # height of a vertex from which no path of residual edges leads to the goal
+NO_EDGE = -1  # value of `arc` at a vertex that pushes its excess along no edge
+# Heights are recomputed by a search after as many rounds as the last search had levels. They are recomputed sooner if
+# the rounds have read about EDGE_SHARE * m edges, but not before FEWEST_ROUNDS rounds.
 FEWEST_ROUNDS, EDGE_SHARE = 2, 2
 
 
 def _lowest_and_sum(x: Any, y: Any) -> Any:
-    """Combine two tuples (height, edge id, residual capacity, change of excess) that a vertex gathers.
+    """Combine two tuples (height, edge id, residual capacity, change of excess) that a vertex gathers from two edges.
 
-    The first three entries are those of the tuple with the smaller height, or at equal heights with the smaller edge
-    id. The changes are added.
+    The first three entries become those of the tuple with the smaller height, or at equal heights with the smaller edge
+    id: the lowest neighbor to which the vertex can push. The changes of excess are added.
     """
     is_first = (x[0] < y[0]) | ((x[0] == y[0]) & (x[1] < y[1]))
     return *(semirings.where(is_first, x[i], y[i]) for i in range(3)), x[3] + y[3]
 
 
 def residual_back(edge: Any) -> Any:
-    """Return the residual capacity of the partner of `edge`, the paired edge in the other direction."""
+    """Return the residual capacity of the reverse edge of `edge`."""
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
 class Distances(VertexProgram):
-    """height(v) = the number of residual edges on a shortest path to the goal, or UNREACHABLE if there is no path."""
+    """height(v) = the number of residual edges on a shortest path from v to the goal, or UNREACHABLE if there is no
+    path.
+    """
 
     height = vertex(np.int64, init=UNREACHABLE)
     capacity = edge(np.int64)
@@ -77,9 +79,10 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """Push the excess of v to its lowest residual neighbor, or raise v if no such neighbor is lower.
+    """Push the excess of v to its lowest residual neighbor, or raise v if this neighbor is not lower than v.
 
-    Even iterations decide along which edge to push, or raise the vertex. Odd iterations push.
+    A round has two iterations. Even iterations choose the edge along which to push, or raise the vertex. Odd iterations
+    push.
     """
 
     height = vertex(np.int64)
@@ -139,15 +142,16 @@ DISTANCES = Distances()
 
 
 def leads_to(network: Graph, target: int, **sent: Any) -> Any:
-    """Return a mask of the vertices from which a path of residual edges leads to the target."""
+    """Return a mask of the vertices from which a path of edges with residual capacity leads to the target."""
     heights = _search(network, target, **sent).height
     return array_module(heights).less(heights, UNREACHABLE)
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
-    """Run a search that finds the distance of each vertex to the goal along residual edges.
+    """Find the number of residual edges on a shortest path from each vertex to the goal, and return the search's
+    result.
 
-    Unreachable vertices have UNREACHABLE.
+    Vertices without such a path have the height `UNREACHABLE`.
     """
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
@@ -155,9 +159,9 @@ def _search(network: Graph, goal: int, **sent: Any) -> Any:
 class Preflow:
     """A preflow in a network of integer capacities: the flow of every edge, and the excess of every vertex.
 
-    At first the edges of one end, the start, are saturated, and excess is then pushed to the other end, the goal. The
-    start is the source, or, if `is_reversed`, the target, with all edges reversed. Flow that can't arrive has to
-    return, so the start should be the end whose edges have less capacity.
+    At first all edges at one end, the start, are saturated. Excess is then pushed to the other end, the goal. The start
+    is the source, or, if `is_reversed`, the target, with all edges reversed. Excess that can't reach the goal has to
+    return to the start, so the start should be the end whose edges have less capacity.
     """
 
     def __init__(self, network: Graph, source: int, target: int, *, is_reversed: bool) -> None:
@@ -173,7 +177,7 @@ class Preflow:
         return int(self._excess[self._goal])
 
     def net(self) -> Any:
-        """Return the net flow of each edge as int64: its flow minus that of the paired edge in the other direction."""
+        """Return the net flow of each edge as int64: its flow minus that of its reverse edge."""
         sent, sent_back = self._sent, self._sent[self.network.reverse_edge_ids]
         return sent_back - sent if self.is_reversed else sent - sent_back
 
@@ -189,11 +193,11 @@ class Preflow:
         return ~leads_to(self.network, self.target, sent=sent)
 
     def push_to_goal(self) -> None:
-        """Push excess until no more can arrive at the goal. The rest of the excess stays at any vertices."""
+        """Push excess until no more can arrive at the goal. What can't arrive is left at the vertices where it is."""
         self._push_to(self._goal)
 
     def return_excess(self) -> None:
-        """Push the remaining excess back to the start, so that the preflow becomes a flow."""
+        """Push the remaining excess back to the start, where it came from, so that the preflow becomes a flow."""
         self._push_to(self._origin)
 
     def _push_to(self, goal: int) -> None:

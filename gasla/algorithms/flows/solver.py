@@ -38,8 +38,10 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.weights import exact_total
 from gasla.operations.primitives import fits_one_thread
 
-BITS = 61  # number of bits of the largest scaled capacity, and of the sum of capacities at the source or the target
-ENOUGH = Fraction(1, 2**40)  # rounds end when the missing flow is at most this fraction of the value
+# number of bits of the largest scaled capacity, and of the smaller sum of capacities, at the source or the target
+BITS = 61
+# scaling of floats ends when the flow that may be missing is at most this fraction of the flow
+ENOUGH = Fraction(1, 2**40)
 SMALLEST, MOST = Fraction(1, 2**1074), sys.float_info.max  # smallest and largest positive floats
 TOO_LARGE = (
     "the maximum flow exceeds float64, 1.8e308; expected capacities with a smaller sum: divide them by a power of two"
@@ -55,9 +57,9 @@ class Solution(NamedTuple):
 
 
 def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
-    """Return a maximum flow or a minimum cut, whose value is the same.
+    """Return a maximum flow or, if `cut`, a minimum cut, whose value is the same.
 
-    If `cut`, the solution has the source side of the cut. If not, it has the flow along every edge.
+    The solution for a cut has the source side of the cut. The solution for a flow has the flow along every edge.
     """
     graph = whole_graph(graph)
     source, target = ends(graph, source, target)
@@ -71,7 +73,7 @@ def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution
     """Return a maximum flow or minimum cut of integer capacities. Raise ValueError if the flow may not fit int64."""
     out, into = _end_edges(net, source, target)
     out_capacity, in_capacity = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
-    # Then the excess of a vertex in a preflow might not fit int64.
+    # If both sums are large, the excess of a vertex in a preflow might not fit int64, so capacities are lowered.
     if min(out_capacity, in_capacity) >= LARGEST and not fits_one_thread(net):
         net = _lower_capacities(net, source, target)
         lowered = [_exact_sum(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
@@ -79,7 +81,7 @@ def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution
             raise _too_large_error(net, source, target, out_capacity, in_capacity)
         out_capacity, in_capacity = lowered
     preflow = _send_flow(net, source, target, in_capacity < out_capacity)
-    if preflow.arrived >= LARGEST:  # capacities were limited to LARGEST, so a larger flow may exist
+    if preflow.arrived >= LARGEST:  # capacities were limited to LARGEST, so the graph may allow a larger flow
         raise _too_large_error(net, source, target, out_capacity, in_capacity)
     if cut:
         return Solution(preflow.arrived, None, preflow.source_side())
@@ -90,7 +92,7 @@ def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution
 def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
     """Return the error for a network whose maximum flow may not fit int64.
 
-    `sends` and `takes` are sums of capacities.
+    `sends` is the sum of the capacities of the edges from the source, and `takes` that of the edges to the target.
     """
     return ValueError(
         f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(sends):.3g} or more, those "
@@ -100,9 +102,10 @@ def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: in
 
 
 def _send_flow(net: Graph, source: int, target: int, is_reversed: bool) -> AugmentedFlow | Preflow:
-    """Return a maximum flow of integer capacities, or a preflow where vertex programs compute it, as on a GPU.
+    """Return a maximum flow of integer capacities, or a preflow if vertex programs compute it, as on a GPU.
 
-    The same amount arrives at the goal in both, but excess of a preflow has yet to return to its start.
+    In both, the same amount arrives at the target. The excess of a preflow has yet to return to where it came from.
+    With `is_reversed`, a preflow begins at the target.
     """
     if fits_one_thread(net):
         return AugmentedFlow(net, source, target)
@@ -112,10 +115,10 @@ def _send_flow(net: Graph, source: int, target: int, is_reversed: bool) -> Augme
 
 
 def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
-    """Return the network with capacities lowered where they far exceed the possible flow.
+    """Return the network with capacities lowered to about the largest possible flow, if they are far larger.
 
     If a cut has no large edge, the flow is at most the capacity of this cut, and larger capacities are lowered to just
-    above that. Edges that are not large sum to less than 2**62.
+    above it. Edges that are not large have capacities that sum to less than 2**62.
     """
     capacity: Any = net.values
     xp = array_module(capacity)
@@ -125,7 +128,9 @@ def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
 
 
 def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
-    """Return a maximum flow or minimum cut of float capacities, which rounds of scaling turn into integers."""
+    """Return a maximum flow or minimum cut of float capacities, by several rounds with capacities scaled to
+    integers.
+    """
     out, into = _end_edges(net, source, target)
     capacity: Any = net.values
     xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
@@ -143,7 +148,8 @@ def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
     while True:
         units, unit = _round_to_units(residual, bound, out, into)
         useful = units.copy()
-        useful[back[out]] = useful[back[into]] = 0  # flow into the source or out of the target is never useful
+        # flow into the source or out of the target is never useful, so these edges get capacity 0
+        useful[back[out]] = useful[back[into]] = 0
         out_capacity, in_capacity = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
         preflow = _send_flow(net.with_values(useful), source, target, in_capacity < out_capacity)
         with np.errstate(all="ignore"):
@@ -182,11 +188,11 @@ def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
 
 
 def _round_to_units(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
-    """Round the remaining capacities down to multiples of a unit, a power of two.
+    """Round the residual capacities `left` down to multiples of a unit, a power of two.
 
-    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above the bound are
+    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `bound` are
     lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
-    capacities sum to at most 2**BITS units.
+    capacities sum to at most 2**BITS units. `out` and `into` are the ids of the edges at the source and the target.
     """
     xp, unit = array_module(left), _exponent(bound) + 1 - BITS
     with np.errstate(over="ignore"):
@@ -201,10 +207,10 @@ def _end_edges(net: Graph, source: int, target: int) -> tuple[Any, Any]:
 
 
 def _small_edge_cut(net: Graph, is_large: Any, source: int, target: int) -> Any:
-    """Return a mask of the edges of a cut without large edges, or None if there is no such cut.
+    """Return a mask of the edges of a cut that has no large edges, or None if every cut has one.
 
-    The target's side of the cut consists of the vertices from which large edges lead to the target. If these include
-    the source, every cut has a large edge.
+    `is_large` marks the large edges. The target's side of the cut consists of the vertices from which large edges lead
+    to the target. If the source is among these vertices, every cut has a large edge.
     """
     src, dst = net.edges()
     side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
@@ -228,15 +234,17 @@ def _exact_sum(values: Any) -> Any:
 
 
 def _exponent(number: Fraction) -> int:
-    """Return the smallest e with number < 2**e, for a fraction whose denominator is a power of two.
+    """Return the smallest integer e with number < 2**e, for a fraction whose denominator is a power of two.
 
-    For 0 the result has no meaning, and callers accept any number.
+    For 0, which is below every power of two, the result is arbitrary, and callers accept any number.
     """
     return number.numerator.bit_length() - number.denominator.bit_length() + 1
 
 
 def _are_multiples(capacity: Any, value: Fraction) -> bool:
-    """Return whether all finite capacities are multiples of the last bit of a float of the size of `value`."""
+    """Return whether all finite capacities are multiples of the last bit of `value` as a float, so that sums
+    are exact.
+    """
     xp = array_module(capacity)
     with np.errstate(over="ignore"):
         parts = xp.ldexp(capacity, np.int32(53 - _exponent(value)))
@@ -244,7 +252,9 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
 
 
 def _positive_part(net: Any) -> Any:
-    """Return the numbers with 0 in place of negative ones: the flow along each edge, from the net flow."""
+    """Return the flow along each edge from the net flows: negative ones become 0, as their reverse edges have
+    the flow.
+    """
     xp = array_module(net)
     return xp.where(xp.greater(net, 0), net, net.dtype.type(0))
 

@@ -103,12 +103,16 @@ def _scaled_weights(graph: Graph) -> np.ndarray:
             "2**53, so that sums are exact: pass floats, graph.with_values(graph.values.astype(np.float64))"
         )
     scaled: np.ndarray = np.ldexp(values.astype(np.float64), -int(np.frexp(float(largest))[1]))
-    scaled[scaled == 0] = np.finfo(np.float64).tiny  # SciPy takes a stored zero for a missing edge
+    scaled[scaled == 0] = np.finfo(np.float64).tiny  # SciPy would take a stored zero for a missing edge
     return scaled
 
 
 def _solve_by_scipy(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of the matched pairs that SciPy finds in the matrix whose rows are the left side."""
+    """Return the matched pairs of the lightest matching, which SciPy finds, as two arrays.
+
+    They are the row and the column of each pair in a matrix with a row for each vertex of the left side, and a column
+    for each vertex of the right side.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -117,7 +121,7 @@ def _solve_by_scipy(graph: Graph, weights: np.ndarray, is_left: np.ndarray) -> t
     row, column = number_on_side[np.where(is_left[src], src, dst)], number_on_side[np.where(is_left[src], dst, src)]
     order = np.lexsort((weights, column, row))
     row, column, weights = row[order], column[order], weights[order]
-    is_lightest = np.ones(len(order), bool)  # marks the lightest one of several parallel edges
+    is_lightest = np.ones(len(order), bool)  # keeps only the lightest of several parallel edges
     is_lightest[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
     count = int(is_left.sum())
     indptr = np.searchsorted(row[is_lightest], np.arange(count + 1))

@@ -32,13 +32,13 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
 Strategy = Literal["largest_first", "random_sequential"]
-COLORS_PER_WORD = 64  # number of colors per word, one per bit
-WINDOW_WORDS = 2  # number of words in a window
-ALL_TAKEN = 2**64 - 1  # a word in which all colors are taken
+COLORS_PER_WORD = 64  # number of colors for which a word of 64 bits has a bit
+WINDOW_WORDS = 2  # number of words in a window, the range of colors that a vertex examines at a time
+ALL_TAKEN = 2**64 - 1  # value of a word if all its 64 colors are taken by neighbors
 
 
 def _to_word(number):
-    """Return a number as a word of 64 bits, the dtype of windows of colors."""
+    """Return a number as a word of 64 bits, in which each bit stands for a color."""
     return semirings.cast(number, np.uint64)
 
 
@@ -48,14 +48,14 @@ def _word_with_bit(place):
 
 
 def _lowest_unset_bit(taken):
-    """Return the position of the lowest bit that is not set."""
+    """Return the position of the lowest bit of a word that is not set."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
 
 
 def _bits_of_color(color, first):
-    """Return a color as a bit of the window of colors that begins with `first`.
+    """Return words in which only the bit of a color is set, or none if the color is not in the window.
 
-    A color outside of the window has no bit.
+    The words have a bit for each color of a window, a range of colors that begins with `first`.
     """
     return semirings.vector(*(_word_with_bit(color - first - COLORS_PER_WORD * i) for i in range(WINDOW_WORDS)))
 
@@ -63,7 +63,7 @@ def _bits_of_color(color, first):
 def _smallest_free(taken, first):
     """Return the smallest color of a window that is not taken, or -1 if all colors of the window are taken.
 
-    The window begins with the color `first`, and `taken` has a bit for each of its colors.
+    A window is a range of colors that begins with `first`. `taken` has a bit for each of its colors.
     """
     color = -1
     for i in reversed(range(WINDOW_WORDS)):
@@ -72,9 +72,9 @@ def _smallest_free(taken, first):
 
 
 class Draw(VertexProgram):
-    """rank(v) = the priority of v in the order: larger for larger degrees if `by_edges`, and then random.
+    """rank(v) = the priority of v in the order of coloring, which begins with the highest rank.
 
-    The vertex of the highest rank is processed first.
+    Ranks are larger for larger degrees if `by_edges`, and random among equal degrees.
     """
 
     rank = vertex(np.uint64)
@@ -92,7 +92,7 @@ class Draw(VertexProgram):
 
 
 class Count(VertexProgram):
-    """waiting(v) = the number of uncolored neighbors that precede v in the order. If it is 0, v takes color 0."""
+    """waiting(v) = the number of neighbors that must be colored before v. If there are none, v takes color 0."""
 
     color = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)
@@ -119,16 +119,18 @@ class Count(VertexProgram):
 
 
 class Color(VertexProgram):
-    """color(v) = the smallest color that no neighbor has, once no uncolored neighbor precedes v.
+    """color(v) = the smallest color that no neighbor has, once all neighbors that precede v in the order are colored.
 
-    If all colors of v's window are taken, v stays uncolored until `Advance` moves the window.
+    A vertex examines a window of 128 colors at a time. If all of them are taken, v stays uncolored until `Advance`
+    moves the window.
     """
 
     color = vertex(np.int32)
     waiting = vertex(np.int64)
-    first = vertex(np.int32)  # first color of the window of colors that v examines
-    taken = vertex((np.uint64, (WINDOW_WORDS,)))  # bits of the colors in the window that neighbors have
-    tells_in = vertex(np.int32, init=-1)  # the later round in which v notifies its neighbors of its color, or -1
+    first = vertex(np.int32)  # the first of the 128 colors that v examines, its window
+    taken = vertex((np.uint64, (WINDOW_WORDS,)))  # a bit for each color in the window, set if a neighbor has this color
+    # the round in which v tells its neighbors a color that `Advance` gave it, or -1
+    tells_in = vertex(np.int32, init=-1)
     turn = parameter(np.int32, 0)
     direction = option("in")
     reduce = semirings.product(semirings.plus, semirings.bor)
@@ -153,10 +155,10 @@ class Color(VertexProgram):
 
 
 class Advance(VertexProgram):
-    """Move windows in which all colors are taken to the next 128 colors, and color their vertices.
+    """Let vertices whose window of 128 colors is full go on to the next 128 colors, and color them if it is their turn.
 
-    A vertex is colored if no uncolored neighbor precedes it. The run ends, since each round moves a window or finds no
-    full window. A vertex has at most 1 + degree / 128 windows.
+    It is a vertex's turn if no uncolored neighbor precedes it. The run ends, since each round moves a window or finds
+    no full window. A vertex has at most 1 + degree / 128 windows.
     """
 
     color = vertex(np.int32)
@@ -185,7 +187,7 @@ class Advance(VertexProgram):
         return {"color": color, "first": first, "taken": gathered, "tells_in": tells_in}
 
     def activate(self, before, after):
-        # All vertices stay active, and if no window is full, the next round notifies no vertex and ends the run.
+        # All vertices stay active. If no window is full, the next round colors no vertex, which ends the run.
         return True
 
 
@@ -271,9 +273,9 @@ def greedy_color(
 
 
 def _ranks_of_priority(graph: Graph, priority: Any) -> Any:
-    """Return distinct ranks of the vertices by ascending priority.
+    """Return distinct ranks of the vertices that ascend with the argument `priority`.
 
-    Of equal priorities the smaller id has the higher rank.
+    Of several vertices of equal priority, the one with the smallest id gets the highest rank.
     """
     priorities = vertex_numbers(graph, "priority", priority)
     xp: Any = module_of(graph.device)

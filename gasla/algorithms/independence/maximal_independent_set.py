@@ -24,21 +24,23 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
 JOINED, LEFT = 2**32 - 1, 0  # ranks of vertices that are in the set, and of vertices that are not
-DEGREE_LIMIT = 255  # degrees above 254 are not distinguished, so that a degree takes 8 bits of a rank
+DEGREE_LIMIT = 255  # values of `rank` for vertices that have joined the set, and for vertices that have left
 
 
 def is_undecided(vertex):
-    """Return whether a vertex is undecided: it has neither joined the set nor left."""
+    """Return whether it is still open if a vertex joins the set: it has neither joined nor left."""
     return (vertex.rank != LEFT) & (vertex.rank != JOINED)
 
 
 def _to_rank(number):
-    """Return a number in the dtype of ranks."""
+    """Return a number as uint32, the dtype of ranks."""
     return semirings.cast(number, np.uint32)
 
 
 class Draw(VertexProgram):
-    """rank(v) = higher for smaller degrees, and random among equal degrees. A vertex without edges joins the set."""
+    """rank(v) = higher for smaller degrees, and random among equal degrees. A vertex without edges joins the set at
+    once.
+    """
 
     rank = vertex(np.uint32)
     seed = parameter(np.uint64, 0)
@@ -55,10 +57,11 @@ class Draw(VertexProgram):
 
 
 class Decide(VertexProgram):
-    """Let vertices join the set in even iterations, and let the neighbors of its vertices leave in odd iterations.
+    """Let vertices join the set in even iterations, and let the neighbors of vertices in the set leave in odd
+    iterations.
 
-    A vertex joins if its rank is the highest among its undecided neighbors. The run ends after at most 2 n iterations,
-    since the undecided vertex of the highest rank and id joins.
+    An undecided vertex has neither joined nor left. It joins if its rank is higher than those of its undecided
+    neighbors. The run ends after at most 2 n iterations, since the undecided vertex of the highest rank and id joins.
     """
 
     rank = vertex(np.uint32)
@@ -83,7 +86,9 @@ class Decide(VertexProgram):
 
 
 class ChosenNeighbors(VertexProgram):
-    """in_conflict(v) = whether v and one of its neighbors are chosen."""
+    """in_conflict(v) = whether v and one of its neighbors are both among the vertices that the caller requires in the
+    set.
+    """
 
     is_chosen = vertex(np.bool_)
     in_conflict = vertex(np.bool_)
@@ -158,7 +163,10 @@ def maximal_independent_set(graph: Any, nodes: Iterable[Hashable] | None = None,
 
 
 def _required_mask(graph: Graph, nodes: Iterable[Hashable]) -> Any:
-    """Return a mask of the required vertices. Raise ValueError if two of them are neighbors."""
+    """Return the argument `nodes`, the vertices that must be in the set, as a mask.
+
+    Raise ValueError if two of them are neighbors.
+    """
     required = module_of(graph.device).zeros(graph.n, bool)
     required[several_vertices(graph, "nodes", nodes, "node")] = True
     in_conflict = run(

@@ -31,11 +31,13 @@ from gasla.program import ID, VertexProgram, edge, option, vertex
 from gasla.rows import Row, Task, matching
 
 DEGREE_LIMIT = 255  # degrees above 255 are not distinguished, so that a degree fits uint8
-XOR_BITS = 48  # number of low bits of a rank that hold u ^ v; the bits above hold the degree
-NO_EDGE = 2**63 - 1  # rank at a vertex that has no edge to a free neighbor
-# Largest degree in a graph without hubs, and the largest number of its vertices and edges that one thread matches.
+# number of low bits of an edge's rank that hold u ^ v, by which one end finds the other; higher bits hold a degree
+XOR_BITS = 48
+NO_EDGE = 2**63 - 1  # rank, instead of that of an edge, at a vertex that has no edge to a free neighbor
+# One thread matches a graph without weights whose degrees are at most FLAT only if it has at most ONE_THREAD vertices
+# and edges. The size of other graphs is not limited by this.
 FLAT, ONE_THREAD = 16, 1 << 18
-ROUNDS = 64  # after this many rounds the remaining edges are sorted
+ROUNDS = 64  # after this many rounds the remaining edges are sorted and matched on the host
 
 
 def _limited_degree(vertex):
@@ -45,7 +47,10 @@ def _limited_degree(vertex):
 
 
 class Free(VertexProgram):
-    """degree(v) = the degree of v as long as v is free and may have a free neighbor, and then 0."""
+    """degree(v) = the degree of v, until v is matched or has no free neighbor left, and then 0.
+
+    A vertex is free if it is not matched yet.
+    """
 
     degree = vertex(np.uint8, init=_limited_degree)
     best = vertex(np.int64, missing=NO_EDGE)
@@ -61,12 +66,14 @@ class Free(VertexProgram):
 class Choose(Free):
     """best(v) = the rank of the best edge between v and a free neighbor, or NO_EDGE if v has no free neighbor.
 
-    The rank of an edge between u and v has the smaller degree of both in the high bits, and u ^ v in the low bits. The
-    smallest rank is best. With weights, only the heaviest edges of a vertex are compared by rank.
+    A neighbor is free if it is not matched yet. The rank of an edge between u and v has the smaller degree of both in
+    the high bits, and u ^ v in the low bits. The smallest rank is best. With weights, only the heaviest edges of a
+    vertex are compared by rank.
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
-    # With weights, argmin is over pairs of a weight and a rank. Weights are reversed, so that the heaviest is smallest.
+    # With weights, argmin compares pairs of a weight and a rank. Weights are negated, so that the heaviest is the
+    # smallest.
     reduce = option(semirings.min)
     direction = option("in")
     weight = edge(weights, when=weights)
@@ -85,12 +92,13 @@ class Choose(Free):
 
     def apply(self, vertex, gathered):
         best = gathered[1] if self.weights else gathered
-        is_last = best == NO_EDGE  # no neighbor is free
+        is_last = best == NO_EDGE  # no neighbor of the vertex is free
         return {"best": best, "degree": semirings.where(is_last, semirings.cast(0, np.uint8), vertex.degree)}
 
 
 class Agree(Free):
-    """mate(v) = the other end of the edge that v selected, if that other end selected the same edge.
+    """mate(v) = the other end of the edge that v has selected as the best, if the other end has selected this edge,
+    too.
 
     The run ends after at most n / 2 rounds, since the best remaining edge is selected by both of its ends.
     """
@@ -167,7 +175,7 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
         graph.notice_values()
         check_weights(graph)
         weight_dtype = graph.value_type
-        # Integers are compared as integers, which is exact.
+        # Integer weights stay integers, so that comparisons are exact.
         options |= {
             "weights": weight_dtype if weight_dtype.kind == "f" else sum_type(weight_dtype),
             "reduce": semirings.argmin,
@@ -181,10 +189,10 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
 
 
 def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
-    """Match the vertices that are still free along their edges, from best to worst, on the host.
+    """Match the vertices that are not matched yet on the host, along edges in order from the best to the worst.
 
-    `left` is the subgraph of these vertices, and `degree` has their degrees in the whole graph. Return the matched
-    vertices and their mates, as ids of the whole graph.
+    `left` is the subgraph of these vertices, and `degree` has the degrees of all vertices in the whole graph. Return
+    the vertices that were matched and their mates, as ids of the whole graph.
     """
     origin: Any = left.origin
     number = moved(origin.vertices, "cpu").astype(np.int64)
@@ -192,7 +200,8 @@ def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, 
     u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
     rank = np.minimum(degrees[u], degrees[v]) << XOR_BITS | (number[u] ^ number[v])
     weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
-    order = np.lexsort((-rank, weights))[::-1]  # heaviest first
+    # the heaviest edges come first, and among equal weights the smallest ranks
+    order = np.lexsort((-rank, weights))[::-1]
     mate = [-1] * left.n
     for a, b in zip(u[order].tolist(), v[order].tolist()):
         if a != b and mate[a] < 0 and mate[b] < 0:

@@ -25,17 +25,14 @@ from gasla.rows import Row, matching
 
 
 def _is_end(vertex):
-    """Return whether a vertex is the end of an augmenting path.
-
-    Such a vertex is an unmatched vertex of the right side that is in a tree.
-    """
+    """Return whether a vertex is the end of an augmenting path: unmatched, on the right side, and reached by a tree."""
     return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
 
 
 class Plant(VertexProgram):
     """root(v) = v for every unmatched vertex v of the left side, and -1 for all other vertices.
 
-    The unmatched vertices are the roots of a new forest of alternating paths.
+    The unmatched vertices of the left side are the roots of trees of alternating paths, which `Grow` extends.
     """
 
     is_left = vertex(np.bool_)
@@ -53,7 +50,7 @@ class Plant(VertexProgram):
 
 
 class Grow(VertexProgram):
-    """parent(v) = the vertex before v on an alternating path from the unmatched vertex root(v) of the left side.
+    """parent(v) = the vertex before v on an alternating path from root(v), an unmatched vertex of the left side.
 
     The run ends, since each vertex enters a tree at most once.
     """
@@ -88,9 +85,10 @@ class Grow(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """end(r) = an unmatched vertex of the right side in the tree of root r: the one of the largest id.
+    """end(r) = the end of the augmenting path in the tree of root r: of its unmatched vertices of the right side, the
+    largest.
 
-    It gets its parent in the tree as its mate. The run ends if no tree has such a vertex.
+    The mate of this vertex becomes its parent in the tree. The run ends if no tree has such a vertex.
     """
 
     is_left = vertex(np.bool_)
@@ -119,10 +117,10 @@ class Choose(VertexProgram):
 
 
 class Augment(VertexProgram):
-    """Exchange matched and unmatched edges along the chosen paths, from their ends back to their roots.
+    """Exchange matched and unmatched edges along the chosen augmenting paths, from their ends back to their roots.
 
-    On the right side, a vertex with its parent as its mate is an end of a path; other mates come later in the tree. The
-    run ends, since no vertex is on a path twice.
+    On the right side, the mate of a vertex is its parent only at the end of a path. All other mates come after the
+    vertex in the tree. The run ends, since no vertex is on a path twice.
     """
 
     direction = option("in")
@@ -201,9 +199,10 @@ def maximum_bipartite_matching(graph: Any) -> Any:
 
 
 def left_side(graph: Graph) -> Any:
-    """Return a mask of the vertices on the left side, by the graph's own sides or, if it has none, by a search.
+    """Return a mask of the vertices on the left side of a bipartite graph.
 
-    Raise ValueError if the graph is not bipartite.
+    The sides are those that the graph has been given or, if it has none, found by a search. Raise ValueError if the
+    graph is not bipartite.
     """
     if (sides := graph.sides) is not None:
         two_sides.require_across(*graph.edges(), sides)

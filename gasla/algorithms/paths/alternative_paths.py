@@ -24,11 +24,12 @@ from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
 FoundPath = tuple[float, list[int], list[int]]  # the length, the vertices and the edges of a path
-ROUNDING = 1 + 1e-9  # sums of the same lengths in another order differ by at most this factor
+# sums of the same lengths in another order differ by at most this factor, which comparisons of lengths allow for
+ROUNDING = 1 + 1e-9
 
 
 class Tree(NamedTuple):
-    """A tree of shortest paths from a root. Each vertex has its parent, and the id of the edge from it.
+    """A tree of shortest paths from a root: each vertex's distance, its parent, and the id of the edge from the parent.
 
     The root is its own parent, and its edge is -1.
     """
@@ -39,7 +40,8 @@ class Tree(NamedTuple):
 
     @classmethod
     def of(cls, tails: Array, heads: Array, lengths: Array, distances: Array, root: int) -> "Tree":
-        """Return the tree of shortest paths that have the fewest edges, and then the smallest edge ids.
+        """Return the tree of shortest paths from a root that have the fewest edges, and among these the smallest edge
+        ids.
 
         `tails`, `heads` and `lengths` are the graph's edges, and `distances` the distances from the root.
         """
@@ -54,15 +56,17 @@ class Tree(NamedTuple):
             (levels[tails[tight_edges]] >= 0) & (levels[heads[tight_edges]] == levels[tails[tight_edges]] + 1)
         ][::-1]
         edges = np.full(n, -1)
-        # of several edges to a vertex, the last one written stays, which has the smallest id
+        # edges are in descending order of ids, so of several edges to a vertex, the one of the smallest id is written
+        # last
         edges[heads[tree_edges]] = tree_edges
         parents = np.where(edges >= 0, tails[edges] if len(tails) else 0, np.arange(n))
         return cls(np.where(levels >= 0, distances, np.inf), parents, edges)
 
     def sums(self, lengths: Array, chosen: Array, cut: bool = False) -> Array:
-        """Return the total length of the chosen edges from each vertex to the root.
+        """Return for each vertex the total length of the chosen edges on its path to the root.
 
-        `chosen` has a bool for each edge. With `cut`, the sum ends at the first edge that is not chosen.
+        `chosen` has a bool for each edge. With `cut`, only the chosen edges up to the first edge that is not chosen
+        count.
         """
         has_edge = self.edges >= 0
         has_edge[has_edge] = chosen[self.edges[has_edge]]
@@ -76,7 +80,7 @@ class Tree(NamedTuple):
             sums, parents = sums + sums[parents], grandparents
 
     def path(self, v: int) -> tuple[list[int], list[int]]:
-        """Return the vertices and the edges on the path of the tree from a vertex to the root."""
+        """Return the vertices and the edges on the path from vertex `v` to the root of the tree."""
         vertices, edges = [v], []
         while self.edges[v] >= 0:
             edges.append(int(self.edges[v]))
@@ -156,7 +160,10 @@ def alternative_paths(
 
 
 class _Candidates:
-    """Candidates for alternative paths, one for each vertex v: a shortest path to v, then a shortest path from v."""
+    """Candidates for alternative paths between two vertices: for each vertex v, a shortest path that passes v.
+
+    It is a shortest path from the source to v, followed by a shortest path from v to the target.
+    """
 
     def __init__(self, graph: Graph, source: int, target: int) -> None:
         from_source = moved(sssp(graph, source, dtype=np.float64), "cpu")
@@ -171,14 +178,14 @@ class _Candidates:
         self.plateaus = self._sums_on_candidates(is_shared, cut=True)
 
     def _sums_on_candidates(self, chosen: Array, cut: bool = False) -> Array:
-        """Return for each vertex the total length of the chosen edges on its candidate path.
+        """Return for each vertex the total length of the chosen edges on the candidate path through the vertex.
 
-        With `cut`, only the chosen edges next to the vertex count, up to the first other edge on either side.
+        With `cut`, only the unbroken runs of chosen edges directly before and after the vertex count.
         """
         return self.out.sums(self.lengths, chosen, cut) + self.back.sums(self.lengths, chosen, cut)
 
     def by(self, v: int) -> FoundPath:
-        """Return the candidate path through a vertex."""
+        """Return the candidate path through vertex `v`: its length, its vertices and its edges."""
         (first, before), (last, after) = self.out.path(v), self.back.path(v)
         edges = before[::-1] + after
         return float(self.lengths[edges].sum()), first[::-1] + last[1:], edges
@@ -188,13 +195,13 @@ class _Candidates:
         allows.
         """
         is_open = np.isfinite(self.via) & (self.via <= self.via[self.shortest] * stretch * ROUNDING)
-        # for each candidate, the most that it has in common with a path that is chosen
+        # for each candidate, the largest length that it has in common with a chosen path
         shared, v = np.zeros(len(is_open)), self.shortest
         ways: list[FoundPath] = []
         while len(ways) < k and is_open[v]:
             length, vertices, edges = way = self.by(v)
             on_path = np.array(vertices)
-            # candidates through these vertices are the same path
+            # the candidates through these vertices of the path are the path itself, so they are not chosen again
             is_open[on_path[self.via[on_path] <= length * ROUNDING]] = is_open[v] = False
             if len({*vertices}) == len(vertices):
                 ways.append(way)

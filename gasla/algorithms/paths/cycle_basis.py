@@ -80,7 +80,8 @@ def cycle_basis(graph: Any) -> VertexLists:
     vertices = xp.empty(total, graph.id_dtype)
     vertices[: len(loops)] = loops
     begin, end = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
-    vertices[begin] = deeper  # if both ends are on one level, the loop below writes this vertex again
+    # if both ends are on one level, they have the same first vertex, which the loop below writes again
+    vertices[begin] = deeper
     left, right, climbing = begin + extra, end, xp.arange(len(steps))
     left_vertex, right_vertex, step = starts, other, 0
     while len(climbing):
@@ -96,8 +97,9 @@ def cycle_basis(graph: Any) -> VertexLists:
 
 
 def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
-    """Return levels and parents in trees of shortest paths, and both ends of the edges outside the trees, the smaller
-    first.
+    """Return a spanning forest by breadth-first search, and the edges outside the forest, as four arrays.
+
+    They are the level and the parent of each vertex, and the smaller and the larger end of each edge outside.
     """
     xp: Any = module_of(simple.device)
     is_root = smallest_members(simple)
@@ -106,7 +108,7 @@ def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
     src, dst = lists.owners(), lists.indices
     parents = xp.arange(simple.n, dtype=simple.id_dtype)
     up = xp.flatnonzero(levels[dst] < levels[src])
-    # only the first such neighbor, which is the smallest that is nearer to the root
+    # of each vertex's neighbors that are nearer to the root, only the first one, which has the smallest id
     up = up[xp.diff(src[up], prepend=-1) != 0]
     parents[src[up]] = dst[up]
     is_other = (src < dst) & (parents[dst] != src) & (parents[src] != dst)
@@ -114,7 +116,7 @@ def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
 
 
 def _steps_to_meet(parents: Array, left_vertex: Array, right_vertex: Array) -> Array:
-    """Return for each pair of vertices on one level how many steps they climb until they meet."""
+    """Return for each pair of vertices on one level of a forest how many steps both climb until they meet."""
     xp: Any = array_module(parents)
     steps, climbing = xp.zeros(len(left_vertex), np.int64), xp.arange(len(left_vertex))
     while len(climbing):

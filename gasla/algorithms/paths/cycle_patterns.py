@@ -12,12 +12,14 @@ from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import available, require_memory
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-# the vertex, twice, or the two ends of the edge that all cycles must pass; None if there is none
+# the two ends of the edge that all cycles must pass, or twice the vertex that they must pass; None if there is neither
 Ends = tuple[int, int] | None
 
 
 def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) -> Iterator[Matching]:
-    """Yield for each length, shortest first, the search for the cycles of that length in a simple graph.
+    """Yield a search for the cycles of each length from `least` to `most` in a simple graph, shortest first.
+
+    If `ends` is not None, all cycles pass this edge or vertex.
 
     Raises
     ------
@@ -42,7 +44,10 @@ def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) 
 
 
 def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
-    """Return the cycles that `matching` finds, at most `limit` of them, in a row each from its smallest vertex."""
+    """Return the cycles that `matching` finds, at most `limit` of them.
+
+    A row has a cycle from its smallest vertex on.
+    """
     number, size = matching.count(), matching.pattern.size
     if limit is not None and number > limit:
         xp, remaining = array_module(matching.simple.out.indices), limit

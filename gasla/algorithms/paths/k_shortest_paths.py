@@ -31,8 +31,8 @@ from gasla.graph.weights import takes_weight
 from gasla.rows import Command, Row
 
 Path = tuple[int, ...]
-# These take about as long as another run: MANY searches from heads that tie, or an A* search that reaches PATIENCE
-# vertices, and one more for every SHARE vertices and edges of the graph.
+# These amounts of work take about as long as another single-source search: searches from MANY heads that tie, or an A*
+# search that reaches PATIENCE vertices, and one more for every SHARE vertices and edges of the graph.
 MANY, PATIENCE, SHARE = 64, 1000, 100
 
 OVERFLOW = (
@@ -41,8 +41,10 @@ OVERFLOW = (
 
 
 class Near(NamedTuple):
-    """The edges that leave a vertex, sorted by `bounds`, which are the length plus the distance from the head to the
+    """The edges that leave a vertex, sorted by `bounds`: the length of each edge plus the distance from its head to the
     target.
+
+    A bound is the length of a shortest walk to the target that begins with the edge.
     """
 
     bounds: list[float]
@@ -51,21 +53,24 @@ class Near(NamedTuple):
     ids: Any  # the heads as an array
 
     def place(self, head: int) -> int:
-        """Return the index of a head among the edges."""
+        """Return the position of the edge to the vertex `head`."""
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
-        """Return the heads with ids below `head`, in ascending order, without those in the set `without`.
+        """Return the heads with ids below `head` through which a path of length `total` may lead, in ascending order.
 
-        A head is left out, too, if the length `begun` plus its bound is more than `total`.
+        `begun` is the length of the path up to this vertex. The heads in the set `without`, and those where `begun`
+        plus the bound of the edge exceeds `total`, are left out.
         """
         heads = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
         return [u for u in np.sort(heads[heads < head]).tolist() if u not in without]
 
 
 class Edges:
-    """The edges from which the target can be reached, without parallel edges that are longer. They are read when first
-    needed.
+    """The edges of a graph from which the target can be reached, read vertex by vertex when a search first needs them.
+
+    Of parallel edges, only the shortest is included. `remaining` has the distance from each vertex to the target,
+    without the vertices in `avoided`.
     """
 
     def __init__(self, graph: Graph, against: Graph, target: int, avoided: Path = ()) -> None:
@@ -80,16 +85,20 @@ class Edges:
         self.known: dict[int, Near] = {}
 
     def around(self, path: Path) -> "Edges":
-        """Return the edges from which the target can be reached without passing the vertices of a path."""
+        """Return the edges from which the target can be reached without passing the vertices of `path`, as a new
+        object.
+        """
         return Edges(self.graph, self.against, self.target, path)
 
     def of(self, v: int) -> Near:
-        """Return the edges that leave a vertex and lead to the target, which are read if they have not been yet."""
+        """Return the edges from vertex `v` on which the target can be reached. They are read from the graph at the
+        first call.
+        """
         return self.known[v] if v in self.known else self._read(v)
 
     def _lists(self, v: int) -> tuple[Any, Any, slice]:
-        """Return the heads and lengths of all edges that leave a vertex, and the slice of the graph's arrays that they
-        are in.
+        """Return the heads and lengths of all edges that leave a vertex, and their slice of the graph's adjacency
+        lists.
         """
         out, lengths = self.graph.out, self.graph.out_values
         places = slice(*out.indptr[v : v + 2].tolist())
@@ -98,7 +107,7 @@ class Edges:
 
     def _read(self, v: int) -> Near:
         heads, lengths, _ = self._lists(v)
-        with np.errstate(over="ignore"):  # an infinite sum raises an error below
+        with np.errstate(over="ignore"):  # an infinite sum of finite lengths raises an error below
             bounds = lengths + self.remaining[heads]
         is_usable = np.isfinite(bounds)
         if not is_usable.all() and np.any(~is_usable & np.isfinite(lengths) & np.isfinite(self.remaining[heads])):
@@ -113,9 +122,7 @@ class Edges:
         return edges
 
     def number(self, v: int, u: int) -> int:
-        """Return the id of the shortest edge from one vertex to another. Of equally long edges it is the smallest
-        id.
-        """
+        """Return the id of the shortest edge from v to u. Of equally long edges, it is the one of the smallest id."""
         heads, lengths, places = self._lists(v)
         ids = self.graph.out.edge_ids
         numbers = np.arange(places.start, places.stop) if ids is None else ids[places]
@@ -124,11 +131,12 @@ class Edges:
 
 
 class Deviation:
-    """The set of paths to the target that begin as `path` does up to index `place`, and whose next vertex is not
-    excluded.
+    """A set of paths to the target that deviate from `path`: they share its vertices up to index `place`, and then
+    differ.
 
-    `bound` is a lower bound of their lengths. `head` is a lower bound of the next vertex of the paths whose length is
-    `bound`, by which ties are broken. `length` is the length of the common beginning.
+    Their next vertex is not in `excluded`. `length` is the length of the shared beginning. `bound` is a lower bound of
+    the lengths of the paths. `head` is a lower bound of the next vertex of the paths whose length is `bound`, which
+    decides between deviations of equal bounds.
     """
 
     def __init__(
@@ -143,16 +151,17 @@ class Deviation:
     ) -> None:
         self.edges, self.path, self.place, self.length = edges, path, place, length
         self.excluded, self.bound, self.head = excluded, bound, head
-        self.found: Path = ()  # the shortest path, once it is known
-        # entries are (bound, order, vertex, index of the edge that leaves the vertex)
+        self.found: Path = ()  # the shortest path of the set, or empty as long as it is not known
+        # the queue of the A* search, with entries (bound, order, vertex, index of an edge that leaves the vertex)
         self.heap: list[tuple[float, int, int, int]] = []
-        self.lengths: dict[int, float] = {}  # lengths of the shortest paths to the vertices that the search has reached
+        self.lengths: dict[int, float] = {}  # length of the shortest path to each vertex that the search has reached
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:
-        """Return whether this deviation comes first among deviations of the same bound.
+        """Return whether this deviation is processed before another one of the same bound.
 
-        They are ordered by their smallest path, or by a beginning that bounds the path if it isn't known.
+        The one whose shortest path comes first lexicographically goes first. As long as a shortest path is not known, a
+        beginning that bounds it from below stands for it.
         """
         return self._smallest_possible() < other._smallest_possible()
 
@@ -160,12 +169,15 @@ class Deviation:
         return self.found or (*self.path[: self.place + 1], self.head)
 
     def resolve(self, limit: float) -> None:
-        """Find the lexicographically smallest of the shortest paths, if their length is at most `limit`.
+        """Find the lexicographically smallest of the shortest paths of this deviation, if their length is at most
+        `limit`.
 
-        If they are longer, raise `bound`. The search may also go on, and find the path anyway.
+        If the paths are longer, raise `bound`. In some cases the search goes on beyond `limit`, and finds the path
+        anyway.
         """
         edges, smallest = self.edges, self.search(limit)
-        # Edges around the path take memory, so a search that has read them goes on until it finds a path.
+        # `search` may have replaced the edges by those around the path, which take memory. Then it goes on until it
+        # finds a path, so that they can be dropped.
         while smallest is None and self.edges is not edges and self.bound < inf:
             smallest = self.search(self.bound)
         if smallest is not None:
@@ -174,9 +186,10 @@ class Deviation:
             self.edges, self.heap, self.lengths, self.before = edges, [], {}, {}
 
     def search(self, limit: float) -> tuple[float, Path] | None:
-        """Continue the A* search. Return the length and the vertices of a shortest path of length at most `limit`.
+        """Continue the A* search, and return the length and the vertices of a shortest path, if it has at most length
+        `limit`.
 
-        If there is none, raise `bound` to what is known, and return None.
+        If the shortest path is longer, raise `bound` to the lower bound that the search has reached, and return None.
         """
         start, target = self.path[self.place], self.edges.target
         if not self.lengths:
@@ -199,17 +212,18 @@ class Deviation:
         return None
 
     def _begin(self) -> None:
-        """Begin the search from the end of the common beginning, or begin it again after the edges have changed."""
+        """Begin the A* search from the last vertex that all paths share, or begin again after the edges have been
+        replaced.
+        """
         start = self.path[self.place]
         self.heap, self.before = [], {}
         self.lengths = dict.fromkeys(self.path[: self.place], 0.0) | {start: self.length}
         self._push_edge(start, 0)
 
     def _push_edge(self, v: int, i: int) -> None:
-        """Put the edge number `i` of vertex `v` on the heap, if `v` has so many.
+        """Push the edge with index `i` of vertex `v` to the queue of the A* search, if `v` has so many edges.
 
-        Of edges with equal bounds, the last one put on the heap is taken first, so that a search runs straight to the
-        target.
+        Of edges with equal bounds, the last one pushed is popped first, so that a search runs straight to the target.
         """
         bounds = self.edges.of(v).bounds
         if i < len(bounds):
@@ -222,9 +236,10 @@ class Deviation:
         return self.path[: self.place] + tuple(path[::-1])
 
     def smallest(self, total: float, path: Path) -> Path:
-        """Return the lexicographically smallest path of length `total`, given one path of that length.
+        """Return the lexicographically smallest path of length `total` to the target, given one path of that length.
 
-        At each vertex of the path, the heads with smaller ids than the next vertex are tried.
+        At each vertex of the path, heads of edges with a smaller id than the next vertex are tried instead of this
+        vertex.
         """
         place, begun = self.place, self.length
         while (v := path[place]) != self.edges.target:
@@ -246,7 +261,9 @@ class Deviation:
         return path
 
     def divided(self, path: Path) -> "Iterator[Deviation]":
-        """Yield deviations that together contain all paths of this deviation other than `path`, its shortest."""
+        """Yield deviations that together contain all paths of this deviation except `path`, which is its
+        shortest path.
+        """
         begun, passed = self.length, set(path[: self.place])
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]

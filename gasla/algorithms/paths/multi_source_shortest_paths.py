@@ -26,13 +26,13 @@ from gasla.program import VertexProgram, edge, option, vertex
 from gasla.progress import track
 from gasla.rows import Row, per_source
 
-BATCH = 8  # number of sources per run
+BATCH = 8  # number of sources whose distances one run of the program computes
 
 
 class BatchedDistances(VertexProgram):
-    """distance(v)[i] = min over in-edges of distance(u)[i] + weight, for eight sources i.
+    """distance(v)[i] = the minimum of distance(u)[i] + weight over the in-edges of v, for eight sources i at once.
 
-    Vertices with small min(distance(v)) go first.
+    Vertices with a small distance from some source go first, since the priority is the minimum of the vector.
     """
 
     real = option(np.float64)
@@ -105,7 +105,8 @@ def multi_source_shortest_paths(
     kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
     require_room("the distances have", len(chosen) * graph.n, kind.itemsize, graph.device, "fewer sources at a time")
     if chosen and graph.sharers(len(chosen)):
-        with suppress(MemoryError):  # the ranks share the sources, unless the whole graph does not fit on one of them
+        # ranks divide the sources among them, unless the whole graph does not fit on one rank
+        with suppress(MemoryError):
             shared: Any = graph.map_shares(partial(_distances_from, cutoff, kind), chosen)
             found: np.ndarray = shared if graph.is_whole else shared.compute()
             return found
@@ -131,12 +132,14 @@ def multi_source_shortest_paths(
 
 
 def _distances_from(cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """Return the distances from some of the sources, which is what each of the ranks that share them computes."""
+    """Return the distances from `sources` as rows: what one rank computes if several ranks divide the sources among
+    them.
+    """
     return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=dtype)
 
 
 def _search(search: Prepared, sources: list[int], distances: Any) -> None:
-    """Write the distances from up to eight sources into `distances`."""
+    """Write the distances from up to eight sources into the rows of `distances`."""
     start: dict[int, np.ndarray] = {}
     for i, source in enumerate(sources):
         start.setdefault(source, np.full(BATCH, np.inf, distances.dtype))[i] = 0

@@ -20,13 +20,14 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, edge, option, vertex
 from gasla.rows import Command, Row, Task
 
-NONE = 2**32 - 1  # the largest position, which is -1 as int32 and stands for no source
+NONE = 2**32 - 1  # largest 32-bit position; it stands for no source, and is -1 when read as int32
 
 
 class Cells(VertexProgram):
-    """nearest(v) = min over tight in-edges of nearest(u), the position of v's nearest source.
+    """nearest(v) = the smallest nearest(u) over v's tight in-edges, where nearest is the position of the nearest
+    source.
 
-    The run ends, because only a smaller position activates a vertex.
+    An in-edge is tight if it is on a shortest path. The run ends, because only a smaller position activates a vertex.
     """
 
     real = option(np.float64)
@@ -115,10 +116,10 @@ def nearest_source(
     graph = as_graph(graph)
     chosen = several_vertices(graph, "sources", sources)
     distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
-    # of equal sources, the first position counts
+    # if a source is given several times, its first position counts
     positions = {source: i for i, source in reversed(list(enumerate(chosen)))}
     is_negative = weight_range(graph)[0] < 0
-    if is_negative:  # a source that another source reaches by a negative length is not its own nearest source
+    if is_negative:  # a source may then be nearer to another source than to itself
         known = moved(distances, "cpu")
         positions = {source: i for source, i in positions.items() if known[source] == 0}
     program = Cells(**length_types(graph, distances.dtype))

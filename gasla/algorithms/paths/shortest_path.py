@@ -39,14 +39,15 @@ from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter,
 from gasla.rows import Command, Row
 
 Method = Literal["auto", "a*", "bidirectional", "dijkstra"]
-SAMPLE = 4096  # number of edges whose mean length is computed
+SAMPLE = 4096  # number of edges that are sampled to estimate the mean length of an edge
 
 
 class Search(VertexProgram):
-    """distance(v) from the start, in buckets of distance + bound, until the goal is settled or the frontier is large.
+    """distance(v) = the length of a shortest path from the start, until the goal's distance is final or many vertices
+    change.
 
-    The run ends, because a vertex is activated only by a smaller distance, the length of one of finitely many simple
-    paths.
+    Vertices are processed in buckets of distance plus `bound`, a lower bound of what remains to the goal. The run ends,
+    because a vertex is activated only by a smaller distance, the length of one of finitely many simple paths.
     """
 
     real = option(np.float64)
@@ -56,8 +57,8 @@ class Search(VertexProgram):
     bound = vertex(real)
     weight = edge(lengths)
     goal = parameter(np.int64, -1)
-    width = parameter(np.float64, 1)  # width of a bucket of distances
-    most = parameter(np.int64, NO_LIMIT)  # largest number of vertices updated in an iteration; beyond it the run ends
+    width = parameter(np.float64, 1)  # width of a bucket, in the unit of distances
+    most = parameter(np.int64, NO_LIMIT)  # the run ends early if an iteration updates more vertices than this
     reduce = semirings.min
     sources = "active"
 
@@ -91,11 +92,13 @@ class Search(VertexProgram):
 
 
 class TightPath(VertexProgram):
-    """following(v) = the next vertex after v on a tight edge. by(v) = the id of that edge.
+    """following(v) = the next vertex after v on a shortest path to the target. by(v) = the id of the edge to that
+    vertex.
 
-    Distances are those to the target. With direction "out" they are those from the source, and the path is traced
-    backwards. The run ends after at most n iterations, since each vertex is reached once. The path has no cycle, since
-    each vertex follows one that was reached before.
+    The edge is tight: its length is the difference of the distances of its ends. Distances are those to the target.
+    With direction "out" they are those from the source, and the path is traced backwards. The run ends after at most n
+    iterations, since each vertex is reached once. The path has no cycle, since each vertex follows one that was reached
+    before.
     """
 
     real = option(np.float64)
@@ -116,7 +119,7 @@ class TightPath(VertexProgram):
         return dst.distance + edge.weight == src.distance
 
     def gather(self, src, dst, edge):
-        return src.id + 1, edge.id + 1  # `any` ignores zeros
+        return src.id + 1, edge.id + 1  # plus 1, since `any` takes 0 for no value
 
     def apply(self, vertex, gathered):
         return {"following": gathered[0] - 1, "by": gathered[1] - 1}
@@ -231,10 +234,11 @@ def shortest_path(
         path = _search_from_source(graph, source, target, width, bound)
     elif method != "dijkstra":
         path = _search_both_ways(graph, source, target, width)
-    # Rounding may leave bounds slightly too high, so that no tight path exists. Then search again without a bound.
+    # Rounding may make bounds slightly too high, so that no tight path exists. Then a search without a bound finds the
+    # path.
     path = path or _search_from_source(graph, source, target, width, None)
     if path is None and may_overflow(graph, float_type(graph)):
-        sssp(graph, source)  # raises ValueError if sums of lengths overflow
+        sssp(graph, source)  # raises ValueError if a sum of lengths overflows
     return path or PathResult(np.inf, *_ids(graph, [], []))
 
 
@@ -248,7 +252,7 @@ def _search_both_ways(graph: Graph, source: int, target: int, width: float) -> P
     first = _search("in", graph, source, target, width, {}, most=frontier_limit)
     if not int(first.nearer) > frontier_limit:
         return _trace_path("out", graph, first.distance, source, target)
-    # a lower bound of all distances that are not settled
+    # a lower bound of all distances from the source that may still decrease
     waits = min(float(first.least), (int(first.opened) + 1) * width)
     settled = first.distance.clip(max=first.distance.dtype.type(waits))
     second = _search("out", graph, target, source, width, {"bound": settled})
@@ -263,9 +267,10 @@ def _search(
 
 
 def _trace_path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
-    """Return the path that tight edges form, or None if there is none.
+    """Return the path of tight edges from source to target, or None if there is no such path.
 
-    `distance` has distances to the target, or from the source if direction is "out".
+    An edge is tight if its length is the difference of the distances of its ends. `distance` has distances to the
+    target, or from the source if direction is "out".
     """
     start, goal = (target, source) if direction == "out" else (source, target)
     if not float(distance[start]) < np.inf:
@@ -295,13 +300,14 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
 
 
 def _bucket_width(graph: Graph) -> float:
-    """Return the bucket width, which is the mean length over the mean degree, and several times that on sparse graphs.
+    """Return the width of the buckets of distances in which a search processes vertices.
 
-    A wider bucket avoids tiny iterations.
+    It is the mean length over the mean degree, and several times that on sparse graphs, where a wider bucket avoids
+    iterations with few vertices.
     """
     values = graph.valued.each
     sampled_lengths = None if values is None or graph.m == 0 else values[:: max(1, graph.m // SAMPLE)]
-    # each summand is divided first, so that this sum can't overflow
+    # lengths are divided before they are summed, so that the sum can't overflow
     mean = 1.0 if sampled_lengths is None else float((sampled_lengths / len(sampled_lengths)).sum(dtype=np.float64))
     degree = max(graph.m, 1) / graph.n
     width = max(1.0, 24.0 / degree) * mean / degree
@@ -319,7 +325,11 @@ def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
 
 
 def _check_bound(graph: Graph, bound: Any) -> None:
-    """Raise ValueError if the bound decreases along an edge by more than the edge's length, beyond rounding."""
+    """Raise ValueError if a bound of distances is not consistent: if it decreases along an edge by more than its
+    length.
+
+    Differences due to rounding are allowed.
+    """
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
     lengths = graph.valued.by_out
     length = 1.0 if lengths is None else lengths.astype(np.float64)

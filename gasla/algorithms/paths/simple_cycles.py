@@ -113,7 +113,7 @@ def simple_cycles(
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
     loops = _loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
-    # an undirected cycle is found in both directions
+    # the search finds an undirected cycle once in each direction
     min_edges, twice = max(min_edges, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
         return _on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
@@ -122,7 +122,7 @@ def simple_cycles(
         sources = targets = np.arange(simple.n)[::-1]
     else:
         names, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
-        if ends[0] != ends[1]:  # the edge closes the paths from its end to its start, which are searched instead
+        if ends[0] != ends[1]:  # paths from the edge's end to its start are searched, and the edge makes each a cycle
             min_edges, max_edges, twice = min_edges - 1, max_edges - 1, 1
     if count:
         return len(loops) + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // twice
@@ -164,7 +164,7 @@ def _no_loops(graph: Graph) -> Array:
 
 
 def _within_components(simple: Graph) -> Graph:
-    """Return the graph with only the edges within strong components. Other edges are on no directed cycle."""
+    """Return the graph without edges between different strong components, since no directed cycle passes these."""
     labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
     return simple.select(labels[src] == labels[dst])
 
@@ -179,7 +179,7 @@ def _on_gpu(
     count: bool,
     limit: int | None,
 ) -> VertexLists | int:
-    """Count or list cycles by matching a pattern for each length, from the shortest on. The `loops` come first.
+    """Count or list cycles by matching a pattern for each length, from the shortest on. Self loops come first.
 
     Parameters
     ----------
@@ -209,8 +209,9 @@ def _on_gpu(
 
 
 def _edges_on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
-    """Return the graph of the edges that may be on a cycle, with vertices renumbered by degree, and their original
-    ids.
+    """Return the graph of the edges that may be on a cycle, and the original id of each of its vertices.
+
+    Its vertices are renumbered by ascending degree, without those that have no edge.
     """
     simple = _within_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees

@@ -99,7 +99,7 @@ def simple_paths(
 
 
 def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
-    """Return the argument `name`, which is one vertex or several, as an array of vertex ids."""
+    """Return the argument `name`, which is one vertex or several vertices, as an array of ids."""
     is_single = is_one_vertex(graph, given)
     ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if is_single else given)
     return ends
@@ -111,8 +111,9 @@ def lists(f: Any) -> Any:
 
 
 def vertices_of(name: str, _: Any, lists: VertexLists) -> dict[str, Any]:
-    """Return lists of vertices as the parts of a command's answer. The verifier takes the lists as its argument
-    `name`.
+    """Return lists of vertices as parts of a command's result: all vertices, and the lists under their name.
+
+    The verifier of the result takes the lists as its argument `name`.
     """
     return {name: lists, "lists": lists, "vertices": lists.vertices}
 

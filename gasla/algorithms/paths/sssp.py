@@ -36,7 +36,7 @@ from semirings import Semiring
 
 
 class BellmanFord(VertexProgram):
-    """distance(v) = min over in-edges of distance(u) + weight.
+    """distance(v) = the minimum of distance(u) + weight over the in-edges u -> v.
 
     The run ends unless a cycle is negative, because distances only decrease, each to the length of one of finitely many
     simple paths.
@@ -56,14 +56,16 @@ class BellmanFord(VertexProgram):
 
 
 class DeltaStepping(BellmanFord):
-    """Shortest distances, where vertices near the source go first, since the priority is the distance."""
+    """The program of shortest distances with a priority, so that vertices near the source are processed first."""
 
     def priority(self, vertex):
         return vertex.distance
 
 
 class DeltaSteppingWithin(DeltaStepping):
-    """Delta-stepping that ignores paths longer than the limit. Their lengths count as infinite."""
+    """Delta-stepping in which path lengths above the limit count as infinite, so that vertices beyond it are not
+    reached.
+    """
 
     limit = parameter(np.float64, np.inf)
 
@@ -73,10 +75,10 @@ class DeltaSteppingWithin(DeltaStepping):
 
 
 class TightParents(VertexProgram):
-    """parent(v) = some u on a tight edge to v.
+    """parent(v) = some u with a tight edge to v, which is an edge on a shortest path.
 
-    The edge is tight if distance(u) + weight = distance(v). Also distance(u) < distance(v), so that parents form no
-    cycle.
+    An edge is tight if distance(u) + weight = distance(v). Also distance(u) < distance(v) is required, so that parents
+    form no cycle.
     """
 
     real = option(np.float64)
@@ -91,14 +93,18 @@ class TightParents(VertexProgram):
         return (vertex.parent < 0) & semirings.isfinite(vertex.distance)
 
     def is_tight(self, src, dst, edge):
-        """Return whether an edge attains the distance of its end, when the sum is rounded as distances are."""
+        """Return whether an edge is tight: its length, added to the distance of its start, gives the distance of its
+        end.
+
+        The sum is rounded as distances are.
+        """
         return semirings.cast(src.distance + edge.weight, self.real) == dst.distance
 
     def edge_mask(self, src, dst, edge):
         return self.is_tight(src, dst, edge) & (src.distance < dst.distance)
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` ignores zeros
+        return src.id + 1  # plus 1, since `any` takes 0 for no value
 
     def apply(self, vertex, gathered):
         return {"parent": gathered - 1}
@@ -276,7 +282,7 @@ def sssp(
         program = search_within(graph, cutoff, kind, is_negative, start)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
     before, known = start if isinstance(start, SSSPResult) else (start, None)
-    sources = list(dict.fromkeys(sources))  # sources that are given twice count once
+    sources = list(dict.fromkeys(sources))  # a source that is given twice counts once
     active, begin = _initial_state(graph, sources, before, kind)
     if not is_negative:
         distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
@@ -313,14 +319,14 @@ def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: boo
             "a cutoff was given, but lengths are negative, so that a path may exceed the cutoff and return below it; "
             "leave out cutoff, and compare the distances"
         )
-    with np.errstate(over="ignore"):  # the cutoff may overflow float32 to inf, which is no limit
+    with np.errstate(over="ignore"):  # the cutoff may overflow float32 to inf, which means no limit
         return DeltaSteppingWithin(**length_types(graph, dtype), limit=float(dtype.type(limit)))
 
 
 def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtype) -> tuple[Any, Any]:
-    """Return the vertices that are active first, and the initial distances.
+    """Return the vertices that are active at the start of a search, and the initial distances.
 
-    If `before` is given, the search continues from these distances, at the ends of inserted edges.
+    If `before`, the result of an earlier search, is given, the search continues from it at the ends of inserted edges.
     """
     if before is None:
         return sources, dict.fromkeys(sources, 0)
@@ -339,7 +345,7 @@ def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
 
 
 def _overflows(length: Any, weight: Any) -> Any:
-    """Return whether a finite length and a finite weight have an infinite sum."""
+    """Return whether the sum of a finite path length and a finite weight is infinite."""
     total = semirings.cast(length + semirings.cast(weight, length.dtype), length.dtype)
     return semirings.isfinite(length) & semirings.isfinite(weight) & semirings.isinf(total)
 
@@ -359,22 +365,22 @@ def check_lengths(graph: Graph, lengths: Any) -> None:
 
 
 def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
-    """Return a parent of every reached vertex, by one tight edge. Edges of length 0 are used last, as they may form a
-    cycle.
+    """Return a parent of every reached vertex: the start of a tight edge, which is an edge on a shortest path.
 
-    With negative lengths, distances along a cycle of length 0 may rise and fall. Then a search finds the parents
-    instead.
+    Edges of length 0 are used last, as they may form a cycle. With negative lengths, distances along a cycle of length
+    0 may rise and fall. Then a search along tight edges finds the parents instead.
     """
     xp: Any = array_module(distances)
     types = length_types(graph, distances.dtype)
     at_sources = {source: source for source in sources}
     if is_negative:
-        length = moved(distances, "cpu")  # a source that another source reaches has a negative distance
+        # A source with a negative distance is reached from another source, so it gets a parent like any other vertex.
+        length = moved(distances, "cpu")
         at_sources = {source: source for source in sources if length[source] == 0}
         program = TightSearch(**types)
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
-    # the run may overwrite these arrays
+    # the run may write its results into these arrays
     places = {"distance": distances} | ({} if known is None else {"parent": known})
     parents = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(parents, 0)
@@ -393,11 +399,11 @@ def _negative_cycle(graph: Graph, sources: list[int]) -> str:
     program = BellmanFordParents(**length_types(graph, float_type(graph)))
     start = dict.fromkeys(sources, 0)
     result = run(program, graph, active=sources, max_iterations=graph.n, distance=start)
-    if not result.active:  # the improvements were due to rounding, and vanish in another order of summation
+    if not result.active:  # no vertex improves any more, so earlier improvements were due to rounding
         return ""
     vertex, parents = int(result.active.ids[0]), moved(result.parent, "cpu")
     parents = np.where(parents < 0, np.arange(graph.n), parents)
-    for _ in range(graph.n.bit_length()):  # pointer doubling
+    for _ in range(graph.n.bit_length()):  # pointer doubling: go back n steps or more, which leads to the cycle
         vertex, parents = parents[vertex], parents[parents]
     return f" through vertex {vertex}"
 

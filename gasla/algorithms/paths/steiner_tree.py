@@ -83,7 +83,7 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
     distances = np.full(n, np.inf)
     if len(chosen):
         distances = sssp(Graph.from_edges(tails, heads, both_lengths, n=n), chosen, dtype=np.float64)
-    # All terminals become children of an added vertex, number n.
+    # All terminals become children of an additional vertex, number n.
     tails, heads = np.append(tails, np.full(len(chosen), n)), np.append(heads, chosen)
     both_lengths = np.append(both_lengths, np.zeros(len(chosen)))
     tree = Tree.of(tails, heads, both_lengths, np.append(distances, 0.0), n)
@@ -119,7 +119,7 @@ def _shortest_edges(graph: Graph) -> tuple[Array, Array, Array, Array]:
 
 
 def _roots(parents: Array) -> Array:
-    """Return the root of each vertex's tree, by pointers to parents that jump twice as far in each round."""
+    """Return the root of each vertex's tree, by pointer doubling along the parents."""
     while not np.array_equal(further := parents[parents], parents):
         parents = further
     return parents

@@ -30,11 +30,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Formula(NamedTuple):
-    """A similarity measure as functions of float64 arrays. Their argument `xp` is NumPy or CuPy."""
+    """A similarity measure of two vertices, as functions of float64 arrays with an entry for each pair.
 
-    # of (xp, degrees of u, degrees of v, sums of weights over common neighbors)
+    The argument `xp` of the functions is the module of the arrays, NumPy or CuPy.
+    """
+
+    # the score of pairs (u, v), from (xp, degrees of u, degrees of v, sums of the weights of their common neighbors)
     score: Callable[[Any, Array, Array, Array], Array]
-    # of (xp, degrees of common neighbors); each weight is 1 by default
+    # the weights of common neighbors, from (xp, their degrees); None if each weighs 1
     weight: Callable[[Any, Array], Array] | None = None
 
 
@@ -88,7 +91,10 @@ Examples
 
 
 def _with_shared_sections(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
-    """Return a decorator that appends the sections that measures share to a measure's docstring of one line."""
+    """Return a decorator that extends a measure's docstring of one line by the sections that all measures have.
+
+    The arguments are the texts for the places where the sections differ.
+    """
 
     def complete(function: F) -> F:
         details = DETAILS.format(returns=returns, see=see, reference=reference, examples=examples, kept=kept)
@@ -213,7 +219,10 @@ def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
-    """Return the score of each pair by the formula of a measure."""
+    """Return the score of each pair of vertices by the formula of a similarity measure.
+
+    If `pairs` is None, return the scores of the two ends of all stored edges.
+    """
     u, v = chosen_pairs(graph, pairs)
     a, b = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)

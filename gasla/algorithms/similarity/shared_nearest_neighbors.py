@@ -63,7 +63,8 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
     """
     graph = whole_graph(graph)
     if pairs is None and graph.is_simple:
-        return edge_support(graph)  # each common neighbor is a triangle, which is found once for its three edges
+        # a common neighbor of an edge's two ends makes a triangle, which is found once for its three edges
+        return edge_support(graph)
     u, v = chosen_pairs(graph, pairs)
     merged = (
         graph.kept("merged", lambda g: g.with_values(None).simple(loops=True)) if graph.has_parallel_edges else graph

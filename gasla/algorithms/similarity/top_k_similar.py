@@ -23,8 +23,8 @@ from gasla.rows import Command, Row
 
 Array = np.ndarray[Any, Any]
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation"]
-MOST = 1 << 22  # number of entries of the result per block, to bound memory
-LONG = 1 << 28  # number of paths of two edges above which a warning is issued
+MOST = 1 << 22  # number of entries of the result that are written in one block, to bound memory
+LONG = 1 << 28  # number of paths of two edges above which a warning says that the computation takes long
 
 
 class SimilarResult(NamedTuple):
@@ -111,13 +111,13 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     for block in two_hops(simple, weights_in(graph, formula), chosen):
         score = formula.score(xp, degrees[block.owners], degrees[block.vertices], block.weights)
         rows = Sparse((len(block.indptr) - 1, graph.n), block.indptr, block.vertices, score)
-        # k + 1, since a vertex may be among the most similar to itself
+        # one more than k, since a vertex may be among the most similar to itself
         best_ids[block.rows], best[block.rows] = top_k(rows, k + 1)
     place = xp.searchsorted(chosen, first_equal)
     for part in shares(xp.full(graph.n, k + 1), MOST):
         ids, ids_of_rows = best_ids[place[part]], xp.arange(graph.n)[part]
         keep = ids != ids_of_rows[:, None]
-        keep[:, k] &= ~keep.all(axis=1)  # drop the last of k + 1 if the vertex itself is not among them
+        keep[:, k] &= ~keep.all(axis=1)  # without itself a vertex has k + 1 candidates; drop the last
         vertices[part], scores[part] = (
             all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best[place[part]])
         )
@@ -129,13 +129,13 @@ def _first_with_equal_neighbors(simple: Graph) -> Array:
     xp: Any = module_of(simple.device)
     lists, n = simple.sorted_out, simple.n
     draws = moved(np.random.default_rng(0).integers(2**63, size=n), simple.device)
-    sums = xp.diff(running_sums(draws[lists.indices])[lists.indptr])  # hashes of neighborhoods
+    sums = xp.diff(running_sums(draws[lists.indices])[lists.indptr])  # hashes of the sets of neighbors
     order = xp.argsort(sums, kind="stable")
     degrees = simple.out_degrees[order]
     is_equal = xp.zeros(n, bool)
     is_equal[1:] = (sums[order][1:] == sums[order][:-1]) & (degrees[1:] == degrees[:-1])
     pairs = xp.flatnonzero(is_equal)
-    # compare the neighbors, since different neighborhoods may have equal hashes
+    # Equal hashes may belong to different sets of neighbors, so compare the neighbors themselves.
     before, after = lists.of(order[pairs - 1]), lists.of(order[pairs])
     is_equal[pairs] = xp.diff(running_sums(before.indices != after.indices)[before.indptr]) == 0
     starts = xp.flatnonzero(~is_equal)

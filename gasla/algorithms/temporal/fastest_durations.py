@@ -31,10 +31,10 @@ from gasla.rows import Row, times
 
 
 class LatestStarts(VertexProgram):
-    """left(event) = the rank of the latest departure from the source that leads to the event, as a maximum over events
-    before.
+    """left(event) = the rank of the latest departure from the source from which a path leads to the event.
 
-    The run ends, because a departure only increases, each to one of finitely many.
+    An event is the use of an edge. It gathers the maximum over the events that can come before it. The run ends,
+    because a departure only increases, each to one of finitely many.
     """
 
     rank = option(np.int32)
@@ -54,7 +54,8 @@ class LatestStarts(VertexProgram):
 class Leaving(VertexProgram):
     """begins(e) = whether edge e leaves the source.
 
-    The source is activated instead of given as active, since vertices that a run starts with do not scatter.
+    All vertices start active, and `activate` then selects the source, because vertices that a run is given as active do
+    not scatter.
     """
 
     everyone = True
@@ -69,7 +70,10 @@ class Leaving(VertexProgram):
 
 
 class Events(NamedTuple):
-    """A graph whose vertices are events, sorted by vertex and arrival, and for each event the id of its edge."""
+    """A graph whose vertices are events (uses of edges), sorted by the vertex and the time of arrival.
+
+    `edges` has the id of the edge of each event.
+    """
 
     graph: Graph
     edges: Any
@@ -147,9 +151,10 @@ def fastest_durations(
 
 
 def _shown_durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
-    """Return the shortest durations in the dtype of the times, or as durations if the times are dates.
+    """Return the shortest durations in the dtype of the times, or as timedelta64 if the times are dates.
 
-    Raise ValueError for a duration that the dtype doesn't hold.
+    Vertices that are not reached get the largest number of the dtype, or NaT. Raise ValueError for a duration that the
+    dtype doesn't hold.
     """
     dtype, xp = timed.times.dtype, array_module(least)
     never = extreme(dtype, least=False)
@@ -166,8 +171,10 @@ def _shown_durations(timed: Timed, least: Any, is_reached: Any, source: int) -> 
 
 
 def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> Any:
-    """Return the shortest durations by a search from each departure from the source in the window, for a graph over
-    ranks.
+    """Return the shortest durations by one search for each departure from the source, from the last departure to the
+    first.
+
+    Only departures in the window from rank `first` to `last` count.
     """
     none = timed.rank.type(-1)
 

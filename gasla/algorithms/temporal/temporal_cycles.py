@@ -18,7 +18,7 @@ from gasla.operations.vertex_lists import VertexLists
 from gasla.rows import Row
 
 Array = np.ndarray[Any, Any]  # a NumPy or CuPy array
-PART = 1 << 20  # number of sequences of edges in a block, to bound memory
+PART = 1 << 20  # number of partial cycles (sequences of edges) in a block, to bound memory
 
 
 def temporal_cycles(
@@ -104,9 +104,9 @@ def temporal_cycles(
 
 
 class _Search:
-    """A search for cycles in the edges of a graph, sorted by source and time.
+    """A search for cycles that extends sequences of edges by a later edge, over edges sorted by source and time.
 
-    Sequences of edges are columns of arrays, whose entries are positions of edges in this order.
+    A sequence is a column of an array, whose entries are positions of edges in this order.
     """
 
     def __init__(self, graph: Graph, time: str, duration: Duration) -> None:
@@ -123,11 +123,14 @@ class _Search:
         self.src, self.dst = src[self.ids], dst[self.ids]
 
     def begin(self) -> Array:
-        """Return the sequences of a single edge, with which the search begins. Self loops are left out."""
+        """Return all sequences of one edge as columns, with which the search begins. Self loops are left out."""
         return self.xp.flatnonzero(self.src != self.dst)[None]
 
     def cycles(self, columns: Array, most: int) -> Iterator[Array]:
-        """Yield blocks of the cycles of up to `most` edges that begin with one of the sequences in `columns`."""
+        """Extend the sequences in `columns` by one edge at a time, and yield blocks of the cycles that arise.
+
+        Cycles have up to `most` edges.
+        """
         first, last = columns[0], columns[-1]
         key = self.dst[last].astype(np.int64) * self.many
         low = self.xp.searchsorted(self.keys, key + self.time[last] + 1)
@@ -156,7 +159,7 @@ class _Search:
                     yield from self.cycles(longer[:, is_open], most)
 
     def lists(self, blocks: list[Array]) -> VertexLists:
-        """Return the cycles in blocks as lists of their vertices and edges."""
+        """Return blocks of cycles as one list, with the vertices and the edges of each cycle."""
         none = self.xp.empty(0, np.int64)
         places = self.xp.concatenate([none, *(block.T.ravel() for block in blocks)])
         lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])

@@ -25,7 +25,7 @@ Window = tuple[Any, Any] | str | timedelta | np.timedelta64
 
 
 class Arrivals(VertexProgram):
-    """arrival(v) = min of the arrivals of in-edges that depart no earlier than the arrival at their source.
+    """arrival(v) = the earliest arrival at v by an in-edge that departs no earlier than the arrival at its source.
 
     All times are ranks. The run ends, because an arrival only decreases, each time to that of one of finitely many
     edges.
@@ -40,7 +40,8 @@ class Arrivals(VertexProgram):
     reduce = semirings.min
 
     def gather(self, src, dst, edge):
-        # The clipped difference is 0 or 1 like a comparison. It grows with the arrival, as the compiler can tell.
+        # The clipped difference is 1 if the edge departs too early, and 0 otherwise. Unlike a comparison, the compiler
+        # can tell that it grows with the arrival.
         is_late = semirings.minimum(semirings.maximum(src.arrival - edge.departs, 0), 1)
         arrival = semirings.maximum(edge.arrives, is_late * self.never)
         return semirings.cast(semirings.where(edge.arrives <= self.last, arrival, self.never), self.rank)
@@ -53,10 +54,10 @@ class Arrivals(VertexProgram):
 
 
 class Departures(VertexProgram):
-    """departure(v) = max of the departures of out-edges that arrive no later than the departure from their end.
+    """departure(v) = the latest departure from v by an out-edge that arrives no later than the departure from its end.
 
-    All times are ranks, and -1 is never. The run ends, because a departure only increases, each time to that of one of
-    finitely many edges.
+    All times are ranks, and -1 stands for never. The run ends, because a departure only increases, each time to that of
+    one of finitely many edges.
     """
 
     direction = "out"
@@ -78,18 +79,18 @@ class Departures(VertexProgram):
         return {"departure": semirings.maximum(vertex.departure, gathered)}
 
     def priority(self, vertex):
-        # from 0 up as in Arrivals, since negative priorities take many times the buckets
+        # priorities from 0 up, since negative priorities take many times the buckets
         return self.last - vertex.departure
 
 
 class Timed(NamedTuple):
-    """A graph whose edge attributes `departure` and `arrival` are ranks in `times`, the sorted array of all its
+    """A graph whose edges have departures and arrivals as ranks: positions in `times`, the sorted array of all its
     times.
     """
 
     graph: Graph
     times: Any
-    # how dates became times, which are integers in the clock's unit; None if the times are numbers
+    # converts between dates and `times`, which then are integers in the clock's unit; None if the times are numbers
     clock: Clock | None = None
 
     @property
@@ -99,22 +100,25 @@ class Timed(NamedTuple):
 
     @property
     def never(self) -> int:
-        """The rank that stands for a time that never comes."""
+        """The rank that stands for "never", which is larger than all ranks of times."""
         return NEVER if self.rank == np.int32 else 2**62
 
     def first_from(self, start: Any) -> int:
-        """Return the rank of the first time that is not before `start`, or 0 if `start` is None."""
+        """Return the rank of the first time that is `start` or later, or 0 if `start` is None."""
         return 0 if start is None else self._search_time(start, "left")
 
     def last_until(self, end: Any) -> int:
-        """Return the rank of the last time that is not after `end`, or -1 if there is none. None stands for no end."""
+        """Return the rank of the last time that is `end` or earlier, or -1 if there is no such time.
+
+        If `end` is None, return the rank of the last time of all.
+        """
         return len(self.times) - 1 if end is None else self._search_time(end, "right") - 1
 
     def bounds(self, window: Any, vertex: int, leaves: bool = True) -> tuple[Any, Any]:
-        """Return the start and the end of a window in the dtype of the times. A side of the window that is open is
-        None.
+        """Return the start and the end of a window in the dtype of the times. An open side of the window is None.
 
-        A window that is a single duration begins when the vertex is first left, or ends when it is last reached.
+        If the window is a single duration, it begins when the vertex is first left, or without `leaves` ends when the
+        vertex is last reached.
         """
         if window is None:
             return None, None
@@ -130,11 +134,11 @@ class Timed(NamedTuple):
         return (moment, moment + span) if leaves else (moment - span, moment)
 
     def result(self, ranks: Any, happens: Any, vertex: int, bound: Any, latest: bool) -> Any:
-        """Return the result of a search as times. `ranks` are the ranks, and `happens` says which vertices are reached.
+        """Return the result of a search as times, from the rank of a time for each vertex.
 
-        A vertex that is not reached gets the largest or smallest number of the dtype, or NaT. The vertex where the
-        search begins gets the window's bound. If the window is open, it gets the opposite extreme number, or the first
-        or last date.
+        `happens` says which vertices are reached. Others get the largest number of the dtype, or the smallest if
+        `latest`, or NaT. The vertex where the search begins gets `bound`, the bound of the window. If the window is
+        open, it gets the opposite extreme number, or the first or last date.
         """
         dtype = self.times.dtype
         if self.clock is None:
@@ -154,7 +158,7 @@ class Timed(NamedTuple):
     def arrivals(self, source: int, first: int, last: int, start: Any = None) -> Any:
         """Return the rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
 
-        If given, `start` has arrivals that an earlier search found, which this search improves.
+        If given, `start` has the arrivals that an earlier search found, and this search improves them.
         """
         program = Arrivals(rank=self.rank, never=self.never, last=last)
         start = {source: first} if start is None else start
@@ -169,9 +173,7 @@ class Timed(NamedTuple):
 
 
 def timed(graph: Graph, time: str, duration: Duration) -> Timed:
-    """Return the graph with ranks of its edges' departures and arrivals. The ranks are stored with the graph for later
-    calls.
-    """
+    """Return the graph with its edges' departures and arrivals as ranks, which are stored for later calls."""
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
@@ -186,7 +188,7 @@ def timed(graph: Graph, time: str, duration: Duration) -> Timed:
         length = duration
     else:
         number = real_number("duration", duration, most=LARGEST_TIME)
-        length = int(duration) if number == int(number) else number  # int(number) would be inexact from 2**53 on
+        length = int(duration) if number == int(number) else number  # `int(number)` would be inexact from 2**53 on
         if isinstance(length, int) and length >= LARGEST_TIME:
             raise ValueError(f"duration is {duration!r}; expected a number below 2**62")
     return graph.kept(("timed", time, length), lambda graph: _rank_times(graph, time, length))
@@ -202,11 +204,11 @@ def _rank_times(graph: Graph, time: str, duration: str | float, clock: Clock | N
     dtype = np.dtype(np.float64 if isinstance(duration, float) or any(k.kind == "f" for k in dtypes) else np.int64)
 
     def departure(edges: Any) -> Any:
-        # The sum with 0 replaces -0.0 by 0.0, so that equal times have the same bits.
+        # Adding 0 turns -0.0 into 0.0, so that equal times have the same bits.
         return edges.numbers(time).astype(dtype) * per_time + dtype.type(0)
 
     def arrival(edges: Any) -> Any:
-        with np.errstate(over="ignore"):  # an infinite sum is an error below
+        with np.errstate(over="ignore"):  # a sum that is infinite raises an error below
             if isinstance(duration, str):
                 return departure(edges) + edges.numbers(duration).astype(dtype) * per_duration
             return departure(edges) + duration
@@ -215,7 +217,7 @@ def _rank_times(graph: Graph, time: str, duration: str | float, clock: Clock | N
         def ranks(edges: Any) -> Any:
             distinct_times, inverse = xp.unique(
                 edges[name], return_inverse=True
-            )  # searches for ascending times are faster
+            )  # distinct times ascend, and searches for ascending times are faster
             return xp.searchsorted(times, distinct_times).astype(rank)[inverse]
 
         return ranks
@@ -249,7 +251,9 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
 
 
 def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
-    """Return a bound of a window as a number of the dtype of the times. A fraction is rounded towards the inside."""
+    """Return a bound of a window as a number of the dtype of the times. A fraction is rounded so that the window
+    shrinks.
+    """
     number = real_number(name, given, -np.inf, np.inf)
     if math.isinf(number):
         return None if (number < 0) == up else extreme(dtype, least=not up)
@@ -269,10 +273,10 @@ def extreme(dtype: np.dtype, least: bool) -> Any:
 
 
 def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
-    """Return the time of each rank for which the bool in `happens` is True, or else the time `otherwise`."""
+    """Return the time of each rank where `happens` is true, and the time `otherwise` where it is false."""
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)
-    # the rank of a source may be -1 or len(timed.times), where no time is
+    # The rank at a source may be -1 or len(timed.times), which are ranks of no time, so ranks are clipped.
     known = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]
     return xp.where(happens, known, timed.times.dtype.type(otherwise))

@@ -23,9 +23,9 @@ from gasla.rows import Row, walks
 
 
 class Node2Vec(WalkProgram):
-    """A walk whose steps back have bias 1 / p, and steps to vertices not adjacent to the previous one bias 1 / q.
+    """A random walk whose step back to the previous vertex has weight 1 / p, as node2vec defines.
 
-    All other steps have bias 1.
+    Steps to vertices that are not adjacent to the previous one have weight 1 / q, and all other steps have weight 1.
     """
 
     p = parameter(np.float64, 1)
@@ -37,7 +37,7 @@ class Node2Vec(WalkProgram):
     def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         biased = semirings.where(self.has_edge(previous, target), 1.0, 1 / self.q)
         biased = semirings.where(target.id == previous.id, 1 / self.p, biased)
-        # there is no previous vertex in the first step, which is unbiased
+        # The first step has no previous vertex, so it is unbiased: every edge is accepted.
         return semirings.where(previous.id < 0, self.bound(), biased)
 
 
@@ -95,7 +95,7 @@ def node2vec_walks(
            [3, 2, 1, 0]], dtype=int32)
     """
     p, q = real_number("p", p, 1e-100, 1e100), real_number("q", q, 1e-100, 1e100)
-    # unbiased walks are equal to those of Node2Vec with p = q = 1, but faster
+    # With p = q = 1 there is no bias. The program for unbiased walks gives the same walks faster.
     program = RandomWalk() if p == q == 1 else Node2Vec(p=p, q=q)
     return walk(program, graph, starts, whole_number("length", length, NO_LIMIT), weighted=weighted, seed=seed)
 

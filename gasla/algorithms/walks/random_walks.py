@@ -19,11 +19,13 @@ from gasla.rows import Row, walks
 
 
 class RandomWalk(WalkProgram):
-    """A walk that follows each drawn edge unconditionally."""
+    """A walk that accepts each edge that is drawn, and so has no bias."""
 
 
 class Restarting(WalkProgram):
-    """A walk that returns to its start with a fixed probability at every step, and otherwise follows the drawn edge."""
+    """A walk that returns to its start with a fixed probability at every step, and otherwise follows the edge that is
+    drawn.
+    """
 
     chance = parameter(np.float64, 0)
 
