@@ -102,7 +102,7 @@ def closeness_centrality(
         distances = distances_to(reversed_edges(graph, weighted), u, weighted=weighted)
         distances = distances[module_of(graph.device).asarray(source_ids, np.int64)]
         is_reached = np.isfinite(distances)
-        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf
+        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf, without a warning
             total = distances[is_reached].sum()
         return float(_closeness(is_reached.sum(), total, len(source_ids) - (u in source_ids), wf_improved))
     count, total = distance_sums(graph, source_ids, weighted=weighted, inverse=False)
@@ -110,7 +110,7 @@ def closeness_centrality(
 
 
 def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
-    """Return the closeness of vertices.
+    """Return the closeness of vertices from sums of distances.
 
     `count` is the number of sources that reach a vertex, `total` the sum of their distances, and `sources` the number
     of all sources other than the vertex.

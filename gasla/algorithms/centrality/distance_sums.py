@@ -30,9 +30,9 @@ BATCH = 8  # number of sources whose distances are stored together if edges have
 
 
 class _Sums:
-    """count(v) = the number of sources that have reached v.
+    """What both programs of this file have: count(v) is the number of sources that have reached v so far.
 
-    total(v) = the sum of their distances, or inverse distances.
+    total(v) is the sum of their distances to v, or of the inverse distances.
     """
 
     inverse = option(False)
@@ -40,15 +40,18 @@ class _Sums:
     total = vertex(np.float64)
 
     def term(self):
-        """Return what a source adds to the sum of a vertex that it reaches in this iteration.
+        """Return what a source adds to the total of a vertex that it reaches in this iteration: the distance, or its
+        inverse.
 
-        It is the distance, which is the number of the iteration plus one, or the inverse distance.
+        The distance is the number of the iteration plus one.
         """
         return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
 
 class BatchedSums(_Sums, Arrivals):
-    """The sums of distances for searches from 64 sources that run together, with one bit per source at each vertex."""
+    """Sums of distances from 64 sources, whose breadth-first searches run together with one bit per source at each
+    vertex.
+    """
 
     def apply(self, vertex, gathered):
         new = gathered & ~vertex.seen
@@ -58,7 +61,7 @@ class BatchedSums(_Sums, Arrivals):
 
 
 class SingleSums(_Sums, Levels):
-    """The sums of distances for a search from one source, in which each vertex is reached at most once."""
+    """Sums of distances from one source, by a breadth-first search that reaches each vertex at most once."""
 
     def apply(self, vertex, gathered):
         total = vertex.total + self.term()
@@ -72,8 +75,8 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
     """
     batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
     if batches and graph.sharers(len(batches)):
-        # The ranks of a distributed graph share the sources, unless the whole graph does not fit in the memory of a
-        # rank.
+        # The ranks of a distributed graph divide the sources among them. If the whole graph does not fit in the memory
+        # of a rank, the searches run on the distributed graph instead.
         with suppress(MemoryError):
             terms = _yield_total if graph.is_whole else _yield_terms
             counts_and_sums = graph.sum_shares(partial(terms, weighted, inverse), batches)
@@ -100,17 +103,17 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
 
 
 def _yield_total(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
-    """Yield one array for the sources of all batches together: counts, and after them sums of distances.
+    """Yield one array for all batches of sources: for each vertex the number of sources, and after them the sums.
 
-    `Graph.sum_shares` expects this form of its function.
+    `Graph.sum_shares` calls this on each rank for the sources of the rank, and adds up the arrays.
     """
     yield from _yield_terms(weighted, inverse, graph, [list(chain(*batches))])
 
 
 def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
-    """Yield an array for each batch of sources: for each vertex the count of sources, and after the counts the sums.
+    """Yield an array for each batch of sources: for each vertex the number of sources, and after them the sums.
 
-    `Graph.sum_shares` expects this form of its function.
+    `Graph.sum_shares` calls this on each rank, and adds up the arrays.
     """
     for sources in batches:
         count, total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
@@ -127,7 +130,7 @@ def _add_distances(distances: Any, sources: list[int], count: Any, total: Any, i
         if inverse:
             is_reached &= distance != 0
         finite = xp.where(is_reached, distance, 1).astype(np.float64)
-        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf
+        with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf, without a warning
             total += xp.where(is_reached, 1 / finite if inverse else finite, 0)
 
 
@@ -157,7 +160,7 @@ def reversed_edges(graph: Graph, weighted: bool) -> Graph:
 
 
 def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
-    """Return whether the values of the graph are used as lengths, according to the arguments `distance` and `weighted`.
+    """Return whether the values of a graph are used as lengths, which the arguments `distance` and `weighted` decide.
 
     Raise ValueError if a length is negative.
     """
@@ -176,7 +179,7 @@ def has_lengths(graph: Graph, distance: Any, weighted: bool) -> bool:
 
 
 def count_others(graph: Graph, sources: Iterable[int]) -> Any:
-    """Return for each vertex the number of sources, not counting the vertex itself if it is a source."""
+    """Return for each vertex the number of sources other than the vertex itself."""
     xp: Any = module_of(graph.device)
     source_ids = np.fromiter(sources, np.int64)
     count = xp.full(graph.n, len(source_ids))

@@ -32,7 +32,8 @@ class Power(Spread):
     """score(v) = (score(v) + sum over in-edges u -> v of score(u)) / (norm of all scores), in each iteration."""
 
     score = vertex(Spread.real)
-    # Factor of weights that are all below 1, without which a vertex's own score would outweigh the sum.
+    # Factor of weights that are all below 1. Without it, a vertex's own score would outweigh the sum over its
+    # neighbors.
     unit = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
 
@@ -53,7 +54,7 @@ class Power(Spread):
         return abs(after.score - before.score)
 
     def norm(self):
-        """Return the norm of the scores after the previous iteration."""
+        """Return the norm of the scores after the previous iteration, by which this iteration divides."""
         return semirings.sqrt(self.square)
 
     def stop(self):
@@ -134,7 +135,7 @@ def eigenvector_centrality(
     unit = 1.0
     if weights is not None:
         largest = float(weight_range(graph, shares=True)[1])
-        if largest < 1:  # weights of 1 or more need no scaling: if scores overflow, an error is raised after the run
+        if largest < 1:  # weights of 1 or more are not scaled: if scores overflow, an error is raised after the run
             graph, exponent = in_range(graph, score_dtype)
             largest = ldexp(largest, -exponent)
         unit = 1 / largest if 0 < largest < 1 else 1.0
@@ -166,7 +167,7 @@ def _initial_scores(graph: Graph, nstart: Any) -> Any:
     largest = float(start.max()) if graph.n else 1.0
     if largest == 0:
         raise ValueError("nstart is 0 everywhere; expected some positive number")
-    start = start / largest  # now the largest is 1, so that the sum of squares neither overflows nor underflows
+    start = start / largest  # divided by the largest, so that the sum of squares neither overflows nor underflows
     return start / float((start * start).sum()) ** 0.5 if graph.n else start
 
 

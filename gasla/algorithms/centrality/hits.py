@@ -147,7 +147,7 @@ def hits(
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
     total = float(result.aggregates.get("hubs", 0))
     hubs = _scale_scores(result.state["hub"], normalized)
-    # One more iteration, so that the authority scores belong to the final hub scores.
+    # An additional iteration makes the authority scores those that follow from the final hub scores.
     final_run = run(programs[0], graph, max_iterations=1, notice=False, hub=hubs)
     authorities = _scale_scores(final_run.authority, normalized)
     residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
@@ -156,7 +156,7 @@ def hits(
 
 
 def _scale_scores(scores: Any, to_sum: bool) -> Any:
-    """Return the scores divided by their sum if `to_sum`, else by their maximum.
+    """Return the scores divided by their sum if `to_sum`, or else by the largest score.
 
     Scores that are all 0 stay unchanged.
     """

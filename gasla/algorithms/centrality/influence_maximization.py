@@ -25,17 +25,21 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Command, Row, Task
 
 Array = Any  # a NumPy or CuPy array
-# Numbers of sets that grow together: at first, when their mean size is not known yet, and later.
+# Numbers of reverse reachable sets that are sampled together: at first, when their mean size is not known, and later.
 FIRST_SETS, SETS_AT_ONCE = 1 << 6, 1 << 12
-ENTRIES_TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that grow together
-# Smallest allowed epsilon: it needs ten billion times the samples of the default, which no machine holds.
+ENTRIES_TOGETHER = 1 << 18  # approximate largest number of pairs (set, vertex) in the sets that are sampled together
+# Smallest allowed epsilon. It would take ten billion times the samples of the default, which no machine holds.
 LEAST_EPSILON = 1e-6
-# Bytes of memory for each vertex in a set of either sample, sorted in both orders, or for each kept edge in a search.
+# Bytes of memory for each vertex in a sampled set, which is sorted in two orders, or for each edge that a search
+# follows.
 BYTES_PER_ENTRY = 64
 
 
 class InfluenceResult(NamedTuple):
-    """The chosen vertices, how many vertices they reach, and a lower bound of this number divided by the largest."""
+    """The chosen vertices, the mean number of vertices that they reach, and a bound of how near this is to the best.
+
+    The bound is a lower bound of the number divided by the largest possible number.
+    """
 
     seeds: Array
     spread: float
@@ -134,7 +138,7 @@ def influence_maximization(
 
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
-    """Return the number of sets in the first sample, and the number at which the doubling of samples ends (OPIM-C)."""
+    """Return how many sets the first sample has, and at how many sets the sample is not doubled any more (OPIM-C)."""
     best, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
     needed = 2 * (best * math.sqrt(math.log(6 / delta)) + math.sqrt(best * (choices + math.log(6 / delta)))) ** 2
     return math.ceil(needed), max(math.ceil(needed), math.ceil(needed * n / (epsilon**2 * k)))
@@ -143,13 +147,13 @@ def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[i
 class Sets:
     """A growing sample of reverse reachable sets: each has the vertices from which a random root is reached.
 
-    The random numbers follow from the seed, so the i-th set is the same in every run.
+    The random numbers follow from the seed, so set number i is the same in every run.
     """
 
     def __init__(self, graph: Graph, chances: Array, seed: int) -> None:
         xp: Any = module_of(graph.device)
         self.graph, self.xp, self.count, self.drawn = graph, xp, 0, 0
-        # Twice a seed may have 65 bits, which take two words.
+        # The seed may have 65 bits, since callers double it for the second sample, so it takes up to two words.
         words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]
         self.seed = [np.uint64(word) for word in words]
         self.lists = graph.in_
@@ -159,9 +163,10 @@ class Sets:
         self.keys = xp.zeros(0, np.int64)  # set * n + vertex for each vertex of each set, ascending
 
     def grow(self, count: int, others: int) -> None:
-        """Add sets to the sample until there are `count`.
+        """Sample sets until there are `count`.
 
-        `others` is the number of entries of the other sample, which counts toward the memory that both need.
+        `others` is the number of entries (set, vertex) of the other sample, which counts toward the memory that both
+        need.
         """
         blocks, total, first = [self.keys], len(self.keys), self.count
         while first < count:
@@ -174,23 +179,25 @@ class Sets:
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
-        """Raise MemoryError if so many entries of both samples, or edges of a search, do not fit memory."""
+        """Raise MemoryError if `entries`, the entries of both samples or the edges of a search, do not fit in
+        memory.
+        """
         advice = "lower probabilities, or larger epsilon"
         require_room("the samples have", entries, BYTES_PER_ENTRY, self.graph.device, advice)
 
     def _sample_sets(self, sets: Array, held: int) -> Array:
-        """Return the vertices of new reverse reachable sets, as sorted keys set * n + vertex.
+        """Sample new reverse reachable sets, and return their vertices as sorted keys set * n + vertex.
 
-        `sets` are the numbers of the new sets. Each gets a random root, and a search from the root against edges, each
-        of which is kept at random. `held` is the number of entries that both samples have already, for the check of
-        memory.
+        `sets` are the numbers of the new sets. Each gets a random root. A search goes from the root against the
+        direction of edges, and follows each edge with its probability. `held` is the number of entries that both
+        samples have already, for the check of memory.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
         reached = frontier = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
         while len(frontier):
             sets, vertices = xp.divmod(frontier, n)
             offsets = running_sums(indptr[vertices + 1] - indptr[vertices])
-            edge_count = int(offsets[-1])  # number of edges into the new vertices
+            edge_count = int(offsets[-1])  # number of edges that lead to the vertices that the last step reached
             self._require_room(held + len(reached) + math.ceil(edge_count * self.largest))
             kept_edges = self._kept_edges(edge_count)
             row = xp.searchsorted(offsets, kept_edges, side="right") - 1
@@ -205,10 +212,12 @@ class Sets:
         return reached
 
     def _kept_edges(self, total: int) -> Array:
-        """Return ascending positions below `total`, each of which is drawn with the largest probability of all edges.
+        """Return a random sample of the numbers below `total`, in ascending order: the positions of edges that may be
+        followed.
 
-        The gaps between drawn positions are drawn from the geometric distribution, so the time depends on their number
-        only.
+        Each is drawn with the largest probability of all edges, and the caller then thins out edges of lower
+        probability. The gaps between the numbers come from the geometric distribution, so the time depends on the size
+        of the sample only.
         """
         xp, chance = self.xp, self.largest
         if chance in (0.0, 1.0):
@@ -216,9 +225,9 @@ class Sets:
         last, pieces = -1, [xp.zeros(0, np.int64)]
         while last < total:
             uniform = self._random_numbers(int((total - last) * chance * 1.1) + 64)
-            # With a probability near 0, gaps may be infinite, and are then limited to `total`.
+            # With a probability near 0, gaps may be infinite, so they are limited to `total`.
             with np.errstate(over="ignore"):
-                # The gaps have the geometric distribution.
+                # inverse of the geometric distribution, which the gaps have
                 gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), total).astype(np.int64)
             pieces.append(last + xp.cumsum(gaps + 1))
             last = int(pieces[-1][-1])
@@ -228,17 +237,18 @@ class Sets:
     def _random_numbers(self, count: int) -> Array:
         """Return `count` new random numbers, at least 0 and below 1.
 
-        They follow from the seed and from how many came before.
+        They are hashes of the seed and of how many numbers were drawn before.
         """
         numbers = self.xp.arange(self.drawn, self.drawn + count).astype(np.uint64)
         self.drawn += count
         return (semirings.hash(*self.seed, numbers) >> np.uint64(11)) * 2.0**-53
 
     def greedy(self, k: int) -> tuple[Array, float]:
-        """Choose k vertices one by one, each from the most sets that contain no vertex chosen before.
+        """Choose k vertices one by one, each the one in the most sets that contain no vertex chosen before.
 
-        Return the vertices, and an upper bound of the number of sets that the best k vertices could cover. The bound
-        holds since, after some vertices are chosen, k more add at most what the k best of them would add each alone.
+        Return the vertices, and an upper bound of the number of sets that the best k vertices could cover, which means
+        contain one of them. After some vertices are chosen, k more cover at most as many sets in addition as the k best
+        of them would each cover alone. This gives the bound.
         """
         xp, n = self.xp, self.graph.n
         sets, vertices = xp.divmod(self.keys, n)
@@ -253,7 +263,7 @@ class Sets:
             is_covered[fresh] = True
             covered += len(fresh)
             counts -= xp.bincount(by_set.of(fresh).indices, minlength=n)
-            # The negative count keeps the vertex from being chosen again.
+            # A chosen vertex gets a negative count, so that it is not chosen again.
             seeds[i], counts[vertex] = vertex, -1 - self.count
         return seeds, min(most, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
 

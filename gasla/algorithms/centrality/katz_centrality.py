@@ -28,14 +28,14 @@ from gasla.rows import Row, scores
 class Katz(Spread):
     """score(v) = beta + alpha * (sum over in-edges u -> v of score(u)), in each iteration."""
 
-    # Whether beta differs between vertices, and is the field `own` instead of the parameter `beta`.
+    # Whether beta differs between vertices. It then is the vertex field `own` instead of the parameter `beta`.
     varies = option(False)
     score = vertex(Spread.real)
     own = vertex(Spread.real, when=varies)
     alpha = parameter(Spread.real, 0.1)
     beta = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
-    most = parameter(np.float64, LARGEST)  # the run counts as divergent if the sum of squares exceeds this number
+    most = parameter(np.float64, LARGEST)  # if the sum of squared scores exceeds this number, the run diverges and ends
 
     def gather(self, src, dst, edge):
         return self.along(edge, src.score)
@@ -147,7 +147,7 @@ def katz_centrality(
     start = constants if nstart is None else _initial_scores(graph, nstart, score_dtype)
     graph, exponent = (graph, 0) if weights is None else in_range(graph, score_dtype)
     with np.errstate(over="ignore"):
-        # Weights were multiplied by 2**-exponent, so alpha is multiplied by 2**exponent.
+        # Weights were multiplied by 2**-exponent, so alpha is multiplied by 2**exponent to make up for it.
         scaled_alpha = float(np.ldexp(alpha, exponent))
     if not scaled_alpha <= float(np.finfo(score_dtype).max):
         raise ValueError(f"scores overflow {score_dtype}: alpha is {alpha:g}, too large for these weights")
@@ -172,7 +172,7 @@ def katz_centrality(
 
 
 def _constants(graph: Graph, beta: Any) -> Any:
-    """Check `beta` and return it as a float, or as an array of one number per vertex."""
+    """Return the argument `beta` as a float, or as an array with a number for each vertex, after checks."""
     is_one = not isinstance(beta, dict | list | tuple) and getattr(beta, "ndim", 0) == 0
     constants: Any = real_number("beta", beta, least=-LARGEST) if is_one else vertex_numbers(graph, "beta", beta)
     if graph.n and not (constants if isinstance(constants, float) else bool((constants != 0).any())):
@@ -181,7 +181,7 @@ def _constants(graph: Graph, beta: Any) -> Any:
 
 
 def _initial_scores(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
-    """Return `nstart` as one number per vertex. Raise ValueError if the square of a number overflows `dtype`."""
+    """Return the argument `nstart` as a number for each vertex. Raise ValueError if a square overflows `dtype`."""
     start, limit = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
     if (largest := float(abs(start).max())) > limit:
         v = int(abs(start).argmax())
@@ -192,10 +192,9 @@ def _initial_scores(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _divide_by_norm(scores: Any, square: float) -> Any:
-    """Return the scores divided by their Euclidean norm.
+    """Return the scores divided by their Euclidean norm, in place unless they are distributed.
 
-    `square` is the sum of their squares. If it has overflowed or underflowed, the scores are scaled first. Arrays in
-    one memory are divided in place.
+    `square` is the sum of their squares. If it has overflowed or underflowed, the scores are scaled first.
     """
     to_dtype = scores.dtype.type
     if np.finfo(np.float64).tiny < square < inf:
@@ -207,7 +206,7 @@ def _divide_by_norm(scores: Any, square: float) -> Any:
 
 
 def _alpha_message(alpha: float) -> str:
-    """Return the part of error messages that says which `alpha` converges."""
+    """Return the part of an error message that says for which `alpha` the scores converge."""
     return (
         f"alpha is {alpha:g}, expected less than 1 / (largest eigenvalue), and beta and nstart whose squares are finite"
     )

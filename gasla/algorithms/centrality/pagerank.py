@@ -55,10 +55,10 @@ class PageRank(Spread):
     """
 
     normalized = option(True)
-    personal = option(False)  # whether jumps, and vertices without out-edges, have distributions of their own
-    until_converged = option(True)  # if False, the run has max_iterations, and the host need not wait for a GPU
+    personal = option(False)  # whether jumps and vertices without out-edges have distributions that the caller gave
+    until_converged = option(True)  # if False, every run has max_iterations, so that the host need not wait for a GPU
     in_place = option(False)
-    norm = option(semirings.plus)  # how the changes of all vertices are reduced to the residual
+    norm = option(semirings.plus)  # how the changes of the ranks of all vertices are reduced to the residual
 
     rank = vertex(Spread.real)
     share = vertex(Spread.real)
@@ -104,11 +104,14 @@ class PageRank(Spread):
         return self.until_converged and self.residual < least
 
 
-_program = lru_cache(PageRank)  # caching the program saves a few microseconds per call, which counts on small graphs
+# programs are cached, which saves a few microseconds per call, and counts on small graphs
+_program = lru_cache(PageRank)
 
 
 class PageRankResult(NamedTuple):
-    """Ranks, the number of iterations, the change in the last iteration, and whether it met the tolerance."""
+    """The rank of each vertex, the number of iterations, the change in the last iteration, and whether it met the
+    tolerance.
+    """
 
     ranks: np.ndarray
     iterations: int
@@ -223,7 +226,7 @@ def pagerank(
         return PageRankResult(module_of(graph.device).zeros(shape, score_dtype), 0, 0.0, True)
     distributions = {"personalization": personalization, "dangling": dangling, "nstart": nstart}
     if _is_batch(personalization):
-        # Bytes for a rank, and for its personalization in float64.
+        # bytes for a rank in `score_dtype`, and for the entry of its personalization in float64
         count, bytes_per_rank = len(personalization) * graph.n, score_dtype.itemsize + 8
         require_room("the ranks have", count, bytes_per_rank, graph.device, "top_k_pagerank, or fewer at a time")
         find = partial(_rank_batches, normalized, weights, score_dtype, alpha, tol, max_iter)
@@ -251,7 +254,7 @@ def pagerank(
     if given:
         fields = fields | _given_fields(graph, fields["inverse"], given)
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
-    if tol > 0 or not normalized:  # otherwise nothing needs the result yet, so the host does not wait for a GPU
+    if tol > 0 or not normalized:  # in other cases nothing reads the residual yet, so the host does not wait for a GPU
         check_converged("ranks", result.converged, float(result.residual), max_iter, silent=False)
     ranks, residual = result.state["rank"], _to_number(result.aggregates["residual"])
     if normalized and order == "in place":
@@ -268,19 +271,20 @@ def _to_number(value: Any) -> Any:
 def prepared_fields(
     graph: Graph, weights: np.dtype | None, dtype: np.dtype
 ) -> tuple[Graph, np.dtype | None, dict[str, Any]]:
-    """Return the graph to run on, the dtype of its weights, and the initial fields of the program.
+    """Return the graph on which PageRank runs, the dtype of its weights, and the initial fields of the program.
 
-    The graph has scaled weights if sums of the weights come near the limits of `dtype`. The result is cached.
+    If sums of weights come near the limits of `dtype`, the graph has scaled weights. The result is stored for later
+    calls.
     """
     scaled, fields = graph.kept(("pagerank", weights, dtype), lambda graph: _initial_fields(graph, weights, dtype))
     return (graph, weights, fields) if scaled is None else (scaled, scaled.value_type, fields)
 
 
 def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
-    """Return a scaled graph, or None if it is not needed, and the initial fields of the program for equal ranks.
+    """Return a graph with scaled weights, or None if weights need no scaling, and the initial fields for equal ranks.
 
-    The field `inverse` is one over the sum of the weights of a vertex's out-edges, or 0. The scaled graph is needed if
-    such sums come near the limits of `dtype`.
+    The field `inverse` is one over the sum of the weights of a vertex's out-edges, or 0. Weights need scaling if such
+    sums come near the limits of `dtype`.
     """
     rank, scaled = dtype.type(1 / graph.n), None
     if weights is None:
@@ -297,14 +301,15 @@ def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> 
 
 
 class Scale(VertexProgram):
-    """scaled(e) = weight(e) times the power of two of its source vertex, which is given as two factors.
+    """scaled(e) = weight(e) times the power of two of the vertex that e leaves, which is given as the product of two
+    factors.
 
-    The power alone may be out of the range of the dtype, so its two factors are multiplied one after the other.
+    The power may be out of the range of the dtype, so the two factors are multiplied one after the other.
     """
 
     kind = option(np.float64)
     one, other = vertex(kind), vertex(kind)
-    is_scaled = vertex(np.bool_, init=False)  # changes at every vertex, so that every vertex scatters
+    is_scaled = vertex(np.bool_, init=False)  # set at every vertex, so that every vertex changes and scatters
     weight, scaled = edge(kind), edge(kind, init=0)
     everyone = True
 
@@ -316,7 +321,8 @@ class Scale(VertexProgram):
 
 
 def _scale_weights(graph: Graph) -> Any:
-    """Return the edge weights, scaled at each vertex by a power of two such that its out-edges weigh less than 1 each.
+    """Return the edge weights, scaled at each vertex by a power of two such that each of its out-edges weighs less than
+    1.
 
     PageRank only depends on the proportions of these weights, and powers of two cause no rounding.
     """
@@ -328,18 +334,19 @@ def _scale_weights(graph: Graph) -> Any:
 
 
 def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
-    """Return 1 / `total` for each vertex, or 0 where `total` is 0, and the same multiplied by `rank`."""
+    """Return 1 / `total` for each vertex, or 0 where `total` is 0, and this inverse multiplied by `rank`."""
     xp: Any = array_module(total)
     is_positive = total > 0
-    with np.errstate(all="ignore"):  # the caller checks for infinite results
+    with np.errstate(all="ignore"):  # callers check for infinite results
         inverse = is_positive / xp.where(is_positive, total, 1).astype(rank.dtype)
         return inverse, inverse * rank
 
 
 def _given_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
-    """Return the initial fields for distributions that the caller gave.
+    """Return the initial fields of the program that follow from distributions that the caller gave.
 
-    `shares` maps arguments of `pagerank` to them.
+    `shares` maps "personalization", "dangling" and "nstart" to these distributions. `inverse` is one over the weight of
+    each vertex's out-edges.
     """
     xp: Any = module_of(graph.device)
     fields: dict[str, Any] = {}
@@ -359,7 +366,7 @@ def _is_batch(given: Any) -> bool:
     return getattr(given, "ndim", 1) > 1
 
 
-Ranked = tuple[Any, int, float, bool]  # ranks, iterations, residual, convergence
+Ranked = tuple[Any, int, float, bool]  # ranks, number of iterations, residual, and whether all runs converged
 
 
 def _rank_batches(
@@ -396,15 +403,15 @@ def _share_batches(
     dtype: np.dtype,
     find: Callable[[Graph, dict[str, Any]], Ranked],
 ) -> Ranked:
-    """Return what `find` returns for all personalizations, computed by the ranks of a distributed graph if it has any.
+    """Return what `find` returns for all personalizations, which the ranks of a distributed graph divide among them.
 
-    The ranks share batches of personalizations. If the whole graph does not fit the memory of a rank, `find` is called
-    with the distributed graph.
+    If the graph is not distributed, or does not fit in the memory of one rank, `find` is called once for the graph.
     """
     count = len(chosen["personalization"])
     if not graph.sharers(-(-count // BATCH)):
         return find(graph, chosen)
-    _distribution_rows(graph, chosen, normalized)  # raises the errors of invalid distributions before any work begins
+    # raises the errors for distributions that are not valid before any work begins
+    _distribution_rows(graph, chosen, normalized)
     if not graph.is_whole:
         chosen = {name: x.compute() if hasattr(x, "compute") else moved(x, "cpu") for name, x in chosen.items()}
 
@@ -420,15 +427,17 @@ def _share_batches(
     return find(graph, chosen)
 
 
-OTHER_NUMBERS = 3  # number of results of a batch besides the ranks: iterations, residual, and convergence
+# number of entries that follow the ranks in a row of `_batch_table`: iterations, residual, and convergence
+OTHER_NUMBERS = 3
 
 
 def _batch_table(
     find: Callable[[Graph, dict[str, Any]], Ranked], graph: Graph, batches: list[dict[str, Any]], first: int
 ) -> np.ndarray:
-    """Return a table with a row for each batch: the ranks for up to `BATCH` personalizations, and three more numbers.
+    """Return a table with a row for each batch of personalizations: their ranks, and then three numbers.
 
-    The three are iterations, residual and convergence. `Graph.map_shares` expects this form of its function.
+    The three are the number of iterations, the residual, and whether the run converged. `Graph.map_shares` calls this
+    on each rank of a distributed graph.
     """
     xp: Any = module_of(graph.device)
     table = xp.zeros((len(batches), BATCH * graph.n + OTHER_NUMBERS))
@@ -441,9 +450,11 @@ def _batch_table(
 
 
 def _distribution_rows(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
-    """Return the distributions of jumps, of vertices without out-edges (None if not given), and of initial ranks.
+    """Return three sequences of distributions, with one for each personalization: of jumps, of dangling vertices, and
+    at first.
 
-    Each of the three has a row per personalization. Raise ValueError if their numbers differ.
+    Dangling vertices have no out-edges, and None stands for no distribution of their own. The last are initial ranks.
+    Raise ValueError if the caller gave different numbers of distributions.
     """
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])
@@ -465,7 +476,10 @@ def _distribution_rows(graph: Graph, chosen: dict[str, Any], normalized: bool) -
 
 
 def _checked_distribution(graph: Graph, given: Any, name: str, normalized: bool) -> Any:
-    """Return an argument as a distribution that sums to 1. Raise ValueError with normalized=False, which takes none."""
+    """Return the argument `name` as a distribution that sums to 1.
+
+    Raise ValueError if ranks are not normalized, since no distribution has a meaning then.
+    """
     if not normalized:
         raise ValueError(f"{name} was given with normalized=False, which takes no distribution; leave one of them out")
     return distribution(graph, given, name)

@@ -18,13 +18,14 @@ from gasla.graph.graph import Graph
 from gasla.operations.run import run
 from gasla.program import aggregate, option, parameter, vertex
 
-BATCH = 8  # personalizations per run
+BATCH = 8  # number of personalizations whose ranks one run computes, as a vector at each vertex
 
 
 class PersonalizedPageRank(Spread):
-    """share(v) = rank(v) * inverse(v) for each personalization. If v has no out-edges (inverse 0), share(v) = rank(v).
+    """share(v) = rank(v) * inverse(v) for each of several personalizations. If v has no out-edges, share(v) = rank(v).
 
-    The total rank of vertices without out-edges is an aggregate for each personalization: `lost_0`, `lost_1`, ...
+    `inverse` is one over the weight of the out-edges, or 0 if there are none. The total rank of vertices without
+    out-edges is an aggregate for each personalization: `lost_0`, `lost_1`, ...
     """
 
     width = option(BATCH)
@@ -58,14 +59,14 @@ class PersonalizedPageRank(Spread):
 
 
 def _share_factor(vertex: Any) -> Any:
-    """Return the factor share / rank of a vertex: `inverse`, or 1 if the vertex has no out-edges."""
+    """Return the factor by which the share of a vertex is its rank: `inverse`, or 1 if the vertex has no out-edges."""
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
 
 
 def _vector_maximum(vector: Any) -> Any:
-    """Return the maximum of the entries of a vector, compared in pairs.
+    """Return the largest entry of a vector, by comparisons of pairs.
 
-    Entries must not be NaN, which would take longer.
+    Entries must not be NaN. A maximum that respects NaN would take longer.
     """
     lanes = [vector[lane] for lane in range(vector.type.length)]
     while len(lanes) > 1:
@@ -75,7 +76,10 @@ def _vector_maximum(vector: Any) -> Any:
 
 
 def _lost_rank(lane: int, self: Any, before: Any, after: Any) -> Any:
-    """Return the rank of a vertex without out-edges, or 0: the aggregate `lost_i` of personalization i = `lane`."""
+    """Return the rank of a vertex if it has no out-edges, or else 0, for personalization number `lane`.
+
+    The sum over all vertices is the aggregate `lost_0`, `lost_1`, …
+    """
     return semirings.where(after.inverse == 0, after.share[lane], 0)
 
 
@@ -117,10 +121,9 @@ def personalized_ranks(
 def batches(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Run each batch of personalizations, and yield its results.
+    """Run batches of personalizations, and yield for each batch its slice of the personalizations, ranks, and result.
 
-    Each item is the slice of the batch's personalizations, an array with a row of ranks for each, and the result of the
-    run.
+    The ranks are an array with a row for each personalization. The result is that of the vertex program's run.
     """
     xp: Any = array_module(inverse)
     rank_dtype, count = inverse.dtype, len(given.personalization)
@@ -134,7 +137,7 @@ def batches(
     }
     program = _program_of(width)(**options, alpha=alpha, tolerance=tol)
     for first in range(0, count, width):
-        # The last batch is filled up with copies of its last row.
+        # If fewer personalizations are left, the last one is repeated to fill the batch.
         rows = [min(row, count - 1) for row in range(first, first + width)]
         jumps = {"personalization": given.personalization, "dangling": given.dangling}
         fields = {name: _vectors_of_rows(x, rows, rank_dtype) for name, x in jumps.items() if x is not None}
@@ -146,9 +149,11 @@ def batches(
 
 
 def _vectors_of_rows(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
-    """Return the chosen rows as an array with one vector per vertex: the transpose of these rows."""
+    """Return the distributions number `chosen` as an array with a row for each vertex and a column for each
+    distribution.
+    """
     first = rows[chosen[0]]
     vectors = array_module(first).empty((len(first), len(chosen)), dtype)
-    for column, row in enumerate(chosen):  # copied one by one, which needs no temporary array of all rows
+    for column, row in enumerate(chosen):  # copied one by one, so that no temporary array of all rows is needed
         vectors[:, column] = rows[row]
     return vectors

@@ -14,10 +14,10 @@ from gasla.program import VertexProgram, edge, option
 
 
 class Spread(VertexProgram):
-    """Every vertex adds up what its neighbors send, times the weights of the edges if they have any.
+    """The base of programs in which every vertex adds up what its in-neighbors send, times the weights of the edges if
+    any.
 
-    All vertices are active in every iteration, so the run ends only by the program's `stop`, or after the last
-    iteration.
+    All vertices are active in every iteration, so a run ends only by the program's `stop`, or after the last iteration.
     """
 
     real = option(np.float64)  # dtype of the scores
@@ -27,7 +27,9 @@ class Spread(VertexProgram):
     everyone = True
 
     def along(self, edge, score):
-        """Return what a score adds to the sum at the other end of an edge: the score, times the weight if weighted."""
+        """Return what a vertex's score adds to the sum at the end of an edge: the score, times the weight if
+        weighted.
+        """
         return score * edge.weight if self.weights else score
 
     def activate(self, before, after):
@@ -66,7 +68,7 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """Return an argument as an array that sums to 1.
+    """Return the argument `name` as an array that sums to 1.
 
     It may be an array or a dict of numbers, or the names of vertices, which then are equally likely.
     """
@@ -86,7 +88,7 @@ def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *,
     If it did not, warn the caller of the calling function, unless `silent`. Raise ValueError if the last change is
     infinite or NaN, which shows that the scores have overflowed.
     """
-    if not residual < inf:  # true for NaN as well
+    if not residual < inf:  # written so that it is also true for NaN
         raise ValueError(
             f"the {scores} overflowed: their last change is {residual}. Expected weights nearer to 1, or "
             "dtype=np.float64: divide all weights by one number"

@@ -28,7 +28,7 @@ class Forward(Spread):
     """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the fraction of hub(u) by weight."""
 
     authority = vertex(Spread.real)
-    from_authority = vertex(Spread.real)  # authority / (sum of the weights of the in-edges)
+    from_authority = vertex(Spread.real)  # authority divided by the sum of the weights of the vertex's in-edges
     from_hub = vertex(Spread.real)
     inverse_in = vertex(Spread.real)
 
@@ -149,7 +149,7 @@ def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> 
         out_weight, in_weight = mxv(graph, xp.ones(graph.n)), vxm(xp.ones(graph.n), graph)
         if exponent > 0 and float(xp.maximum(out_weight, in_weight).max()) > ldexp(LARGEST, -exponent):
             raise ValueError("the weights at a vertex sum to infinity; expected a finite sum: scale them down")
-    with np.errstate(over="ignore", divide="ignore"):  # an overflow is reported below
+    with np.errstate(over="ignore", divide="ignore"):  # the check below reports an overflow
         inverse_out, inverse_in = ((x > 0) / xp.where(x > 0, x, 1).astype(dtype) for x in (out_weight, in_weight))
     if weights is not None and not bool(xp.isfinite(inverse_out).all() & xp.isfinite(inverse_in).all()):
         raise ValueError(

@@ -160,7 +160,7 @@ def top_k_pagerank(
     iterations, residual, converged = 0, 0.0, True
     if len(personalizations):
         whole, weights, fields = prepared_fields(graph, weights, score_dtype)
-        # Ranks also start from the personalization, so that vertices out of reach have rank 0.
+        # The initial ranks are the personalization, so that vertices that walks don't reach have rank 0.
         rows = Rows(personalizations, None, personalizations)
         for numbers, scores, run in batches(whole, weights, fields["inverse"], rows, alpha, tol, max_iter):
             scores[:, is_left_out] = 0
@@ -179,7 +179,7 @@ def top_k_pagerank(
 def _with_both_directions(graph: Graph) -> Graph:
     """Return the graph, with both directions of every edge if all edges lead from one side to the other.
 
-    Walks in a graph whose edges all lead to one side would end after one step.
+    Without this, walks in a graph whose edges all lead to one side would end after one step.
     """
     if graph.m == 0 or (sides := graph.sides) is None:
         return graph
@@ -220,7 +220,7 @@ class _Sources(Sequence[Any]):
         return distribution(self.graph, self.given[number], "sources")
 
     def side(self, number: int) -> Any:
-        """Return whether each vertex is on the same side as the vertices of a personalization.
+        """Return a mask of the vertices on the same side as the vertices of personalization `number`.
 
         Return None if the graph has no sides, or these vertices are not all on one side.
         """
@@ -231,7 +231,7 @@ class _Sources(Sequence[Any]):
         )
 
     def known(self, number: int) -> Any:
-        """Return the vertices of a personalization, and their out-neighbors: those that need not be recommended."""
+        """Return the vertices of personalization `number` and their out-neighbors, which need not be recommended."""
         xp: Any = module_of(self.graph.device)
         vertices = [v for v, weight in self.given[number].items() if weight]
         return xp.concatenate([xp.asarray(vertices, self.graph.id_dtype), *(self.graph.out.row(v) for v in vertices)])

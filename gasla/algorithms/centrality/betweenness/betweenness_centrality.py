@@ -97,7 +97,8 @@ def betweenness_centrality(
 
 
 def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
-    """Return the sum over the sources of each vertex's dependency: its share of the shortest paths from the source.
+    """Return for each vertex the sum over the sources of its dependency: its share of the shortest paths from the
+    source.
 
     With `endpoints`, the paths that start or end at a vertex count as well.
     """
@@ -117,7 +118,7 @@ def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: boo
 
 
 def _count_ends(paths: SourcePaths, ends: Any) -> None:
-    """Add to `ends` the number of shortest paths from one source that start or end at each vertex.
+    """Add to `ends` for each vertex the number of shortest paths from one source that start or end at the vertex.
 
     One path ends at each vertex that is reached, and all of these paths start at the source.
     """
@@ -127,14 +128,19 @@ def _count_ends(paths: SourcePaths, ends: Any) -> None:
 
 
 def _yield_total(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield one array, the scores summed over the given sources, as `Graph.sum_shares` expects of its function."""
+    """Yield one array: the scores of all vertices, summed over the given sources.
+
+    `Graph.sum_shares` calls this on each rank for the sources of the rank, and adds up the arrays.
+    """
     yield _sum_scores(graph, sources, weighted, endpoints)
 
 
 def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield for each source an array of the dependencies of all vertices, in the form that `Graph.sum_shares` takes.
+    """Yield an array for each source: the dependencies of all vertices, and after them, with `endpoints`, the counts of
+    ends.
 
-    With `endpoints`, the number of paths from the source that start or end at each vertex is appended to each array.
+    A count of ends is the number of shortest paths from the source that start or end at a vertex. `Graph.sum_shares`
+    calls this on each rank, and adds up the arrays.
     """
     xp: Any = module_of(graph.device)
     for paths in source_paths(graph, sources, weighted):
@@ -149,7 +155,7 @@ def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[in
 def _divide_by_pairs(total: Any, source_ids: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
     """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
 
-    If only some vertices are sources, the result estimates that for all sources. A source is never an inner vertex of
+    If only some vertices are sources, the result is an estimate for all sources. A source is never an inner vertex of
     its own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.
     `twice` says that each pair was counted from both of its ends and should count once.
     """
@@ -159,7 +165,8 @@ def _divide_by_pairs(total: Any, source_ids: list[int], normalized: bool, twice:
         return total
     pairs = float(len(source_ids) if len(source_ids) < n else ends)
     pairs *= ends - 1 if normalized else 2 if twice else 1
-    total *= 1 / pairs if normalized else ends / pairs  # the reciprocal is faster, and rounds as NetworkX does
+    # a product with the reciprocal is faster than a division, and rounds as NetworkX does
+    total *= 1 / pairs if normalized else ends / pairs
     if 1 < len(source_ids) < n and not endpoints:
         total[np.array(source_ids)] *= len(source_ids) / (len(source_ids) - 1)
     return total

@@ -33,7 +33,7 @@ from gasla.progress import track
 
 UNIT = 2.0**512  # a scaled number (m, e) has the value m * UNIT**e
 VANISHES = 2.0**-53  # x + y == x is possible in float64 only if y <= VANISHES * x
-# type of a scaled number (m, e), which has the value m * UNIT**e
+# The type of a scaled number, a pair (m, e) that has the value m * UNIT**e. Numbers of paths may exceed float64.
 SCALED = semirings.VectorType(np.dtype(np.float64), 2)
 
 
@@ -61,7 +61,7 @@ scaled_plus = semirings.Monoid(_add_scaled, identity=0, name="scaled_plus")
 
 
 def is_tight(tail, head, edge):
-    """Return whether an edge is on a shortest path: whether tail distance + edge length equals head distance.
+    """Return whether an edge is tight, and so on a shortest path: tail distance + edge length equals head distance.
 
     Unreached vertices have distance NaN, which equals nothing, so no edge to or from them is tight.
     """
@@ -69,14 +69,16 @@ def is_tight(tail, head, edge):
 
 
 class Count(VertexProgram):
-    """paths(v) = sum over in-edges u -> v of paths(u), level by level.
+    """paths(v) = sum of paths(u) over the in-edges u -> v: the number of shortest paths from the source, level by
+    level.
 
-    If edges have lengths, only tight edges count.
+    If edges have lengths, only tight edges count, which are on shortest paths.
     """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
-    number = option(np.float64)  # dtype of path counts: float64, or SCALED for scaled numbers
-    reduce = option(semirings.plus)  # scaled_plus for scaled numbers
+    # dtype of the numbers of paths: float64, or SCALED for larger numbers (m, e) of value m * UNIT**e
+    number = option(np.float64)
+    reduce = option(semirings.plus)  # how numbers of paths are added; `scaled_plus` if they are SCALED
     paths = vertex(number)
     distance = vertex(np.float64, when=lengths)
     weight = edge(lengths, when=lengths)
@@ -123,7 +125,7 @@ class Depend(VertexProgram):
 
 
 class Steps(VertexProgram):
-    """step(v) = the largest number of edges on a shortest path to v: the level at which v can be counted.
+    """step(v) = the largest number of edges on a shortest path to v, which is the level at which its paths are counted.
 
     The run ends after at most n iterations, since the edges of shortest paths form no cycle.
     """
@@ -145,18 +147,18 @@ class Steps(VertexProgram):
 
 
 class SourcePaths(NamedTuple):
-    """The shortest paths from one source, after the forward and backward passes."""
+    """What Brandes' algorithm has computed for one source: levels, numbers of shortest paths, and dependencies."""
 
     source: int
-    graph: Graph  # the input graph, in which all tight edges are on shortest paths (`_acyclic_tight_graph`)
+    graph: Graph  # the input graph; edges that only rounding makes tight have length NaN (`_acyclic_tight_graph`)
     levels: Any  # level of each vertex; 0 at the source, -1 if unreached
     fields: dict[str, Any]  # {"distance": distance of each vertex} if edges have lengths, else empty
-    state: Mapping[str, Any]  # the fields paths and back of `Depend`, and score, accumulated over all sources so far
+    state: Mapping[str, Any]  # the result of `Depend`: `paths` and `back`, and `score`, which adds up over sources
     is_scaled: bool
 
 
 def has_lengths(graph: Graph, weighted: bool) -> bool:
-    """Return whether the values of a graph are lengths that count. Raise ValueError if a length is not positive."""
+    """Return whether the values of a graph are used as lengths. Raise ValueError if a length is not positive."""
     if not weighted or graph.value_type is None:
         return False
     graph.notice_values()
@@ -167,9 +169,10 @@ def has_lengths(graph: Graph, weighted: bool) -> bool:
 def accumulate_sources(
     graph: Graph, sources: list[int], weighted: bool, visit: Callable[[SourcePaths], None] | None = None
 ) -> Any:
-    """Return the sum over the sources of each vertex's dependency. `visit` is called after each source with its paths.
+    """Return for each vertex the sum over the sources of its dependency.
 
-    On a GPU the last kernels may still run when this returns.
+    `visit` is called after each source with its `SourcePaths`. On a GPU the last kernels may still run when this
+    returns.
     """
     for paths in source_paths(graph, sources, weighted, accumulates=True):
         if visit is not None:
@@ -180,11 +183,11 @@ def accumulate_sources(
 def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
-    """Yield the shortest paths from each source, after both passes.
+    """Yield for each source the result of Brandes' algorithm: the forward pass counts paths, the backward pass sums up.
 
-    With `accumulates`, scores are sums over all sources.
+    With `accumulates`, scores are sums over all sources so far.
 
-    Plain float64 numbers are used until the path counts from a source overflow, and from then on scaled numbers.
+    Plain float64 numbers are used until the number of paths from a source overflows, and from then on scaled numbers.
     """
     weighted = weighted and graph.value_type is not None
     passes, is_scaled, scores, prepared_for = _prepare_passes(graph, weighted, scaled=False), False, None, graph
@@ -195,7 +198,7 @@ def source_paths(
             if tight_graph is not prepared_for:
                 passes, prepared_for = _prepare_passes(tight_graph, weighted, is_scaled), tight_graph
             state = None
-            if not is_scaled:  # path counts are computed in plain float64 until they overflow for a source
+            if not is_scaled:  # numbers of paths are plain float64 until they overflow for a source
                 state = _run_passes(graph, passes, source, schedule, 1, fields, scores)
             if state is None:
                 if not is_scaled:
@@ -204,7 +207,7 @@ def source_paths(
                 assert state is not None
             scores = state["score"] if accumulates else None
             yield SourcePaths(source, tight_graph, schedule.levels, fields, state, is_scaled)
-    except BaseException:  # Ctrl-C also ends here: wait for the search that was launched ahead
+    except BaseException:  # also for Ctrl-C: wait for the search from the next source, which may still run
         finish(graph.device)
         raise
 
@@ -221,9 +224,10 @@ Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
 def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the schedule of its breadth-first levels, the graph, and no fields.
+    """Yield for each source the order in which passes process vertices, by breadth-first levels, the graph, and no
+    fields.
 
-    The schedule starts at level 1, as the source on level 0 needs no work. The search from the next source is launched
+    The order starts at level 1, as the source on level 0 needs no work. The search from the next source is launched
     before the current levels are used, so that a GPU stays busy.
     """
     search = prepare(LEVELS, graph)
@@ -232,15 +236,16 @@ def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
         paths = upcoming
         if next_source is not None:
             upcoming = search(active=[next_source], level={next_source: 0}, wait=False)
-        # The last iteration reaches no vertex, so it does not count as a level.
+        # The last iteration of the search finds no vertex, so it adds no level.
         yield Schedule(paths.state["level"], 1, paths.iterations - 1), graph, {}
 
 
 def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the order in which passes process vertices, the graph of tight edges, and the distances.
+    """Yield for each source the order in which passes process vertices, a graph, and the distances, for edges with
+    lengths.
 
     The level of a vertex is the largest number of edges on a shortest path to it, so that all edges of shortest paths
-    lead to a later level.
+    lead to a later level. In the graph, edges that only rounding makes tight have length NaN.
     """
     assert graph.value_type is not None
     exact, length_dtype = graph, graph.value_type
@@ -269,12 +274,13 @@ def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
 
 
 def _acyclic_tight_graph(graph: Graph, source: int, distances: Any) -> Graph:
-    """Return the graph with length NaN for the edges that are tight but on no shortest path, so that no pass uses them.
+    """Return the graph with length NaN for edges that only rounding makes tight, so that no pass takes them.
 
-    Such edges have a length that vanishes when it is added, so they join vertices of equal distance. `hops` is, for
-    each vertex, the smallest number of vanishing edges at the end of a path from the source. Along a vanishing edge of
-    a shortest path `hops` grows by exactly one; other vanishing edges get NaN. The edges that stay tight ascend by
-    (distance, hops), so they form no cycle.
+    An edge is tight if its length is the difference of the distances of its ends. A length may vanish when it is added
+    to a distance, so that the edge is tight, and joins vertices of equal distance, without being on a shortest path.
+    `hops` is, for each vertex, the smallest number of vanishing edges at the end of a path from the source. Along a
+    vanishing edge of a shortest path `hops` grows by exactly one. Other vanishing edges get NaN. The edges that stay
+    tight ascend by (distance, hops), so they form no cycle.
     """
     xp: Any = array_module(distances)
     tails, heads, values = graph.out.owners(), graph.out.indices, cast(Any, graph.valued.each)
@@ -302,10 +308,10 @@ def _run_passes(
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
-    """Run the forward and the backward pass for one source, and return the fields of both.
+    """Count the shortest paths from one source and sum up dependencies, and return the fields of the program `Depend`.
 
-    `one` is the number 1, plain or scaled. Return None if it is plain and path counts overflow float64. On a GPU the
-    kernels may still run when this returns.
+    `one` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On a
+    GPU the kernels may still run when this returns.
     """
     count, depend = passes
     if one == 1 and _surely_overflows(graph, schedule.depth):
@@ -318,7 +324,7 @@ def _run_passes(
 
 
 def _prepare_passes(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
-    """Prepare the forward pass, which counts paths, and the backward pass, which accumulates dependencies."""
+    """Prepare the two passes of Brandes' algorithm: one counts shortest paths, and one sums up dependencies."""
     lengths = graph.value_type if weighted else None
     number, total = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
     count, depend = Count(lengths=lengths, number=number, reduce=total), Depend(lengths=lengths, number=number)
@@ -326,7 +332,7 @@ def _prepare_passes(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepare
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:
-    """Return whether path counts would exceed float64 if every vertex had the mean degree.
+    """Return whether numbers of paths would exceed float64 if every vertex had the mean degree.
 
     If so, `source_paths` uses scaled numbers at once, without an attempt in plain float64.
     """
@@ -334,9 +340,10 @@ def _surely_overflows(graph: Graph, depth: int) -> bool:
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
-    """Return whether path counts can exceed float64 at all, so that the result has to be checked.
+    """Return whether numbers of paths can exceed float64 at all, so that the result has to be checked.
 
-    The largest path count grows per level at most by the largest in-degree, which is at most m. The bound by m is
-    tested first, because the largest in-degree may still have to be computed, on a GPU by one more kernel to compile.
+    From one level to the next, the largest number grows at most by the factor of the largest in-degree, which is at
+    most m. The bound by m is tested first, because the largest in-degree may still have to be computed, on a GPU by one
+    more kernel to compile.
     """
     return depth * log2(graph.m + 1) > 1000 and depth * log2(max(graph.max_in_degree, 1)) > 1000

@@ -32,14 +32,16 @@ from semirings import where
 
 
 class Share(VertexProgram):
-    """score(u -> v) += paths(u) * back(v), if v is one level after u, or with lengths if the edge is tight.
+    """score(u -> v) += paths(u) * back(v), if v is one level after u, or with lengths if the edge is on a shortest
+    path.
 
-    `back` is (1 + dependency) / paths of a vertex. With scaled numbers, which have their own exponent, the increment
-    paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
+    paths(u) is the number of shortest paths to u, and `back` is (1 + dependency) / paths of a vertex. With scaled
+    numbers, which have their own exponent, the increment paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
     """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
-    number = option(np.float64)  # dtype of path counts: float64, or SCALED for numbers with an exponent of their own
+    # dtype of the numbers of paths: float64, or SCALED for larger numbers with an exponent of their own
+    number = option(np.float64)
     level = vertex(np.int32)
     paths = vertex(number)
     back = vertex(number)
@@ -127,7 +129,7 @@ def edge_betweenness_centrality(
 
 
 def _sum_scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
-    """Return the score of each edge: summed over the sources, the share of the shortest paths that go along it."""
+    """Return the score of each edge: the share of the shortest paths from each source that go along it, summed up."""
     scores: Any = module_of(graph.device).zeros(graph.m)
     if graph.sharers(len(sources)):
         return graph.sum_shares(partial(_yield_total if graph.is_whole else _yield_terms, weighted), sources)
@@ -141,18 +143,24 @@ def _sum_scores(graph: Graph, sources: list[int], weighted: bool) -> Any:
 
 
 def _yield_total(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Yield one array, the scores of edges summed over the given sources, in the form that `Graph.sum_shares` takes."""
+    """Yield one array: the scores of all edges, summed over the given sources.
+
+    `Graph.sum_shares` calls this on each rank for the sources of the rank, and adds up the arrays.
+    """
     yield _sum_scores(graph, sources, weighted)
 
 
 def _yield_terms(weighted: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
-    """Return an iterator over the scores of edges for each source alone, in the form that `Graph.sum_shares` takes."""
+    """Return an iterator over arrays, the scores of all edges for one source each.
+
+    `Graph.sum_shares` calls this on each rank, and adds up the arrays.
+    """
     xp: Any = module_of(graph.device)
     return (_add_edge_scores(paths, weighted, xp.zeros(graph.m)) for paths in source_paths(graph, sources, weighted))
 
 
 def _yield_reverse_ids(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
-    """Yield one array, the id of the reverse edge of each edge, as `Graph.sum_shares` expects of its function.
+    """Yield one array: the id of the reverse edge of each edge, computed with `Graph.sum_shares`.
 
     If `weighted`, the reverse edge is one of equal length among parallel edges.
     """
