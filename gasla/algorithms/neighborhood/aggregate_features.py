@@ -27,9 +27,10 @@ from semirings import Semiring
 
 Reduction = Literal["sum", "mean", "max", "min"]
 MONOIDS = {"sum": semirings.plus, "mean": semirings.plus, "max": semirings.max, "min": semirings.min}
-# dtypes in which integers of each dtype.kind are summed, as NumPy does
+# for each `dtype.kind` of integer features, the dtype in which they are summed, as in NumPy
 SUM_DTYPES = {"b": np.int64, "i": np.int64, "u": np.uint64}
-SCALE_EXPONENT = 32  # exponent by which features are scaled down, so that sums of up to 2**32 do not overflow
+# overflowing means are computed from features times 2**-32, so that sums of up to 2**32 of them do not overflow
+SCALE_EXPONENT = 32
 
 
 @takes_weight
@@ -118,7 +119,7 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
     rows: np.ndarray[Any, Any] = vxm(features, graph, semiring)
     if reduce == "sum":
         return rows
-    rows = module_of(graph.device).asarray(rows)  # of a distributed graph, collects the rows of all ranks
+    rows = module_of(graph.device).asarray(rows)  # of a distributed graph, this gathers the rows of all ranks
     if reduce == "mean":
         total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
         means = _divide_rows(rows, total)
@@ -130,7 +131,7 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
 
 
 def _aggregate_relations(graph: TypedGraph, features: Any, reduce: Reduction, weighted: bool) -> dict[Relation, Any]:
-    """Aggregate features over each relation of a typed graph whose source type has features.
+    """Aggregate features over each relation of a typed graph whose source vertices have features.
 
     `features` maps vertex types to arrays. Return a dict from each of these relations to the rows of its target
     vertices.
@@ -149,7 +150,8 @@ def _aggregate_relations(graph: TypedGraph, features: Any, reduce: Reduction, we
     for name, relation in graph.relations.items():
         if name[0] in rows:
             x, first_target = rows[name[0]], graph.starts(name)[1]
-            # target vertices come after the sources, and get rows of zeros, as no edge leads from them
+            # Target vertices come after the source vertices. They get rows of zeros, which no edge reads, since no edge
+            # leaves them.
             if relation.n > len(x):
                 xp: Any = array_module(x)
                 x = xp.concatenate([x, xp.zeros((relation.n - len(x), *x.shape[1:]), x.dtype)])
@@ -159,7 +161,7 @@ def _aggregate_relations(graph: TypedGraph, features: Any, reduce: Reduction, we
 
 @lru_cache
 def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
-    """Return the semiring for one kind of reduction of features of a dtype.
+    """Return the semiring that aggregates features of a dtype by the reduction `reduce`.
 
     Its multiplication makes the message along an edge: the feature, times the weight if weighted, in a dtype that holds
     sums. Its monoid combines the messages.
@@ -174,10 +176,10 @@ def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
 
 
 def _sums_fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
-    """Return whether sums of integer features, or products of them with weights, surely fit the dtype of the result.
+    """Return whether sums of integer features, or of their products with weights, surely fit the dtype of the result.
 
-    Bounds from the dtypes or the largest values are tried first. If they do not suffice, the reduction of the absolute
-    values is computed in float64.
+    Bounds from the dtypes or the largest values are tried first. If they do not suffice, the sums of absolute values
+    are computed in float64.
     """
     adds = MONOIDS[reduce] is semirings.plus
     if features.dtype.kind == "f" or not (adds or weighted) or 0 in (features.size, graph.m):
@@ -212,7 +214,7 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
 
 
 def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
-    """Replace the means whose sum of finite features overflowed by means computed from scaled-down features."""
+    """Replace means that are infinite because a sum overflowed by means of scaled-down features."""
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
@@ -221,7 +223,7 @@ def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, to
 
 
 def _feature_rows(graph: Graph, features: Any) -> Any:
-    """Check the features and convert them to an array with one row per vertex."""
+    """Return the argument `features`, after checks, as an array with one row per vertex."""
     features = as_array("features", features)
     if features.dtype.kind not in "biuf" or features.dtype.itemsize > 8:
         raise TypeError(f"features have type {features.dtype}; expected bool, integers, float16, float32 or float64")
@@ -231,7 +233,7 @@ def _feature_rows(graph: Graph, features: Any) -> Any:
 
 
 def _divide_rows(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Divide each row of sums by the total weight of its vertex.
+    """Divide each row of sums by the total weight of its vertex, to get means.
 
     Rows of weight 0 are not divided. Floats change in place.
     """

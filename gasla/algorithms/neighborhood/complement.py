@@ -8,7 +8,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
-CELLS = 1 << 22  # number of pairs of vertices that are tested together, which takes one byte each
+CELLS = 1 << 22  # number of pairs of vertices that are tested in one step, with a byte for each
 
 
 def complement(graph: Any) -> Graph:
@@ -69,7 +69,7 @@ def complement(graph: Any) -> Graph:
         filled += len(absent)
     result = Graph.from_csr(running_sums(counts), indices)
     if graph.sides is not None:
-        # edges of the complement may join vertices of one side, so the result has no sides
+        # edges of the complement may join vertices of one side, so the attribute of sides is dropped
         graph = graph.with_vertex_attributes({SIDES: None})
     result.naming, result.vertex_attributes = graph.naming, graph.vertex_attributes
     return result

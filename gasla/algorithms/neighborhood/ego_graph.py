@@ -22,7 +22,9 @@ from gasla.rows import Command, Row
 
 
 class WithinRadius(VertexProgram):
-    """is_near(v) = whether v is within the radius: an in-neighbor has been reached in the previous iteration."""
+    """is_near(v) = whether v is within the radius: each iteration adds the out-neighbors of the vertices that
+    it finds.
+    """
 
     is_near = vertex(np.bool_, init=False)
     reduce = semirings.any
@@ -107,7 +109,7 @@ def _mask_within(graph: Graph, source: int, radius: float, weighted: bool) -> An
     if weighted:
         graph.notice_values()
         distance = sssp(graph, source, cutoff=None if has_negative(graph) else radius)
-        with np.errstate(over="ignore"):  # converted to float32, a large radius may overflow to inf
+        with np.errstate(over="ignore"):  # a large radius may overflow float32 to inf, which means no limit
             return (distance <= radius) & (distance < np.inf)
     limit = int(min(radius, graph.n))
     return run(WithinRadius, graph, active=[source], max_iterations=limit, is_near={source: True}).is_near
@@ -116,7 +118,7 @@ def _mask_within(graph: Graph, source: int, radius: float, weighted: bool) -> An
 def _with_both_directions(graph: Graph, weighted: bool) -> Graph:
     """Return the graph with both directions of every edge.
 
-    If lengths count, the smaller one is taken for both directions.
+    If lengths count, and the two directions differ in length, both get the smaller length.
     """
     if graph.is_symmetric and not (weighted and graph.values is not None):
         return graph

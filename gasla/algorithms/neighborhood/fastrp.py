@@ -20,8 +20,8 @@ from gasla.graph.memory_limit import require_room
 from gasla.graph.weights import takes_weight
 from gasla.rows import UNWEIGHTED, Command, Row, Task
 
-ONES_OF_256 = 43  # of the 256 values of a byte, so many become 1 and so many -1, which is about a sixth each
-MOST_WEIGHT = 1e30  # largest weight of a step, so that sums of weighted rows stay finite in float32
+ONES_OF_256 = 43  # 43 of the 256 values of a random byte become 1, and 43 become -1, which is about a sixth each
+MOST_WEIGHT = 1e30  # largest weight of an iteration, so that sums of weighted rows stay finite in float32
 
 
 @takes_weight
@@ -118,9 +118,9 @@ def fastrp(
 
 
 def _step_weights(weights: Any) -> list[float]:
-    """Return `iteration_weights` as a list of floats, one for each step.
+    """Return the argument `iteration_weights` as a list of floats, one for each iteration.
 
-    Raise TypeError unless they are a list of numbers.
+    Raise TypeError unless it is a list of numbers.
     """
     if not isinstance(weights, list | tuple | np.ndarray) or getattr(weights, "ndim", 1) != 1 or len(weights) == 0:
         raise TypeError(f"iteration_weights is {reprlib.repr(weights)}; expected a list of one or more numbers")
@@ -128,7 +128,7 @@ def _step_weights(weights: Any) -> list[float]:
 
 
 def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
-    """Return an (n, width) float32 matrix of entries 1 and -1, each with probability about 1/6, and otherwise 0.
+    """Return an (n, width) float32 matrix of entries 1 and -1, each with probability 43/256, and otherwise 0.
 
     Each entry is made from one byte of a hash of the seed, the row and the column, so it is the same on any device.
     """

@@ -24,11 +24,11 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row
 
 Array = Any  # a NumPy or CuPy array
-PERIOD = 8  # every how many iterations positions are extrapolated
+PERIOD = 8  # number of iterations between two in which positions are extrapolated
 
 
 class Medians(VertexProgram):
-    """position(v) moves to the spatial median of the positions of its in-neighbors, at first to their mean.
+    """position(v) moves to the spatial median of the positions of its in-neighbors. The first position is their mean.
 
     A self loop makes a vertex that has moved iterate again. The run ends after `max_iterations`, or when no vertex
     moves further than `tol`.
@@ -37,7 +37,7 @@ class Medians(VertexProgram):
     sphere = option(False)
     position = vertex((np.float64, (3,)))
     located = vertex(np.bool_)
-    move = vertex((np.float64, (3,)))  # the last move, without extrapolation
+    move = vertex((np.float64, (3,)))  # last move of the vertex, as it was before being lengthened
     tol = parameter(np.float64, 1e-9)
     reduce = semirings.plus
 
@@ -50,14 +50,14 @@ class Medians(VertexProgram):
         """
         ahead = src.position - dst.position
         apart = semirings.sqrt(semirings.plus(ahead * ahead))
-        if self.sphere:  # replace the direction by its part tangent to the sphere, along the great circle
+        if self.sphere:  # keep only the part tangent to the sphere, along the great circle
             ahead = ahead - dst.position * semirings.plus(ahead * dst.position)
         length = semirings.sqrt(semirings.plus(ahead * ahead))
         is_here = apart <= self.tol
         unit = ahead * semirings.where(is_here | (length == 0), 0.0, 1 / semirings.maximum(length, 1e-300))
         weight = semirings.where(is_here, 0.0, 1 / semirings.maximum(apart, 1e-300))
         value = semirings.where(dst.located, unit, src.position)
-        # a self loop only activates its vertex, so it adds 0 to the sums
+        # A self loop is there to activate its vertex again, so it adds 0 to the sums.
         counts = semirings.where(src.id == dst.id, 0.0, 1.0)
         pulls = semirings.where(dst.located, weight, 1.0) * counts
         here = semirings.where(dst.located & is_here, 1.0, 0.0) * counts
@@ -74,17 +74,18 @@ class Medians(VertexProgram):
         )
         if self.sphere:
             radius = semirings.sqrt(semirings.plus(position * position))
-            # a point on the sphere for the case that the mean is its center, which has no direction
+            # the center of the sphere has no direction, so if the mean is there, this point on the sphere replaces it
             pole = semirings.vector(0.0, 0.0, 1.0)
             position = semirings.where(radius > 1e-12, position / semirings.maximum(radius, 1e-12), pole)
         return {"position": position, "located": True, "move": move}
 
     def leap(self, last, move, weight):
-        """Return by which factor to lengthen the current move of a vertex: 1, or more in every `PERIOD`-th iteration.
+        """Return the factor by which the current move of a vertex is lengthened, so that fewer iterations are needed.
 
-        If successive moves point the same way and shrink by a constant ratio, the factor is the sum of the geometric
-        series of all moves to come, 1 / (1 - ratio). A lengthened move is at most 1 over the sum of the inverse
-        distances to the in-neighbors, so it does not pass a nearby in-neighbor.
+        It is 1 except in every `PERIOD`-th iteration. If successive moves then point the same way and shrink by a
+        constant ratio, the factor is the sum of the geometric series of all moves to come, 1 / (1 - ratio). A
+        lengthened move is at most 1 over the sum of the inverse distances to the in-neighbors, so it does not pass a
+        nearby in-neighbor.
         """
         both, before = semirings.plus(last * move), semirings.plus(last * last)
         length = semirings.sqrt(semirings.plus(move * move))
@@ -191,7 +192,10 @@ def geolocate(graph: Any, locations: Any, *, sphere: bool = False, tol: float = 
 
 
 def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
-    """Return the locations as an (n, 2) float64 array on the graph's device. Raise an error if one is not valid."""
+    """Return the argument `locations` as an (n, 2) float64 array on the graph's device.
+
+    Raise an error if a location is not valid.
+    """
     array = as_array("locations", locations)
     if array.dtype.kind not in "iuf" or array.shape != (graph.n, 2):
         raise TypeError(
@@ -212,10 +216,11 @@ def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
 
 
 def _outward_edges(graph: Graph, known: Array) -> tuple[Graph, int]:
-    """Return a graph along whose edges locations spread outward, and the number of steps to the farthest vertices.
+    """Return a graph along whose edges locations spread from located vertices, and the number of steps to the farthest
+    ones.
 
     Its edges lead from each vertex to neighbors that are one step further from the located vertices. Vertices that are
-    reached but not located also have a self loop.
+    reached but have no location in the input also have a self loop.
     """
     xp: Any = module_of(graph.device)
     simple = simplify(graph).with_values(None)
@@ -246,7 +251,9 @@ def _has_location(places: Any) -> Any:
 
 
 def _estimated_vertices(f: Any) -> Any:
-    """Return the vertices whose location was estimated: the input has none, and the result has one."""
+    """Return the vertices whose location was estimated: those without a location in the input, but with one in the
+    result.
+    """
     return np.flatnonzero(_has_location(f["found"]) & ~_has_location(f.arguments["locations"]))
 
 

@@ -12,7 +12,7 @@ from gasla.graph.memory_limit import require_room
 from gasla.rows import Row
 
 Array = Any  # a NumPy or CuPy array
-BYTES_PER_EDGE = 40  # bytes of memory per edge of the line graph while it is built
+BYTES_PER_EDGE = 40  # bytes of memory that each edge of the line graph takes while the graph is built
 
 
 def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
@@ -78,9 +78,8 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
 def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     """Return the line graph of an undirected graph: its vertices, and its adjacency lists as `indptr` and `indices`.
 
-    A vertex of the line graph is the first of all edges that join the same two vertices. Its adjacency list holds the
-    other edges that share an end with it. Two different edges have at most one common end here, so no edge is listed
-    twice.
+    A vertex of the line graph is the first of all edges that join the same two vertices. Its neighbors are the other
+    such edges that share an end with it. Two different ones share at most one end, so no neighbor appears twice.
     """
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
@@ -88,20 +87,19 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     edges = xp.sort(xp.unique(low.astype(np.int64) * graph.n + high, return_index=True)[1])
     ends = xp.stack([low[edges], high[edges]], axis=1)
     counts = 1 + (ends[:, 0] != ends[:, 1])
-    # a self loop has a single end, so its second entry is left out
+    # a self loop has one end, which counts once
     is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()
     ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
     at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
     adjacency, firsts = _lists_of(graph, at_vertex, ends), running_sums(counts)
-    # leaves out the edge itself, which is once in the list of each of its ends
+    # the list of each end of an edge has the edge itself, which is left out
     is_other = adjacency.indices != owners[adjacency.owners()]
     return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
 
 
 def _lists_of(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
-    """Return the adjacency lists of the given vertices, one after another.
-
-    Raise MemoryError if they would not fit memory.
+    """Return the adjacency lists of the given vertices, one after another. Raise MemoryError if they don't fit in
+    memory.
     """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
     total = int(lengths[vertices].sum(dtype=np.int64))

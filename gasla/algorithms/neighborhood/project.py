@@ -79,13 +79,13 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
     if combine is not None:
         check_semiring("combine", combine)
     side = two_sides.chosen(graph, side)
-    # edges of the projection are new, so they have no attributes
+    # edges of the projection are not edges of the graph, so they have no attributes
     graph = graph.with_edge_attributes(dict.fromkeys(graph.edge_attributes))
     if graph.sides is not None:
-        # edges of the projection join vertices of one side, so it has no sides
+        # all vertices of the projection are on one side, so the attribute of sides is dropped
         graph = graph.with_vertex_attributes({two_sides.SIDES: None})
     xp: Any = module_of(graph.device)
-    # without edges, but with the names and attributes of vertices
+    # keeps the names and attributes of vertices
     without_edges = graph.with_values(None).select(xp.zeros(graph.m, bool))
     try:
         side_graph = without_edges.subgraph(side)
@@ -104,7 +104,8 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
     entries = mxm(from_chosen, from_chosen.reversed(), combine or semirings.plus_pair)
     product = Graph.from_csr(entries.indptr, entries.indices, entries.data)
     if combine is not None and combine.operator.function in COMMUTATIVE and combine.monoid.commutative:
-        # copies one triangle to the other, as sums in another order may differ in the last bit
+        # The two triangles of the product may differ in the last bit, as their sums have another order, so one is
+        # copied.
         product = product.with_values(mirrored(product.out, entries.data))
     is_off_diagonal = product.out.owners() != product.out.indices
     ends = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
@@ -118,7 +119,7 @@ def _original_ids(graph: Any) -> Any:
 
 
 def _with_both_directions(graph: Graph, combine: Semiring | None) -> Graph:
-    """Return the graph with both directions of every edge.
+    """Return the graph with both directions of every edge, as a projection needs.
 
     If `combine` is None, common neighbors are only counted, so values and parallel edges are dropped as well.
     """

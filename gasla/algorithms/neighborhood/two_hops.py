@@ -21,11 +21,11 @@ MOST = 1 << 22  # approximate largest number of paths of two edges in a block of
 class TwoHops(NamedTuple):
     """A block of rows of the squared adjacency matrix, in CSR form.
 
-    The row of a vertex lists all vertices that share a neighbor with it, the vertex itself included, and for each the
-    sum of the weights of the common neighbors.
+    The row of a vertex has an entry for each vertex that shares a neighbor with it, the vertex itself included: the sum
+    of the weights of the common neighbors.
     """
 
-    rows: slice  # the positions in `chosen` of the vertices of the rows
+    rows: slice  # which of the vertices in the argument `chosen` of `two_hops` the rows belong to
     indptr: Array  # offsets of the rows of this block
     vertices: Array  # column of each entry, ascending within a row
     weights: Array

@@ -108,7 +108,7 @@ def null_model(
     base = as_read(graph, model)
     observed = function(base)
     first = _numbers(observed)
-    # sums over differences from the observed result, which rounding affects less
+    # sums of the differences from the observed result, which lose less to rounding than sums of results
     sums, squares = np.zeros_like(first), np.zeros_like(first)
     for number in range(times):
         random_graph = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
@@ -135,7 +135,7 @@ def _numbers(result: Any) -> np.ndarray[Any, Any]:
         )
     values = [*result.values()] if isinstance(result, Mapping) else moved(result, "cpu")
     array = np.asarray(values)
-    # Python integers of any size are allowed
+    # Python integers may exceed 64 bits, and then make an array of objects, which is allowed.
     if array.dtype.kind not in "biuf" and not all(isinstance(x, int) for x in array.flat):
         raise TypeError(
             f"function returned {reprlib.repr(result)}; expected a number, an array of numbers, or a dict of numbers"
@@ -144,7 +144,7 @@ def _numbers(result: Any) -> np.ndarray[Any, Any]:
 
 
 def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
-    """Return numbers in the form of the observed result, which is a number, an array, or a dictionary."""
+    """Return numbers in the form of the result that was observed on the graph: a number, an array, or a dictionary."""
     if isinstance(observed, Mapping):
         return dict(zip(observed, values.tolist(), strict=True))
     return values if values.ndim else float(values)

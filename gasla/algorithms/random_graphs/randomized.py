@@ -25,7 +25,7 @@ from gasla.rows import Row
 Array = np.ndarray[Any, Any]
 Model = Literal["rewired", "configuration", "erdos_renyi"]
 MODELS: tuple[str, ...] = get_args(Model)
-SWAPS = 10  # number of swaps per edge
+SWAPS = 10  # default number of swaps per edge
 MOST_SWAPS = 1000  # largest number of swaps per edge, a hundred times the number that mixes a graph well
 
 
@@ -114,9 +114,9 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
 
 
 def as_read(graph: Graph, model: str) -> Graph:
-    """Return a graph that has the edges that a model looks at, without values.
+    """Return the graph as a random model reads it, without values: simple, if the model makes simple graphs.
 
-    Models that make simple graphs ignore self loops and parallel edges. The order of edges does not matter.
+    Self loops and parallel edges are then ignored. The order of edges does not matter.
     """
     if model != "configuration" and (graph.has_self_loops or graph.has_parallel_edges):
         simple = graph.simple()
@@ -134,7 +134,9 @@ def as_read(graph: Graph, model: str) -> Graph:
 
 
 def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed: np.uint64) -> tuple[Array, Array]:
-    """Return the source and the target of each edge after `rounds` rounds of swaps."""
+    """Return the source and the target of each edge of a random graph, after `rounds` rounds of swaps of edges'
+    ends.
+    """
     xp: Any = array_module(src)
     m, places = len(src), xp.arange(len(src))
     order = xp.argsort(semirings.hash(seed, places))
@@ -145,11 +147,12 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
         return semirings.hash(seed, np.uint64(number), *ends)
 
     for number in range(rounds if m else 0):
-        # the sum of the positions of two edges that swap, modulo m
+        # two edges may swap in this round if their positions add up to this number, modulo m
         total = int(semirings.hash(seed, np.uint64(number))) % m
         partners = (total - places) % m
         bits = semirings.hash(seed, np.uint64(number), places)
-        # an eighth of the pairs does not try, so that a swap can also occur alone
+        # An eighth of the pairs does not try to swap in a round. So a swap can also occur without the swaps of other
+        # pairs.
         first_of_pair = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))
         second_of_pair = partners[first_of_pair]
         a, b, c, d = src[first_of_pair], dst[first_of_pair], src[second_of_pair], dst[second_of_pair]
@@ -171,9 +174,9 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
 
 
 def _occurs_once(words: Array) -> Array:
-    """Return whether the low bits of each hash differ from the low bits of all other hashes, without sorting.
+    """Return a mask of the hashes whose low bits differ from those of all other hashes, without sorting.
 
-    Some different edges have equal low bits, too. They are not swapped in this round.
+    Some different edges have hashes of equal low bits, too. They just are not swapped in this round.
     """
     xp: Any = array_module(words)
     size = 1 << (8 * len(words)).bit_length()
@@ -185,7 +188,7 @@ def _occurs_once(words: Array) -> Array:
 
 
 def _join_at_random(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
-    """Join the ends of the given edges at random, which keeps all degrees, and return the new edges."""
+    """Join the ends of the given edges in random order, which keeps all degrees, and return the new edges' ends."""
     xp: Any = array_module(src)
     ends = xp.concatenate([src, dst]) if undirected else dst
     ends = ends[xp.argsort(semirings.hash(seed, xp.arange(len(ends))))]

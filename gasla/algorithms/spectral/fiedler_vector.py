@@ -19,7 +19,9 @@ from gasla.rows import UNWEIGHTED, Row, scores
 
 
 class Reached(VertexProgram):
-    """Program that finds the vertices that a path of edges of positive weight joins to the first vertex."""
+    """reached(v) = whether a path of edges of positive weight joins v to the first vertex, to tell if a graph is
+    connected.
+    """
 
     weights = option(np.float64)  # dtype of the weights
     direction = "all"

@@ -23,22 +23,24 @@ from gasla.graph.memory_limit import require_room
 from gasla.operations.prepare import Prepared, prepare
 from gasla.program import VertexProgram, edge, option, parameter, vertex
 
-DENSE = 64  # largest number of vertices for which the Laplacian becomes a dense matrix
+DENSE = 64  # up to this number of vertices, eigenvectors are computed from a dense matrix
 WIDTH = 4  # number of vectors that one run of the vertex program multiplies
-EXTRA = 2  # smallest number of vectors that are computed besides the wanted ones
-BLOCKS = 6  # number of blocks of vectors that fit in the basis, besides twice the wanted vectors
+EXTRA = 2  # smallest number of eigenvectors that are approximated in addition to the wanted ones
+BLOCKS = 6  # the basis has room for this many blocks of vectors, in addition to twice the vectors that it begins with
 GROWTH = 2.0  # a filter multiplies wanted eigenvectors by up to about exp(2 GROWTH), relative to those that it damps
-LARGEST = 300.0  # logarithm of the largest factor of a filter, so that the factor's square fits float64
-# smallest gap between the least Ritz value and where a filter begins to damp, relative to the range of Ritz values
+# logarithm of the largest factor by which a filter multiplies, so that the factor's square fits float64
+LARGEST = 300.0
+# Smallest distance from the smallest Ritz value to the interval that a filter damps, relative to the range of Ritz
+# values.
 LEAST_GAP = 1e-3
-COPIES = 3  # number of copies of a dense matrix that are in memory at once
+COPIES = 3  # number of copies of a dense matrix that must fit in memory
 LEAST_TOL = 1e-13  # smallest tolerance that rounding lets a residual reach
-# a direction of a block is dropped as linearly dependent if its square, relative to the largest, is smaller
+# A direction of a block is dropped as linearly dependent if its squared length, relative to the largest, is smaller.
 DEPENDENT = 1e-12
 
 
 class Filter(VertexProgram):
-    """A step of Chebyshev's recurrence, which multiplies vectors by a polynomial of the Laplacian.
+    """A step of Chebyshev's recurrence, by which vectors are multiplied by a polynomial of the Laplacian (a filter).
 
     It computes factor * (middle - Laplacian) * now - before, from the second step on with twice the factor.
     """
@@ -52,7 +54,7 @@ class Filter(VertexProgram):
     weight = edge(weights, when=weights)
     middle = parameter(np.float64, 0.0)
     factor = parameter(np.float64, -1.0)
-    unit = parameter(np.float64, 1.0)  # all weights are multiplied by this power of two
+    unit = parameter(np.float64, 1.0)  # a power of two by which all weights are multiplied, so that sums don't overflow
     reduce = semirings.plus
     everyone = True
 
@@ -66,14 +68,14 @@ class Filter(VertexProgram):
         return {"now": factor * product - vertex.before, "before": vertex.now}
 
     def activate(self, before, after):
-        return True  # every vertex stays active, so max_iterations ends the run
+        return True  # only max_iterations ends the run
 
 
 class Laplacian(NamedTuple):
-    """A matrix that is similar to a Laplacian, with what a product takes.
+    """A Laplacian matrix in a form in which a vertex program multiplies vectors by it.
 
-    The matrix is a diagonal minus the scaled weights of in-edges. The Laplacian is ``root * matrix / root``. If it is
-    normalized, weights are divided by the degrees of the vertices that the edges lead to. Arrays are on the device
+    The Laplacian is ``root * matrix / root``, where `matrix` is a diagonal minus the scaled weights of in-edges. If it
+    is normalized, weights are divided by the degrees of the vertices that the edges lead to. Arrays are on the device
     `home`.
     """
 
@@ -83,15 +85,15 @@ class Laplacian(NamedTuple):
     diagonal: Any
     scale: Any
     root: Any
-    known: Any  # the known eigenvector of the Laplacian, of the eigenvalue 0
+    known: Any  # the eigenvector of the eigenvalue 0, which need not be computed
     bound: float  # no eigenvalue is larger than this
-    exponent: int  # weights were divided by two to the power of this, so that sums don't overflow
+    exponent: int  # weights were divided by 2**exponent, so that sums don't overflow
 
     def times(self, block: Any, *, steps: int = 1, **values: float) -> Any:
-        """Return the product of the Laplacian with a block of columns. With `values`, apply the filter's polynomial
-        instead.
+        """Return the product of the Laplacian with the columns of a block, or of a polynomial of the Laplacian with
+        them.
 
-        `steps` is the degree of the polynomial.
+        The polynomial is the filter that `values`, parameters of the program `Filter`, describe. `steps` is its degree.
         """
         xp: Any = module_of(self.home)
         inputs = {"diagonal": self.diagonal, "scale": self.scale, "unit": self.unit, **values}
@@ -119,7 +121,8 @@ def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian
     zeros, ones = xp.zeros(n), xp.ones(n)
     laplacian = Laplacian(home, step, 1.0 if weights else unit, zeros, ones, ones, known, 1.0, 0)
     degrees = _degrees(laplacian)
-    # Weights are divided by a power of two that the largest degree needs. Self loops don't count in degrees.
+    # Weights are divided by the power of two that makes the largest degree less than 1. Self loops don't count in
+    # degrees.
     if weights:
         highest = float(degrees.max())
         exponent = max(int(np.frexp(highest if np.isfinite(highest) else largest)[1]), -1000)
@@ -137,8 +140,9 @@ def _degrees(laplacian: Laplacian) -> Any:
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
-    """Return the k smallest eigenvalues besides the known one, in ascending order, and their eigenvectors as
-    columns.
+    """Return the k smallest eigenvalues and their eigenvectors, without the eigenvalue 0 of the known eigenvector.
+
+    Eigenvalues ascend, and eigenvectors are columns.
     """
     n, bound = len(laplacian.known), laplacian.bound
     if n <= DENSE or k > n // 4:
@@ -164,10 +168,10 @@ def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int)
 
 
 class Basis:
-    """Orthonormal vectors, of which the known eigenvector is the first, and their products with the Laplacian.
+    """Orthonormal vectors, which span a space that approximates eigenvectors, and their products with the Laplacian.
 
-    Both are rows of arrays. The Ritz values and vectors are the eigenvalues and eigenvectors of the Laplacian in the
-    span of the vectors other than the known one.
+    Both are rows of arrays. The first vector is the known eigenvector. The Ritz values and vectors are the eigenvalues
+    and eigenvectors of the Laplacian restricted to the span of the other vectors.
     """
 
     def __init__(self, laplacian: Laplacian, k: int, seed: int) -> None:
@@ -180,16 +184,17 @@ class Basis:
         require_room("the vectors have", n * (self.most + 1), 16, laplacian.home, "a smaller k")
         self.rows, self.images = xp.empty((self.most + 1, n)), xp.empty((self.most + 1, n))
         self.rows[0], self.size = laplacian.known, 1
-        self.inner = np.zeros((self.most, self.most))  # products of rows with images
-        self.top = 0.0  # estimate of the largest eigenvalue; 0 if nothing is known yet
+        # inner products of the vectors with their products with the Laplacian
+        self.inner = np.zeros((self.most, self.most))
+        self.top = 0.0  # estimate of the largest eigenvalue, or 0 as long as there is none
         self.grow(semirings.random(np.uint64(seed), xp.arange(n * self.sought)).reshape(n, -1) - 0.5)
 
     def grow(self, block: Any) -> None:
-        """Add the directions of a block's columns that the basis lacks. If the block does not fit, restart first."""
+        """Extend the basis by the columns of a block, orthogonalized. If they do not fit, restart the basis first."""
         if self.size + block.shape[1] > self.most + 1:
             self._restart()
         basis_rows = self.rows[: self.size]
-        for _ in range(2):  # the second round removes what rounding left
+        for _ in range(2):  # twice, since the first time leaves rounding errors
             block = _orthonormal(self.xp, block - basis_rows.T @ (basis_rows @ block))
         end = self.size + block.shape[1]
         self.rows[self.size : end] = block.T
@@ -210,8 +215,9 @@ class Basis:
         self.size = kept_count + 1
 
     def best(self) -> tuple[Any, Any]:
-        """Return the wanted Ritz vectors as columns, and the norms of their residuals. Sets `values` to all Ritz
-        values.
+        """Compute all Ritz values, and return the wanted Ritz vectors as columns, and the norms of their residuals.
+
+        The Ritz values are stored in `values`.
         """
         count = self.size - 1
         self.values, self.turn = np.linalg.eigh(self.inner[:count, :count])
@@ -228,7 +234,7 @@ class Basis:
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
         below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
         """
-        if self.size <= self.most // 2:  # a few Ritz values say little about the spectrum, so nothing is filtered
+        if self.size <= self.most // 2:  # few Ritz values say little about the spectrum, so this filter damps nothing
             return 0.0, self.laplacian.bound, 1
         first, last = self.values[0], self.values[-1]
         self.top = max(self.top or last + self.errors[-1], last)
@@ -253,7 +259,7 @@ def _orthonormal(xp: Any, block: Any) -> Any:
 
 
 def _smallest_by_dense_matrix(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
-    """Return the k smallest eigenvalues and their eigenvectors by a dense matrix.
+    """Return the k smallest eigenvalues and their eigenvectors, computed from a dense matrix by NumPy.
 
     The eigenvalue of the known eigenvector is raised above all others, so that it is not among the smallest.
     """
@@ -265,9 +271,9 @@ def _smallest_by_dense_matrix(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
 
 
 def _fix_signs(vectors: Any) -> Any:
-    """Return the vectors with signs that don't depend on rounding.
+    """Return the eigenvectors with signs that don't depend on rounding.
 
-    The first entry of each vector that is nearly as large as its largest entry becomes positive.
+    The first entry of each vector that is nearly as large in absolute value as its largest entry becomes positive.
     """
     xp, size = array_module(vectors), abs(vectors)
     first_large = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)

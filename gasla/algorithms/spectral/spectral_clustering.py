@@ -19,7 +19,7 @@ from gasla.graph.weights import takes_weight
 from gasla.operations.on_one_device import on_one_device
 from gasla.rows import UNWEIGHTED, Command, Row
 
-STARTS = 4  # number of times that k-means starts, each time from another vertex
+STARTS = 4  # number of times that k-means starts, each time with another first center
 ROUNDS = 30  # largest number of rounds of k-means after each start
 
 
@@ -115,15 +115,18 @@ def spectral_clustering(
 
 
 def _unit_rows(vectors: np.ndarray, tol: float) -> np.ndarray:
-    """Scale each row to length 1. A row that is no larger than its errors becomes 0, as for a vertex without edges."""
+    """Scale each row of eigenvectors to length 1. Rows that are no longer than errors become 0, as for isolated
+    vertices.
+    """
     sizes = np.linalg.norm(vectors, axis=1)[:, None]
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)
 
 
 def _kmeans_labels(points: np.ndarray, k: int, first: int) -> np.ndarray:
-    """Return the cluster of each point by k-means. Clusters are numbered by their smallest vertices.
+    """Return the cluster of each point by k-means. Clusters are numbered in the order of their first points.
 
-    The initial centers are the point `first` and, one after another, the point least similar to all centers before.
+    The initial centers are the point number `first` and, one after another, the point least similar to all centers
+    before.
     """
     from scipy.cluster.vq import ClusterError, kmeans2, vq
 
@@ -136,7 +139,7 @@ def _kmeans_labels(points: np.ndarray, k: int, first: int) -> np.ndarray:
         before = labels
         try:
             centers, labels = kmeans2(points, centers, iter=1, minit="matrix", missing="raise")
-        except ClusterError:  # a cluster became empty, so the labels before are the result
+        except ClusterError:  # a cluster has become empty, so the labels of the previous round are the result
             break
         if step and (labels == before).all():
             break
@@ -145,7 +148,7 @@ def _kmeans_labels(points: np.ndarray, k: int, first: int) -> np.ndarray:
 
 
 def _normalized_cut(table: PartitionTable) -> float:
-    """Return the normalized cut, which is the sum over clusters of the cut divided by the cluster's degrees.
+    """Return the normalized cut: the sum over clusters of the weight of the cut divided by the cluster's total degree.
 
     Clusters without edges count as 0.
     """

@@ -119,7 +119,7 @@ def spectral_embedding(
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)
     values, vectors = smallest(laplacian, count, begin, accuracy, max_products)
-    with np.errstate(over="ignore"):  # eigenvalues beyond float64 become inf
+    with np.errstate(over="ignore"):  # an eigenvalue beyond float64 is inf, without a warning
         return SpectralResult(moved(vectors, graph.device), np.ldexp(values, laplacian.exponent))
 
 

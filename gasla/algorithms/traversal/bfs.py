@@ -22,7 +22,7 @@ from gasla.rows import Command, Row, Task
 
 
 class Levels(VertexProgram):
-    """level(v) = 1 + the iteration that reaches v.
+    """level(v) = the number of edges on a shortest path from the source to v, set by the iteration that reaches v.
 
     The run ends after at most n iterations, since each vertex is reached once.
     """
@@ -43,20 +43,22 @@ class Levels(VertexProgram):
 
 
 class Parents(Levels):
-    """Levels, and parent(v) = the id of the in-neighbor that reached v."""
+    """The program `Levels` that also stores parent(v), the id of the in-neighbor that reached v."""
 
     parent = vertex(ID, init=-1)
 
     def gather(self, src, dst, edge):
-        return src.id + 1  # `any` ignores zeros
+        return src.id + 1  # plus 1, since `any` takes 0 for no value
 
     def apply(self, vertex, gathered):
         return {"level": self.iteration + 1, "parent": gathered - 1}
 
 
 class Nearer(VertexProgram):
-    """level(v) = min(level(v), 1 + min over in-edges of level(u)), from levels of an earlier search. As uint32, -1 is
-    largest.
+    """level(v) = the minimum of level(v) and 1 + level(u) over the in-edges u -> v, beginning with an earlier search's
+    levels.
+
+    The program continues a search after edges were inserted. Levels are compared as uint32, where -1 is the largest.
     """
 
     level = vertex(np.uint32)
@@ -70,7 +72,7 @@ class Nearer(VertexProgram):
 
 
 class NearerThrough(Nearer):
-    """The program `Nearer` that also stores the parent that improved v.
+    """The program `Nearer` that also stores a parent of v, the in-neighbor that improved the level of v last.
 
     If the level of v does not improve, that of its parent did not either, and the parent stays valid.
     """
@@ -187,9 +189,9 @@ def bfs(
 
 
 def _continue_search(graph: Graph, source: int, parents: bool, start: Any) -> np.ndarray | BFSResult:
-    """Continue a finished search after edges were inserted. Vertices whose level improves activate their neighbors.
+    """Continue a finished search after edges were inserted, and return the new result.
 
-    `start` is the result of the finished search.
+    `start` is the result of the finished search. Vertices whose level improves activate their neighbors.
     """
     src, _ = new_edges(graph)
     if parents and not isinstance(start, BFSResult):

@@ -22,7 +22,7 @@ from gasla.operations.on_one_device import on_one_device
 from gasla.progress import track
 from gasla.rows import Row, Task, scores
 
-BATCH = 64  # number of searches at once
+BATCH = 64  # number of breadth-first searches that run at once
 
 
 @on_one_device()
@@ -77,11 +77,12 @@ def eccentricity(graph: Any) -> Any:
 
 
 def _eccentricities_by_bounds(graph: Graph) -> Any:
-    """Compute the eccentricities in a symmetric graph by searches, until the bounds of every vertex meet.
+    """Return the eccentricities in a symmetric graph, from searches that raise lower bounds and lower upper bounds.
 
-    A round searches each component that has a vertex whose bounds do not meet yet. It starts from the vertex among
-    these with the lowest lower bound. If the search finds an eccentricity above that bound, a second search starts from
-    the vertex farthest from the first start. Ties go to the vertex of the highest degree.
+    It ends when both bounds of every vertex are equal. A round searches each component that has a vertex whose bounds
+    differ. It starts from the vertex among these with the lowest lower bound. If the search finds an eccentricity above
+    that bound, a second search starts from the vertex farthest from the first start. Ties go to the vertex of the
+    highest degree.
     """
     xp: Any = module_of(graph.device)
     plain, labels = graph.with_values(None), connected_components(graph).labels
@@ -92,7 +93,9 @@ def _eccentricities_by_bounds(graph: Graph) -> Any:
     rank[order] = xp.arange(graph.n)
 
     def first_of_each(vertices: Any, key: Any) -> Any:
-        """Return for each component that has some of the vertices the one of these with the smallest key."""
+        """Return from each component the vertex of the smallest key among the given vertices. Ties go to the highest
+        degree.
+        """
         smallest = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
         return order[smallest[smallest < np.iinfo(np.int64).max] % graph.n]
 
@@ -110,9 +113,9 @@ def _eccentricities_by_bounds(graph: Graph) -> Any:
 
 
 def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
-    """Search from `starts`, which has at most one vertex per component.
+    """Search from the vertices `starts`, at most one in each component, and return levels and eccentricities.
 
-    Return the level of each vertex, -1 if it is not reached, and the largest level in its component.
+    They are the level of each vertex, or -1 if it is not reached, and the largest level in the vertex's component.
     """
     xp: Any = module_of(graph.device)
     if len(starts) == 1:
@@ -124,9 +127,10 @@ def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
 
 
 def _tighten(low: Any, high: Any, level: Any, far: Any) -> None:
-    """Tighten the bounds `low` and `high` of the vertices that a search reached, by their levels.
+    """Tighten the bounds of eccentricities after a search, in place, for the vertices that it reached.
 
-    `far` is the largest level in the component, the eccentricity of the vertex where the search started.
+    `low` and `high` are the lower and the upper bounds, `level` the distance from the start of the search, and `far`
+    the largest distance in the component: the eccentricity of the start.
     """
     xp: Any = array_module(level)
     low[:] = xp.where(level >= 0, xp.maximum(low, xp.maximum(far - level, level)), low)

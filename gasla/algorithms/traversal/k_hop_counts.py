@@ -77,7 +77,7 @@ ROW = Row(
         defaults={"k": 2},
         checked_with={"tolerance": 0.8},
     ),
-    # counters fill whole cache lines
+    # a counter has 64 bytes, a cache line, which is read for every edge
     Task(options={"k": 3}, checked_by="", form="nothing", size=lambda n, m: 64 * (m + n)),
     method="HyperANF: sketches that spread along edges (Boldi, Rosa, Vigna, WWW 2011)",
     longer="Sketches of 64 bytes per vertex are combined along every edge in each of three hops.",

@@ -29,14 +29,15 @@ from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.progress import track
 from gasla.rows import Row, per_source
 
-WORD = 64  # number of sources per batch
-ROWS, DIGITS = 8, 4  # numbers of sources and of digits whose levels one run of `Rows` writes
-SHALLOW = 32  # up to this depth, several sources usually reach a vertex in the same iteration
-WORTH = 16  # smallest number of sources for which a batch of 64 is faster than single searches
+WORD = 64  # number of sources per batch, one for each bit of a word
+# how many sources, and how many binary digits of their levels, one run of `Rows` turns into rows of levels
+ROWS, DIGITS = 8, 4
+SHALLOW = 32  # largest depth of a search up to which several sources usually reach a vertex in the same iteration
+WORTH = 16  # smallest number of sources for which a batch of 64 searches is faster than single searches
 
 
 class Limits(NamedTuple):
-    """Limits within which batches are faster than single searches.
+    """Limits within which batches of 64 searches are faster on a device than single searches.
 
     There must be at least `sources` sources. If searches mostly wait for the next iteration, the graph may have at most
     `vertices` vertices. If they don't, no vertex may have more than `hub` times the mean degree.
@@ -47,15 +48,16 @@ class Limits(NamedTuple):
     hub: float
 
 
-# These limits were measured on an H100. Single searches are faster there if the binary digits of all vertices far
-# exceed the L2 cache, or if hubs let each single search switch to pulling early.
+# These limits were measured on an H100. Single searches are faster there if the words for the levels of all vertices
+# far exceed the L2 cache, or if hubs let each single search switch to pulling early.
 LIMITS: dict[Device, Limits] = {"cpu": Limits(0, np.inf, np.inf), "gpu": Limits(32, 1 << 21, 64)}
 
 
 class Arrivals(VertexProgram):
     """seen(v) = the sources that have reached v, as bits. new(v) = the sources that reached v in the last iteration.
 
-    The gathered word also contains v's own bits, so that the reduction can stop once all 64 bits are set.
+    The word that is gathered also contains the bits of seen(v), so that the reduction can stop once all 64 bits are
+    set.
     """
 
     seen = vertex(np.uint64)
@@ -78,14 +80,14 @@ class Arrivals(VertexProgram):
 
 
 class BinaryLevels(Arrivals):
-    """The program `Arrivals` with levels, where low(v)[j] = the sources whose level at v has binary digit j set, as
-    bits.
+    """The program `Arrivals` that also stores levels, by binary digits: bit i of low(v)[j] is digit j of v's level from
+    source i.
 
     With sixteen digits, the upper eight are in high(v), since a GPU can't push a vector of sixteen words.
     """
 
-    digits = option(4)  # number of digits in low(v)
-    is_high = option(False)  # whether there are eight more digits
+    digits = option(4)  # number of binary digits in low(v)
+    is_high = option(False)  # whether there are eight more binary digits, in high(v)
     low = vertex((np.uint64, (digits,)))
     high = vertex((np.uint64, (8,)), when=is_high)
 
@@ -96,16 +98,19 @@ class BinaryLevels(Arrivals):
 
 
 def _set_digits(digits, level, new):
-    """Set the binary digits of `level` for the sources in `new`, and return the digits."""
+    """Return the digits of levels after setting those of `level` for the sources in the word `new`.
+
+    `digits` has a word for each binary digit, with a bit for each source.
+    """
     is_set = (level >> np.arange(len(digits))) & 1 != 0
     return digits | semirings.where(is_set, new, semirings.cast(0, np.uint64))
 
 
 class Rows(VertexProgram):
-    """row_i(v) = the level of v from source `first` + i, for eight sources, from the binary digits of `BinaryLevels`.
+    """row_i(v) = the level of v from source number `first` + i, for eight sources, from the words of `BinaryLevels`.
 
-    Each run adds four digits, shifted by `up`, to levels above `base`. A row keeps its value where all four digits are
-    0, or gets -1 there if `fresh`.
+    A run reads four binary digits of the levels, of which the lowest is digit number `up`, and adds them to levels
+    above `base`. A row keeps its value where all four digits are 0, or gets -1 there if `fresh`.
     """
 
     row0, row1, row2, row3, row4, row5, row6, row7 = (vertex(np.int32) for _ in range(ROWS))
@@ -184,8 +189,9 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     chosen = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
     require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
-    if chosen and not graph.is_whole:  # one GPU brings rows from others in more time than it takes to compute them
-        with suppress(MemoryError):  # the ranks share the sources, unless the whole graph does not fit on one of them
+    if chosen and not graph.is_whole:  # one GPU computes rows faster than it gets them from others
+        # ranks divide the sources among them, unless the whole graph does not fit on one rank
+        with suppress(MemoryError):
             shared: Any = graph.map_shares(partial(_levels_from, limit), chosen)
             found: np.ndarray = shared.compute()
             return found
@@ -204,14 +210,16 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
 
 
 def _levels_from(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
-    """Return the levels from some of the sources, which is what each of the ranks that share them computes."""
+    """Return the levels from `sources` as rows: what one rank computes if several ranks divide the sources
+    among them.
+    """
     return multi_source_bfs(graph, sources, depth_limit=limit)
 
 
 class Probe(NamedTuple):
-    """The result of a first search, and whether batches of searches would pay off."""
+    """The result of a search from one source, and what it tells about searches from all sources."""
 
-    which: int  # index of the source of this search
+    which: int  # index of the source of this search among all sources
     level: Any
     depth: int
     waits: bool  # whether iterations are so short that a search mostly waits at barriers
@@ -219,7 +227,7 @@ class Probe(NamedTuple):
 
 
 def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:
-    """Search from the source of the largest degree, and return what this tells about searches from all sources."""
+    """Search from the source of the largest degree, to find out whether batches of searches would pay off."""
     index = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[index], depth_limit=depth_limit)
     depth, reached = int(level.max()), exact_total(level >= 0)
@@ -228,8 +236,9 @@ def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> P
 
 
 def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
-    """Return whether batches of 64 searches find the levels sooner than single searches, by the limits of the
-    device.
+    """Return whether batches of 64 searches find the levels sooner than single searches, by the limits of the device.
+
+    `seen` is the result of one search.
     """
     limits = LIMITS[graph.device]
     is_skewed = graph.max_out_degree > limits.hub * (graph.m // graph.n + 1)
@@ -237,9 +246,9 @@ def batches_are_faster(graph: Graph, sources: list[int], seen: Probe) -> bool:
 
 
 def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
-    """Return the initial fields of `Arrivals` for up to 64 sources. Bit i of a word stands for source i.
+    """Return the initial fields of `Arrivals` for up to 64 sources, as words in which bit i stands for source i.
 
-    The bits of a batch that has fewer sources count as seen everywhere.
+    If there are fewer sources, the other bits are set in `seen` at every vertex, so that they change nothing.
     """
     words: dict[int, int] = {}
     for i, source in enumerate(sources):
@@ -251,8 +260,9 @@ def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
-    """Write the levels from up to 64 sources into `levels`. Several runs are needed if the digits cannot count that
-    far.
+    """Write the levels from up to 64 sources into the rows of `levels`.
+
+    If the number of binary digits is too small for the largest level, several runs follow each other.
     """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)
@@ -268,7 +278,10 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
 
 
 def _unpack(graph: Graph, result: Result, levels: Any, base: int) -> None:
-    """Write the levels of the last run into `levels`, from its binary digits. Its levels count from `base`."""
+    """Convert the levels of a run from binary digits to numbers, and write them into the rows of `levels`.
+
+    The run began after level `base`, so its levels count from there.
+    """
     xp: Any = array_module(levels)
     state = result.state
     digits = [word for name in ("low", "high") if name in state for word in xp.ascontiguousarray(state[name].T)]

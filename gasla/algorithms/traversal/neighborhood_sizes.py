@@ -26,17 +26,20 @@ from gasla.program import VertexProgram, option, vertex
 from gasla.progress import track
 from semirings.functions import splitmix64
 
-BATCH = 64  # number of searches at once
-SIZES = 16, 32, 64, 128, 256, 512, 1024  # numbers of registers that a counter may have
-BITS = 53  # number of bits of a hash whose leading zeros are counted, since float64 holds 53 bits exactly
-COPIES = 2  # copies of the counters in memory; one, for the next values, is stored with the graph
-AT_ONCE = 1 << 16  # number of registers estimated at once, so that their powers of two fit in the core's cache
-MANY_AT_ONCE = 1 << 24  # the same number on a GPU, where each step costs a few kernel launches
+BATCH = 64  # number of breadth-first searches that run at once
+SIZES = 16, 32, 64, 128, 256, 512, 1024  # allowed numbers of registers (bytes of a HyperLogLog counter)
+BITS = 53  # number of bits of a hash whose leading zeros are counted; float64 holds 53 bits exactly
+# copies of all counters in memory: the current values, and an array for the next ones that is stored with the graph
+COPIES = 2
+AT_ONCE = 1 << 16  # number of registers in one step of the estimates, so that their powers of two fit in a core's cache
+MANY_AT_ONCE = 1 << 24  # number of registers in one step on a GPU, larger because each step launches a few kernels
 
 
 class Counters(VertexProgram):
-    """counter(v) = max of counter over v and its out-neighbors, register by register. Registers only grow, so the run
-    ends.
+    """counter(v) = the maximum of the counters of v and its out-neighbors, register by register.
+
+    A counter is a HyperLogLog sketch of a set of vertices, and this maximum is the counter of the union of the sets.
+    Registers only grow, so the run ends.
     """
 
     direction = "out"
@@ -52,7 +55,7 @@ class Counters(VertexProgram):
 
 
 def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
-    """Check the arguments `registers` and `seed`, and return them. None registers stand for exact counts."""
+    """Return the arguments `registers` and `seed` after checks. If `registers` is None, counts are exact."""
     seed_number = whole_number("seed", seed, MOST_SEED)
     if registers is None:
         return None, seed_number
@@ -64,10 +67,9 @@ def check_registers(registers: Any, seed: Any) -> tuple[int | None, int]:
 
 
 def counters_by_hops(graph: Graph, registers: int, seed: int, hops: int | None = None) -> Iterator[Any]:
-    """Yield counters of the vertices within 0, 1, 2, … hops of each vertex, until no counter changes or after `hops`
-    hops.
+    """Yield HyperLogLog counters of the vertices within 0, 1, 2, … hops of each vertex, up to `hops` hops.
 
-    The same array may be yielded again with new values.
+    It also ends when no counter changes any more. The same array may be yielded again with new values.
     """
     xp: Any = module_of(graph.device)
     require_room("the counters have", graph.n * registers, COPIES, graph.device, "fewer registers")
@@ -115,11 +117,14 @@ def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
-    """Return counters that have counted one vertex each. One register has the rank of the hash of the vertex's id."""
+    """Return a HyperLogLog counter for each vertex that has counted only the vertex itself.
+
+    The hash of the vertex's id decides which register is set, and to which number.
+    """
     xp: Any = module_of(graph.device)
     hashes = splitmix64(np.uint64(seed), xp.arange(graph.n, dtype=np.uint64))
     register = (hashes & np.uint64(registers - 1)).astype(np.int64)
-    # the number of bits of the hash without leading zeros
+    # number of bits of the hash after its leading zeros
     length = xp.frexp((hashes >> np.uint64(64 - BITS)).astype(np.float64))[1]
     counters = xp.zeros((graph.n, registers), np.uint8)
     counters[xp.arange(graph.n), register] = (BITS + 1 - length).astype(np.uint8)
@@ -127,7 +132,7 @@ def _of_each(graph: Graph, registers: int, seed: int) -> Any:
 
 
 def estimates(counters: Any) -> Any:
-    """Return an estimate of how many vertices each counter has counted, as float64.
+    """Return an estimate of the number of vertices in each HyperLogLog counter, as float64.
 
     Small numbers are estimated from the number of registers that are still 0.
     """
@@ -145,8 +150,8 @@ def estimates(counters: Any) -> Any:
 
 
 def _negative_powers(exponents: Any) -> Any:
-    """Return 2 to the power of minus each entry of an array of uint8, as float64.
+    """Return 2**-e for each entry e of an array of uint8, as float64, by setting the bits of the floats.
 
-    The bits of such a float64 are 1023 minus the entry, above 52 bits of 0.
+    The exponent field of such a float64 is 1023 - e, above 52 bits of 0.
     """
     return ((np.int64(1023) - exponents) << np.int64(52)).view(np.float64)
