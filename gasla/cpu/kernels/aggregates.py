@@ -19,9 +19,9 @@ from gasla.program.statements import Deposit, Reduce, observed
 
 @stage
 def aggregate(run: Pass):
-    """Compute the aggregates of the initial state, before the first iteration."""
+    """Compute the aggregates of the initial state before the first iteration, so that this iteration can read them."""
     variables(run)
-    # The program's functions must never see the iteration -1, which stands for the initial state.
+    # `self_iteration` is -1 for the initial state, but the program's functions must see 0 instead
     run.self_iteration = max(run.self_iteration, 0)
     if plan.sums_in_order:
         for chunk in range(run.thread, chunks_of(run.self_n), run.threads):
@@ -42,7 +42,9 @@ def aggregate(run: Pass):
 
 @stage
 def sum_up(run: Pass):
-    """Compute the aggregates of an iteration from the terms that its vertices have stored, in a fixed order."""
+    """Compute the aggregates of an iteration from the terms that its vertices have stored, and add terms in a fixed
+    order.
+    """
     variables(run)
     for chunk in range(run.thread, chunks_of(run.self_n), run.threads):
         start, stop = begin_chunk(run, chunk)
@@ -59,14 +61,17 @@ def sum_up(run: Pass):
 
 
 def begin_chunk(run: Pass, chunk):
-    """Set the partial results of a chunk of vertices to the identity. Return the chunk's first vertex and its end."""
+    """Begin the aggregates of one chunk (`DENSE_CHUNK` consecutive vertices) with the identity.
+
+    Return the first vertex of the chunk, and the end of the chunk.
+    """
     for name in plan.traced.aggregates:
         run.ordered[name] = plan.aggregate_identity(name)
     return np.uint64(DENSE_CHUNK * chunk), np.uint64(min(DENSE_CHUNK * (chunk + 1), run.self_n))
 
 
 def end_chunk(run: Pass, chunk):
-    """Store the partial results of a chunk of vertices."""
+    """Store the aggregates of one chunk of vertices, which are parts of the result for all vertices."""
     for name in plan.traced.aggregates:
         run.part[name][run.parity, chunk * 8] = run.ordered[name]
 
@@ -75,9 +80,10 @@ def end_chunk(run: Pass, chunk):
 
 
 def begin_aggregates(run: Loop):
-    """Reset the partial results of aggregates for an iteration, also those of threads that take no part in it.
+    """Reset the partial results of aggregates for an iteration, also those of threads that do not run in this
+    iteration.
 
-    Partial results of chunks need no reset, as all of them are written in each iteration.
+    Partial results of chunks of vertices need no reset, as all of them are written in each iteration.
     """
     if plan.traced.aggregates and not plan.sums_in_order:
         for t in range(run.thread, run.team, run.threads):
@@ -91,14 +97,17 @@ def begin_aggregates(run: Loop):
 
 
 def sum_up_in_order(run: Loop):
-    """Add up the terms that vertices have stored, if the program needs a fixed order of additions."""
+    """If the program needs a fixed order of additions, add up the terms of aggregates that vertices have stored."""
     if plan.sums_in_order:
         sum_up(run)
         barrier(run.control, run.threads)
 
 
 def take_sums(run: Loop, parity):
-    """Combine the partial results in the row `parity` to the values of the aggregates."""
+    """Combine the partial results of all threads or chunks to the values of the aggregates.
+
+    The partial results are in row `parity` of their arrays, which have a row each for even and odd iterations.
+    """
     for name in plan.traced.aggregates:
         run.self_[name] = combined(
             run, name, run.part[name][parity], chunks_of(run.self_n) if plan.sums_in_order else run.team

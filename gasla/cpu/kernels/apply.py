@@ -15,7 +15,7 @@ from gasla.program.statements import applied, revised
 
 
 def is_admitted(run: Pass, v):
-    """Return whether the program's mask lets a vertex receive."""
+    """Return whether the program's `mask` allows the vertex `v` to receive in this iteration."""
     if "mask" not in plan.functions:
         return True
     load(run, "vertex", v, "mask")
@@ -40,14 +40,17 @@ def apply(run: Pass, v):
 
 
 def is_active(run: Pass):
-    """Return whether the vertex to which a value was just applied is active in the next iteration."""
+    """Return whether the vertex that has just applied a value is active next, as the program's `activate` decides."""
     if "activate" not in plan.functions:
         return False
     return run.activates if plan.sees_rows else call(run, "activate")
 
 
 def has_turn(run: Pass, v):
-    """Return whether the bucket of an active vertex is processed now. Otherwise the vertex is marked as waiting."""
+    """Return whether the bucket (the priority class) of an active vertex is processed now.
+
+    Otherwise the vertex is marked as waiting, and becomes active later.
+    """
     if not plan.has_buckets:
         return True
     load(run, "vertex", v, "bucket")
@@ -69,20 +72,22 @@ def apply_and_list(run: Pass, v):
 
 
 def put_aside(run: Pass, v):
-    """Store the gathered value of a vertex in arrays, from which a later stage applies it."""
+    """Store the gathered value of a vertex in arrays, from which a later stage of the iteration applies it."""
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, run.gathered[i] if plan.is_tuple else run.gathered)
 
 
 def take_back(run: Pass, v):
-    """Load the value of a vertex that an earlier stage has stored in arrays, into `gathered`."""
+    """Load the gathered value of a vertex, which an earlier stage of the iteration has stored in arrays, into
+    `gathered`.
+    """
     values = tuple(item(run.local[name], kind, v) for name, kind in plan.components)
     if plan.components:  # a program without `gather` has no such arrays
         run.gathered = values if plan.is_tuple else values[0]
 
 
 def forget(run: Run, v):
-    """Set the stored value of a vertex to the identity, so that pushes can reduce into it again."""
+    """Reset the stored value of a vertex to the identity of the reduction, so that pushes can reduce into it again."""
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, identity(run)[i] if plan.is_tuple else identity(run))
 
@@ -92,7 +97,7 @@ def forget(run: Run, v):
 
 @stage
 def admit_list(run: Pass):
-    """Mark each of the given vertices by whether the program's mask admits it."""
+    """Store for each of the given vertices whether the program's `mask` allows the vertex to receive."""
     variables(run)
     for v in all_receivers(run, 2):
         run.activated[v] = is_admitted(run, v)
@@ -101,9 +106,9 @@ def admit_list(run: Pass):
 
 @stage
 def apply_list(run: Pass):
-    """Let every receiver apply the value that was stored for it.
+    """Let each receiver (a vertex that receives in this iteration) apply the value that was stored for it.
 
-    Receivers that are active next are appended to queues.
+    Receivers that are active in the next iteration are appended to queues.
     """
     variables(run)
     for v in all_receivers(run, 2):
@@ -128,7 +133,9 @@ def release(run: Pass):
 
 @stage
 def revise(run: Pass):
-    """Call the program's functions that change receivers once more, after `apply` was called for all of them."""
+    """Call those functions of the program that change receivers (the vertices of this iteration) after all have
+    applied.
+    """
     variables(run)
     for v in all_receivers(run, 4):
         for function in plan.revising:
@@ -138,9 +145,9 @@ def revise(run: Pass):
 
 @stage
 def catch_up(run: Pass):
-    """Copy the new values of some fields to the arrays from which other vertices read them.
+    """At the end of an iteration, copy new values of some fields to the arrays from which other vertices read them.
 
-    This happens at the end of the iteration. Each thread does it for its own receivers.
+    Each thread does this for its own receivers, the vertices that it has processed in the iteration.
     """
     variables(run)
     if plan.scheduled:
@@ -156,6 +163,6 @@ def catch_up(run: Pass):
 
 
 def bring_up(run: Run, v):
-    """Copy a vertex's new values of some fields to the arrays from which other vertices read them."""
+    """Copy the new values of some fields of vertex `v` to the arrays from which other vertices read these fields."""
     for name in sorted(plan.behind):
         store(run.was[name], plan.vertex_type(name), v, item(run.v[name], plan.vertex_type(name), v))

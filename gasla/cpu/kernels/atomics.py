@@ -12,7 +12,7 @@ from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordere
 
 @compiled
 def improve(run: Run, key: Constant, field, v, value, shared):
-    """Set `field[v]` to `combine(field[v], value)`. Return whether this changed it."""
+    """Reduce a value into `field[v]`: set it to `combine(field[v], value)`. Return whether this changed it."""
     while True:
         old = load_unordered(field, v)
         new = run.combine[key](old, value)
@@ -27,7 +27,7 @@ def improve(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def accumulate(run: Run, key: Constant, field, v, value, shared):
-    """Set `field[v]` to `combine(field[v], value)`. Return its old value."""
+    """Reduce a value into `field[v]`: set it to `combine(field[v], value)`. Return the value that it had before."""
     if not shared:
         old = field[v]
         field[v] = run.combine[key](old, value)

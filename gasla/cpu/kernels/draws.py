@@ -25,7 +25,7 @@ def mixed(state, number):
 
 @compiled
 def share(bits, count):
-    """Return `bits * count // 2**64`, which maps random bits to a number below `count`.
+    """Return `bits * count // 2**64`, which makes of 64 random bits a random number from 0 to `count` - 1.
 
     The count must be below 2**32.
     """
@@ -40,10 +40,10 @@ def fraction(bits):
 
 @compiled
 def aimed(sums, first, last, part):
-    """Return where to search for the edge that a random number `part` in [0, 1) draws by weight.
+    """Return where to search in the prefix sums of weights for the edge that a random number draws.
 
-    Return the threshold that the prefix sum of weights must exceed, and the index into the table of guides. A guide is
-    a position near the one to be found.
+    `part` is a random number in [0, 1). Return the threshold that the prefix sum at the edge must exceed, and an index
+    into the table of guides, which has a position near the edge.
     """
     total, size = sums[last - ONE], last - first
     mark = part * total

@@ -25,22 +25,22 @@ def call(run: Run, function):
 
 
 def argument(run: Run, function, name, field):
-    """Return an argument for a function: a local variable, or a whole array if the function reads a field of any
-    vertex.
+    """Return one argument of a function of the program: a local variable, or a whole array.
+
+    It is an array if the function reads a field of any vertex.
     """
     return run.local[name] if field is None else copy_of(run, function, field)
 
 
 def scratch(run: Run, function):
-    """Return the thread's rows of the scratch arrays in which a function stores the wide vectors that it returns, in
-    order.
-    """
+    """Return this thread's rows of the scratch arrays in which a function stores the wide vectors that it returns."""
     return tuple(run.local["scratch", name][run.thread] for name in plan.returns_wide(function))
 
 
 def copy_of(run: Run, function, field):
-    """Return the array in which a function finds a field of any vertex, which may be one of several copies of the
-    field.
+    """Return the array from which a function of the program reads a field of any vertex.
+
+    A field may have several copies, such as its old and its new values.
     """
     match plan.where_found(function, field):
         case "old":
@@ -60,7 +60,7 @@ def copy_of(run: Run, function, field):
 
 
 def identity(run: Run):
-    """Return the gathered value of a vertex that has no edges."""
+    """Return the gathered value of a vertex that has no edges, or None if the program gathers nothing."""
     if not plan.gathers:
         return None
     if plan.is_wide and plan.keyed is None:
@@ -76,22 +76,22 @@ def part_of(value, part):
 
 
 def place_of(array, v, part):
-    """Return the array and the index of one part of a vertex's value, as atomic operations take them."""
+    """Return where an atomic operation finds one part of a vertex's value: an array, and an index into it."""
     return (array, v) if part.lane is None else (array[v], part.lane)
 
 
 def load(run: Pass, role, at, *functions, copy="old", but="", number=None):
-    """Load the fields of the vertex `at` that functions read, into local variables.
+    """Load the fields of the vertex `at` that some functions of the program read, into local variables.
 
-    Fields that the function `but` reads are left out, as they have been loaded already.
+    Fields that the function `but` reads as well are left out, because they have been loaded already.
     """
     perform(run, plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
 
 def load_edge(run: Pass, side, place, *functions, but="", number=None):
-    """Load the fields of an edge that functions read, into local variables.
+    """Load the fields of an edge that some functions of the program read, into local variables.
 
-    The edge is given by its position (`place`) in the adjacency lists to gather ("g") or to send ("s").
+    The edge is given by its position `place` in the adjacency lists to gather (side "g") or to send (side "s").
     """
     perform(run, plan.edge_loads(*functions, but=but), side=side, place=place, number=number)
 
@@ -132,7 +132,7 @@ def perform(run: Pass, statements, at="", side="s", place="", number=None):
 
 
 def deposit(run: Pass, name, row):
-    """Reduce a value into an aggregate at a vertex that the program's function chooses.
+    """Reduce a value into an aggregate that is kept for each vertex, at the vertex that the program's function chooses.
 
     Ids out of range are ignored.
     """
@@ -144,7 +144,10 @@ def deposit(run: Pass, name, row):
 
 
 def row(run: Pass, field, copy):
-    """Return the array of a vertex field, or its "old" or "new" copy if the field has two copies."""
+    """Return the array of a vertex field.
+
+    If the field has two copies, return the one named by `copy`, "old" or "new".
+    """
     return run.local[copy, field] if field in plan.doubled else run.v[field]
 
 

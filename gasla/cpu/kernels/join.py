@@ -64,11 +64,11 @@ from gasla.cpu.runtime.threads import is_stopped
 if TYPE_CHECKING:
     from gasla.cpu.primitive.join_decisions import Decisions
 
-# Indices of the words of `total`: the number of matches in two words, the number of matches to skip, the number of
-# matches that are wanted, the row where the next match is written, whether the tables are filled, and whether no match
-# begins with the first vertex.
+# Indices of the words of a thread's `total`: the number of matches in two words, the number of matches to skip, the
+# number of matches that are wanted, the row where the next match is written, whether the tables of common neighbors are
+# filled, and whether no match begins with the current first vertex.
 LOW, HIGH, SKIP, LEFT, PLACE, FILLED, BARREN = map(np.uint64, range(7))
-# If a list is more than this many times as long as another one, the entries of the shorter list are searched in it.
+# if one list is more than this many times as long as another, the entries of the shorter list are searched in it
 FAR = 8
 
 plan: Decisions = known()
@@ -109,7 +109,7 @@ def join(
     all_rows, all_marks, all_buffers, all_tables, all_sizes, all_totals, all_tallies, found,
     first, edges, grain, skips, takes, places, counts,
 ):  # fmt: skip
-    """Find the matches that begin with an edge of some blocks of edges, and count or write them."""
+    """Find the matches that begin with an edge of some blocks of edges, and count or write these matches."""
     run.row, run.marks, run.buffers = all_rows[thread], all_marks[thread], all_buffers[thread]
     run.tables, run.sizes, run.tally = all_tables[thread], all_sizes[thread], all_tallies[thread]
     run.total = all_totals[thread]
@@ -162,7 +162,7 @@ def starts(run: Run):
 
 @compiled
 def begin_root(run: Run):
-    """Mark the entries of the first vertex's lists, and count what depends on the first vertex alone.
+    """Begin the matches with a new first vertex: mark its adjacency lists, and count what depends on this vertex alone.
 
     Return False if no match begins with this vertex.
     """
@@ -178,7 +178,7 @@ def begin_root(run: Run):
 
 @compiled
 def end_root(run: Run):
-    """Clear the marks that `begin_root` has set for the first vertex, and the tables that depend on it."""
+    """End the matches with a first vertex: clear the marks and the tables that were set for this vertex."""
     for reach in plan.marked_of(0):
         unmark(run, reach)
     if plan.tabled:
@@ -189,7 +189,10 @@ def end_root(run: Run):
 
 @compiled
 def extend(run: Run, key: Constant):
-    """Extend a match of `key` vertices: find the vertices that fit next, and try each of them."""
+    """Extend a match by one vertex: find the vertices that may be matched next, and try each of them.
+
+    `key` is the number of vertices that are matched already.
+    """
     for number in plan.ready_at(key):
         count_free(run, number)
         if run.sizes[np.uint64(number)] == 0:
@@ -204,8 +207,8 @@ def extend(run: Run, key: Constant):
 
 @compiled
 def try_each(run: Run, key: Constant, count):
-    """Try each of the `count` vertices that fit after `key` matched ones: add the vertex to the match, and extend
-    the match.
+    """Try each of `count` vertices as the next vertex of a match of `key` vertices: add it, and extend the match
+    further.
     """
     for reach in plan.marked_of(key - 1):
         mark(run, reach)
@@ -231,7 +234,10 @@ def list_of(run: Run, reach):
 
 
 def is_in(run: Run, reach, w):
-    """Return whether the list of a matched vertex contains the vertex `w`, by a binary search."""
+    """Return whether the vertex `w` is in an adjacency list of a matched vertex, by bisection.
+
+    `reach` says which list.
+    """
     v = list_of(run, reach)
     return contains(run.indices, np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE]), w)
 
@@ -257,14 +263,14 @@ def advance(indices, low, high, w):
 
 
 def mark(run: Run, reach):
-    """Set, at each vertex in a list of a matched vertex, the bit that stands for this list."""
+    """Mark all vertices in an adjacency list of a matched vertex, by setting the bit that stands for this list."""
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] |= plan.bit(reach)
 
 
 def unmark(run: Run, reach):
-    """Clear, at each vertex in a list of a matched vertex, the bit that stands for this list."""
+    """Undo `mark`: clear the bit that stands for an adjacency list at all vertices in the list."""
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] &= plan.all_but(reach)
@@ -292,9 +298,9 @@ def fill_table(run: Run, number, amount):
 
 
 def gather(run: Run, join, place, collects):
-    """Find the vertices that fit next in a match of `place` vertices.
+    """Find the vertices of the graph that may be matched next in a match of `place` vertices.
 
-    They are collected in a buffer, or only counted if `collects` is False. Their number becomes `run.count`.
+    The vertices are collected in a buffer, or only counted if `collects` is False. Their number becomes `run.count`.
     """
     run.count = ZERO
     if not plan.latest(join, place):
@@ -320,7 +326,7 @@ def begin_list(run: Run, reach):
 
 
 def begin_shortest(run: Run, join, place):
-    """Set `run.low` and `run.high` to the bounds of the shortest of several lists that contain all fitting vertices."""
+    """Choose the shortest of the lists that the next vertex must be in, and set its bounds `run.low` and `run.high`."""
     begin_list(run, plan.earlier(join, place)[0])
     for reach in plan.rest(plan.earlier(join, place)):
         v = list_of(run, reach)
@@ -341,7 +347,7 @@ def raise_low(run: Run, join):
 
 
 def scan(run: Run, join, place, searched, collects):
-    """Read the adjacency list from `run.low` to `run.high`, and collect or count the vertices that pass all tests.
+    """Collect or count the vertices that pass all tests in the adjacency list from `run.low` to `run.high`.
 
     First a vertex's bits are tested. A vertex that passes is then searched in the lists `searched`.
     """
@@ -368,11 +374,10 @@ def scan(run: Run, join, place, searched, collects):
 
 
 def search(run: Run, name, w, is_within):
-    """Search the vertex `w` in a list, from the position where the last search ended.
+    """Search the vertex `w` in an adjacency list, from the position where the search for the vertex before ended.
 
-    Set `run.fits` to False if the vertex does not pass the test.
-
-    The vertex has to be in the list if `is_within` is True, and must not be in it otherwise.
+    The vertex must be in the list if `is_within` is True, and must not be in the list otherwise. Set `run.fits` to
+    False if that is not so.
     """
     run.at[name] = advance(run.indices, run.at[name], run.end[name], w)
     is_there = run.at[name] < run.end[name] and np.uint64(run.indices[run.at[name]]) == w
@@ -383,9 +388,9 @@ def search(run: Run, name, w, is_within):
 
 
 def count_free(run: Run, number):
-    """Count the graph's vertices that fit at a vertex of the pattern for which no vertex is tried.
+    """Count the vertices of the graph that fit a vertex of the pattern which is only counted, not matched.
 
-    Matched vertices that are certainly among them are subtracted.
+    Matched vertices that are certainly among the counted ones are subtracted, as no vertex may be used twice.
     """
     if plan.is_tabled(number):
         if run.total[FILLED] == 0:
@@ -405,7 +410,7 @@ def count_free(run: Run, number):
 def finish(run: Run):
     """Count or write the matches that contain all matched vertices.
 
-    At the remaining vertices of the pattern, any vertices that fit may stand, so their numbers are multiplied.
+    Any vertices that fit may stand for the pattern's other vertices, so the numbers of fitting vertices are multiplied.
     """
     if plan.writes:
         write(run)
@@ -422,7 +427,7 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """Return the product of one or two numbers of fitting vertices, or 1 if there are none."""
+    """Return the product of one or two counts of fitting vertices, or 1 if `numbers` is empty."""
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]

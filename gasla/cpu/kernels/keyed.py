@@ -13,7 +13,7 @@ from gasla.cpu.program.decisions import FEW
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 from semirings import VectorType
 
-AHEAD = 16  # how many edges ahead fields of neighbors are prefetched
+AHEAD = 16  # the fields of a neighbor are prefetched this many edges before the edge to the neighbor is read
 
 
 def clear_tables(run: Pass):
@@ -23,14 +23,14 @@ def clear_tables(run: Pass):
 
 
 def begin_table(run: Pass, v):
-    """Set the size of the hash table to twice the number of edges of the vertex, and the number of used entries to
-    0.
-    """
+    """Set the hash table up for a vertex: its size is twice the number of the vertex's edges, and no entry is used."""
     run.used, run.capacity = ZERO, (np.uint64(run.gp[v + ONE]) - np.uint64(run.gp[v])) << ONE
 
 
 def reduce_by_key(run: Pass):
-    """Combine the value of an edge with the total of its key. Edges with a negative key are ignored."""
+    """Add the value of an edge to the total of the edge's key, in the hash table. Edges with a negative key are
+    ignored.
+    """
     key = call(run, "key")
     if key >= 0:
         place = place_of(run.my_table_keys, key, run.capacity)
@@ -40,12 +40,13 @@ def reduce_by_key(run: Pass):
             run.my_table_keys[place], run.my_table_totals[place] = key, call(run, "gather")
             run.my_table_places[run.used] = place
             run.used += ONE
-            for name in plan.read("other", "choose"):  # keys are most often vertices, whose fields `choose` will read
+            # keys are most often vertices, so prefetch the fields of the vertex, which `choose` will read
+            for name in plan.read("other", "choose"):
                 fetch(run.other[name], name, np.uint64(key))
 
 
 def fetch_fields(run: Pass, e):
-    """Prefetch the fields of the neighbor that is read some edges later, from which its key is computed.
+    """Prefetch the fields of a neighbor that is read some edges later, because its key is computed from these fields.
 
     The processor can't predict whether a key is new, and each wrong prediction delays the loads that follow.
     """

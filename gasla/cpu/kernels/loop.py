@@ -61,7 +61,7 @@ from gasla.cpu.runtime.threads import TEAM, barrier
 
 @compiled
 def run_loop(run: Loop):
-    """Run iterations until no vertex is active, the program's `stop` holds, or a limit is reached."""
+    """Run iterations until no vertex is active, the program's `stop` returns True, or a limit is reached."""
     if not plan.measures_first:
         fill_first(run)
     run.team, run.few = run.control[TEAM], thin_work(run.control)
@@ -118,9 +118,7 @@ def run_loop(run: Loop):
 
 
 def take_over(run: Loop):
-    """Move the queues of all threads to the one thread that goes on alone, and clear the counters of the other
-    threads.
-    """
+    """When one thread goes on alone, move the queues of all threads to it, and clear the other threads' counters."""
     if run.threads < run.team:
         if "queues" in plan.arrays:
             collect(run.counts, run.self_iteration, run.form, run.queues[run.self_iteration & 1])
@@ -144,19 +142,22 @@ def look_ahead(run: Loop):
 
 
 def has_more(run: Loop):
-    """Return whether there are vertices that another iteration would process."""
+    """Return whether another iteration would have vertices to process."""
     if plan.prioritised:
         return run.size > 0 or run.left > 0
     return run.size > 0 if plan.ends_when_still else run.self_n > 0
 
 
 def reach(run: Loop):
-    """Return the estimated work of a push: the number of vertices that are active or deferred, plus their out-edges."""
+    """Return the estimated work of a push, as a number of vertices and edges.
+
+    The vertices are those that are active or deferred. The edges are the out-edges of the active vertices.
+    """
     return run.size + run.edges + run.left if plan.prioritised else run.size + run.edges
 
 
 def choose_team(run: Loop):
-    """Choose how many threads run the next iteration.
+    """Choose how many threads run the next iteration, by its estimated work.
 
     A thread that works alone goes on alone while iterations are small.
     """
@@ -166,7 +167,7 @@ def choose_team(run: Loop):
 
 
 def iterate(run: Loop):
-    """Run one iteration, and add up the counters of all threads."""
+    """Run one iteration on all threads, and add up what the threads have counted."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)
@@ -201,9 +202,9 @@ def iterate(run: Loop):
 
 
 def afterwards(run: Loop):
-    """Run the stages that follow `apply`: scatter, revise and updates of copies.
+    """Run the stages of an iteration that follow `apply`: scatter, revise, and updates of copies of fields.
 
-    All threads wait at the end of each stage.
+    At the end of each stage, all threads wait for each other.
     """
     if "scatter" in plan.functions and not plan.scheduled:
         list_next(run)
@@ -221,7 +222,9 @@ def afterwards(run: Loop):
 
 
 def list_next(run: Loop):
-    """Convert the bitmap of vertices that are active next into queues, as `scatter` needs them."""
+    """Convert the bitmap of vertices that are active in the next iteration into queues, from which `scatter` reads
+    them.
+    """
     if plan.everyone or run.form == BITS:
         run.counters[own_at(run.thread) + NEXT] = to_list(
             run.thread, run.threads, run.control, run.bits[1 - run.parity], run.queues[1 - run.parity]
@@ -232,7 +235,7 @@ def list_next(run: Loop):
 
 
 def ask_to_stop(run: Loop):
-    """Evaluate the program's `stop`, the same way on each thread.
+    """Call the program's `stop`, which says whether the run ends. All threads call it, and get the same result.
 
     If `stop` reads fields, a barrier keeps threads from writing these fields before all threads have evaluated it.
     """
@@ -282,7 +285,8 @@ def sparse_or_dense(run: Loop):
         dense(run)
     else:
         if run.form == BITS:
-            barrier(run.control, run.threads)  # before the counter is set, all threads must have read it
+            # the next line overwrites a counter, so wait until all threads have read it
+            barrier(run.control, run.threads)
             run.mine[NEXT] = to_list(run.thread, run.threads, run.control, run.bits[run.parity], run.queues[run.parity])
             barrier(run.control, run.threads)
         run.form = LIST
@@ -290,7 +294,7 @@ def sparse_or_dense(run: Loop):
 
 
 def dense(run: Loop):
-    """Run an iteration in which every vertex that the program's mask admits gathers."""
+    """Run an iteration as a pull: every vertex that the program's `mask` allows gathers over its in-edges."""
     gather_all(run)
     barrier(run.control, run.threads)
     if plan.two_phases:
@@ -319,7 +323,7 @@ def sparse(run: Loop):
             apply_list(run)
             barrier(run.control, run.threads)
     else:
-        if plan.active_only:  # gathers read the bitmap of active vertices, so it is filled from the queues
+        if plan.active_only:  # gathers look neighbors up in the bitmap of active vertices, so fill it from the queues
             to_bits(run.thread, run.threads, run.control, run.queues[run.parity], run.mine[NEXT], run.bits[run.parity])
         expand(run)
         barrier(run.control, run.threads)

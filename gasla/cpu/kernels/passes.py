@@ -26,12 +26,12 @@ from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, count_trailing_zeros, fetch_add_relaxed, is_used, prefetch
 from gasla.cpu.runtime.threads import is_stopped
 
-FEW = 4  # number of neighbors of a vertex whose fields are prefetched
+FEW = 4  # at a vertex that pushes, the fields of this many neighbors are prefetched
 
 
 @where_used
 def variables(run: Pass):
-    """Set the variables of a stage at its beginning. The compiler drops the variables that the stage does not use."""
+    """Set the local variables that a stage of an iteration uses, such as this thread's rows of arrays."""
     run.my_table_keys, run.my_table_totals, run.my_table_places = (
         run.table_keys[run.thread],
         run.table_totals[run.thread],
@@ -64,7 +64,7 @@ def variables(run: Pass):
 
 
 def counted(run: Pass):
-    """Add what a stage has counted to the counters of the thread, and store the thread's partial aggregates."""
+    """At the end of a stage, add what this thread has counted to its counters, and store its partial aggregates."""
     if is_used("listed"):
         run.counters[own_at(run.thread) + NEXT] += np.int64(run.listed)
     if is_used("received"):
@@ -84,13 +84,14 @@ def counted(run: Pass):
 
 
 def list_receiver(run: Pass, v):
-    """Append a vertex to the thread's list of receivers, the vertices that gather or apply in this iteration."""
+    """Append a vertex to this thread's array of receivers, the vertices that gather or apply in this iteration."""
     run.my_receivers[run.received] = v
     run.received += ONE
 
 
 def list_active(run: Pass, v):
-    """Append a vertex to the thread's queue of vertices that are active in the next iteration, and count its out-edges.
+    """Append a vertex to this thread's queue of vertices that are active in the next iteration, and count its
+    out-edges.
 
     If all degrees are similar, out-edges are not counted, as they can be estimated from the mean degree.
     """
@@ -104,9 +105,9 @@ def list_active(run: Pass, v):
 
 
 def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=False):
-    """Yield the vertices in the queues of all threads, in chunks, beginning with the thread's own queue.
+    """Yield the vertices in the queues of all threads, in chunks, beginning with this thread's own queue.
 
-    The length of a queue is the counter `what` of its thread. If a `side` ("g" for gathering or "s" for sending) is
+    The length of a thread's queue is its counter `what`. If a `side` ("g" for gathering or "s" for sending) is
     given, the adjacency lists of later vertices are prefetched: first their offsets, then their first entries, and then
     the fields that a push reads at these entries.
     """
@@ -127,7 +128,7 @@ def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=Fals
 
 
 def fetch_offset(run: Pass, side, v):
-    """Prefetch the offset of a vertex's adjacency list."""
+    """Prefetch the offset of a vertex's adjacency list, which says where the list begins."""
     prefetch(run.local[side + "p"], np.uint64(v))
 
 
@@ -140,9 +141,7 @@ def fetch_list(run: Pass, side, v):
 
 
 def fetch_targets(run: Pass, side, nearest):
-    """Prefetch the fields of a vertex's first neighbors that a push reads, as the hardware can't predict their
-    addresses.
-    """
+    """Prefetch fields of a vertex's first neighbors that a push reads, as hardware can't predict their addresses."""
     ahead = np.uint64(run.local[side + "p"][np.uint64(nearest)])
     if ahead + np.uint64(FEW) <= np.uint64(len(run.local[side + "i"])):
         for k in range(FEW):
@@ -196,7 +195,7 @@ def all_receivers(run: Pass, ticket, side=""):
 
 
 def words(run: Pass):
-    """Yield, for each word (64 bits) of a bitmap of all vertices, the first vertex of the word.
+    """Yield the first vertex of each word of 64 bits in a bitmap of all vertices.
 
     Threads share the words in chunks.
     """

@@ -14,14 +14,12 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
 def is_near(run: Pass, priority):
-    """Return whether a vertex with this priority belongs to the current bucket, so that it is active and not
-    deferred.
-    """
+    """Return whether a vertex of this priority is in the current bucket, and so becomes active and not deferred."""
     return priority < run.threshold
 
 
 def put_off(run: Pass, v):
-    """Defer a vertex to a later bucket.
+    """Defer a vertex, because its priority belongs to a later bucket.
 
     It is appended to the thread's deferred vertices, unless it is among them already.
     """
@@ -31,7 +29,7 @@ def put_off(run: Pass, v):
 
 
 def note_range(run: Pass):
-    """Extend the thread's range of deferred priorities by the priority of the current vertex."""
+    """Extend the range of priorities that this thread has deferred by the priority of the current vertex."""
     run.low = min(run.low, run.priority)
     if not plan.adds_up:
         run.high = higher(run.high, run.priority)
@@ -45,11 +43,12 @@ def pile(run: Pass, v):
 
 @stage
 def split(run: Pass):
-    """Append the deferred vertices with priorities below the new threshold to the queue of active vertices.
+    """When a new bucket begins, append the deferred vertices of this bucket to the queue of active vertices.
 
-    Deferred vertices below the last threshold are dropped, as they have been active already. Each thread has its own
-    bitmap of deferred vertices. With a common bitmap, no vertex would be deferred twice, but the bitmap's cache lines
-    would move between cores whenever a vertex improves.
+    These are the vertices with priorities below the new threshold. Deferred vertices below the last threshold are
+    dropped, as they have been active already. Each thread has its own bitmap of deferred vertices. With a common
+    bitmap, no vertex would be deferred twice, but the bitmap's cache lines would move between cores whenever a vertex
+    improves.
     """
     variables(run)
     count, run.deferred, run.low = run.deferred, ZERO, np.inf
@@ -75,7 +74,7 @@ def split(run: Pass):
 
 
 def rank(run: Pass, v):
-    """Load the values from which the priority of a vertex is computed.
+    """Load the fields from which the priority of a vertex is computed.
 
     If the priority is the smallest number of the vertex's value, only the numbers that changed are loaded.
     """
@@ -95,10 +94,10 @@ def rank(run: Pass, v):
 
 
 def priority_of(run: Pass):
-    """Return the priority of the current vertex as a finite number, by which buckets are ordered."""
+    """Return the priority of the current vertex as a finite number, so that priorities can be compared."""
     return ranked(measured(run)) if plan.has_float_priorities else measured(run)
 
 
 def measured(run: Pass):
-    """Return the priority of the current vertex as the program's function computes it."""
+    """Return the priority of the current vertex as the program computes it, which may be infinite or NaN."""
     return run.nearest if plan.ranks_new else np.float64(call(run, "priority"))

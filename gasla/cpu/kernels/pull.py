@@ -14,15 +14,15 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, float_of, prefetch, select
 from gasla.program.statements import Load, Store
 from semirings import VectorType
 
-# How many edges ahead entries of adjacency lists are prefetched, and how many int32 ids a cache line has.
+# entries of adjacency lists are prefetched this many entries ahead; number of int32 ids in a cache line
 AHEAD, LINE = 512, 16
-# How many edges ahead vectors of neighbors are prefetched, in general and if adjacency lists are short.
+# vectors of neighbors are prefetched this many edges ahead, in general and if adjacency lists are short
 DISTANCE, FURTHER = 12, 32
 
 
 @stage
 def gather_all(run: Pass):
-    """Let all vertices that the program's mask admits gather, and apply the results to their fields.
+    """Let all vertices that the program's `mask` allows gather, and apply the results to their fields.
 
     If the program runs in two phases, the results are stored, and a later stage applies them.
     """
@@ -44,7 +44,7 @@ def gather_all(run: Pass):
 
 
 def receive(run: Pass, v):
-    """Apply the gathered value to a vertex, or store the value for a later stage if the program runs in two phases."""
+    """Apply the gathered value to a vertex, or store the value if values are applied only after all gathers."""
     if plan.two_phases:
         put_aside(run, v)
         list_receiver(run, v)
@@ -65,9 +65,7 @@ def receive(run: Pass, v):
 
 @stage
 def gather_list(run: Pass):
-    """Let every receiver (a vertex that receives in this iteration) gather, and apply the result or store it for a
-    later stage.
-    """
+    """Let each receiver (a vertex of this iteration) gather, and apply the result or store it for a later stage."""
     variables(run)
     for v in all_receivers(run, 1, "g"):
         gather_edges(run, v, True)
@@ -82,10 +80,11 @@ def gather_list(run: Pass):
 
 
 def gather_edges(run: Pass, v, is_receiver):
-    """Reduce the values of the in-edges of `v` into `gathered`, and set `found` if `v` receives in this iteration.
+    """Reduce the values of the in-edges of vertex `v` into `gathered`, and set `found` if `v` receives in this
+    iteration.
 
-    Vertices that were chosen as receivers (`is_receiver`) always receive. Others receive if an edge has a value for
-    them.
+    Vertices that were chosen as receivers (`is_receiver`) always receive. Any other vertex receives if an edge has a
+    value for it.
     """
     if not plan.gathers and (is_receiver or plan.everyone):
         run.found = True
@@ -104,13 +103,16 @@ def gather_edges(run: Pass, v, is_receiver):
 
 
 def gather_one_by_one(run: Pass, v, is_receiver):
-    """Reduce the values of the edges of `v`, one edge after another, or a few at a time if the program allows that."""
+    """Reduce the values of a vertex's edges in order, one edge at a time, or a few at a time if the program allows
+    that.
+    """
     if plan.keyed is not None:
         begin_table(run, v)
     elif plan.gathers:
         run.gathered = identity(run)
     run.found = is_receiver or plan.everyone
-    # The processor can't predict which vertices the mask admits, and so which lists are read next.
+    # prefetch the adjacency list of a later vertex: the processor can't predict which vertices the mask admits, and so
+    # which lists are read next
     if "mask" in plan.functions and not is_receiver:
         prefetch(run.gi, np.uint64(run.gp[min(v + NEAR, np.uint64(run.self_n))]))
     if plan.takes_all_edges and plan.is_wide:
@@ -129,7 +131,8 @@ def gather_one_by_one(run: Pass, v, is_receiver):
                 load_edge(run, "g", e, "edge_mask")
                 if "edge_mask" not in plan.functions or call(run, "edge_mask"):
                     take(run, e, u, is_receiver)
-                    # A final result ends the gather, but only if it is known that the vertex receives.
+                    # once the result is final, no further edge can change it, but the gather goes on until `found` is
+                    # known, too
                     if plan.leaves_early and (not plan.asks_active(is_receiver) or run.found):
                         if plan.takes_first or run.is_final(run.gathered):
                             break
@@ -152,7 +155,7 @@ def take(run: Pass, e, u, is_receiver):
 
 
 def reduce(run: Pass):
-    """Combine `gathered`, the value reduced so far, with the value of an edge."""
+    """Combine the value of one edge with `gathered`, the value of the edges before it."""
     if plan.takes_first:
         run.gathered = call(run, "gather")
     elif plan.is_wide:
@@ -165,8 +168,8 @@ def reduce(run: Pass):
 
 
 def gather_rows(run: Pass, v, is_receiver):
-    """Gather wide vectors of several edges at a time, so that `gathered` is read and written only once for all of
-    these edges.
+    """Gather wide vectors of `FEW` edges at a time, so that `gathered`, in memory, is read and written once for all of
+    them.
     """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
@@ -187,7 +190,7 @@ def gather_rows(run: Pass, v, is_receiver):
 
 
 def fetch_rows(run: Pass, e, distance):
-    """Prefetch the vectors of the neighbor that is read some edges later.
+    """Prefetch the vectors of a neighbor that is read `distance` edges later.
 
     Only the first cache lines are prefetched. The hardware fetches the rest of a long vector.
     """
@@ -202,12 +205,9 @@ def fetch_rows(run: Pass, e, distance):
 
 
 def gather_narrow(run: Pass, v, is_receiver):
-    """Gather the first few edges without branches if no adjacency list is long.
+    """Gather over the first `FEW` edges of a vertex without branches, if no adjacency list is long.
 
-    Values beyond the list's end are discarded.
-
-    In a pass over all vertices, entries of later lists are prefetched in a loop of its own, so that LLVM can vectorize
-    the main loop. The hardware would prefetch them too late, as the processor waits for values of neighbors.
+    Values past the end of the list are discarded. A mispredicted branch would cost more.
     """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
@@ -238,21 +238,14 @@ def gather_narrow(run: Pass, v, is_receiver):
 
 
 def within(run: Pass, k, value, identity, kind):
-    """Return `value`, which was computed for entry k of an adjacency list, or the identity if the list has no entry
-    k.
-    """
+    """Return `value`, computed for entry k of an adjacency list, or the identity if the list has no entry k."""
     if isinstance(kind, VectorType):
         return tuple(within(run, k, value[i], identity[i], kind.scalar) for i in range(kind.length))
     return select(rank(run.last - run.first, kind) > rank(k, kind), value, identity)
 
 
 def rank(count, kind):
-    """Return a number below 2**23 in a form that compares like the number: a float above 1 if floats are to be
-    selected.
-
-    LLVM turns a selection of floats by a comparison of integers into a branch, but not a selection by a comparison of
-    floats.
-    """
+    """Return a number below 2**23 in a form to compare: for types of floats, a float that compares like the number."""
     if kind.kind != "f":
         return np.uint64(count)
     if kind.itemsize == 4:

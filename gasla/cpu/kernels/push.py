@@ -34,7 +34,7 @@ from gasla.program.statements import Call, Store, written_by
 
 @stage
 def expand(run: Pass):
-    """Append the targets of active vertices to the list of receivers, each target once."""
+    """Append the vertices that active vertices have edges to, the receivers, to an array, each vertex once."""
     variables(run)
     for u in active_vertices(run):
         clear_claim(run, u)
@@ -53,8 +53,9 @@ def expand(run: Pass):
 
 @stage
 def admit_edges(run: Pass):
-    """Mark those out-edges of the given vertices that the program's edge mask admits, by position in the adjacency
-    lists.
+    """Store for each out-edge of the given vertices whether the program's `edge_mask` admits the edge.
+
+    The results are stored by position in the adjacency lists.
     """
     variables(run)
     for u in all_receivers(run, 2):
@@ -69,11 +70,13 @@ def admit_edges(run: Pass):
 
 @stage
 def push(run: Pass):
-    """Let the active vertices send values along their out-edges, and let the targets reduce them."""
+    """Let the active vertices send values along their out-edges, and let the vertices there reduce the values."""
     variables(run)
     for u in active_vertices(run, fetches_targets=bool(plan.fetched)):
         clear_claim(run, u)
-        if plan.sends_news:  # clear the bits before the fields are read, so that a later change sets its bit again
+        # clear the bits that say what changed before the fields are read: if a field changes after that, its bit is set
+        # again
+        if plan.sends_news:
             run.fresh = take_news(run.news, u, run.threads > 1)
             if run.fresh != ZERO:
                 send(run, u)
@@ -97,7 +100,7 @@ def send(run: Pass, u):
     perform(run, plan.loads_of_end("src"), u)
     for e in edges_of(run, "s", u):
         v = np.uint64(run.si[e])
-        if plan.fetched:  # in long lists, prefetch the targets of later edges as well
+        if plan.fetched:  # if the list is long, prefetch the fields at the ends of later edges as well
             if e + NEAR < run.last:
                 fetch_target(run, np.uint64(run.si[e + NEAR]))
         if is_admitted(run, v):
@@ -109,9 +112,7 @@ def send(run: Pass, u):
 
 
 def arrive(run: Pass, u, v):
-    """Compute the value that an edge from `u` sends, and reduce it at the target `v`, in the way that suits the
-    program.
-    """
+    """Compute the value that an edge from `u` sends to `v`, and reduce it at `v`, in the way that suits the program."""
     if plan.sends_news:
         improve_parts(run, u, v)
         if run.improved != ZERO:
@@ -126,8 +127,8 @@ def arrive(run: Pass, u, v):
     elif plan.takes_first:
         keep_first(run, v)
     elif plan.is_single:
-        # Only the first thread finds the identity as the old value. Later threads need not read the bitmap of claimed
-        # vertices, which many threads write.
+        # only the first thread to reach v finds the identity as the old value, so later threads need not read the
+        # bitmap of claimed vertices, which many threads write
         old = accumulate(run, None, run.acc, v, call(run, "gather"), run.threads > 1)
         if (old == identity(run) or old != old) and claim(run.claims, v, run.threads > 1):
             list_receiver(run, v)
@@ -149,7 +150,7 @@ def arrive(run: Pass, u, v):
 
 
 def list_improved(run: Pass, v):
-    """Make a target active in the next iteration, because a push has improved its value.
+    """Make a vertex active in the next iteration, because a push has improved its value.
 
     If the program has priorities, a vertex that does not belong to the current bucket is deferred instead.
     """
@@ -166,15 +167,15 @@ def list_improved(run: Pass, v):
 
 
 def list_once(run: Pass, v):
-    """Append a vertex to the queue of the next iteration, unless a thread has already done so."""
+    """Append a vertex to the queue of the next iteration, unless some thread has already appended it."""
     if claim(run.claims, v, run.threads > 1):
         list_active(run, v)
 
 
 def improve_parts(run: Pass, u, v):
-    """Reduce those parts (numbers) of the value of `u` that have changed into the fields of `v`.
+    """Reduce the parts (numbers) of the value of `u` that have changed into the fields of `v`.
 
-    Set `improved` to the bits of the parts of `v` that this has improved.
+    Set `improved` to the bits of the parts of `v` that got better by this.
     """
     if plan.lane_gather is None:
         run.gathered = call(run, "gather")
@@ -210,7 +211,7 @@ def lane_of(run: Pass, u, v, lane):
 
 
 def lane_argument(run: Pass, name, field, at, lane):
-    """Return an argument of the function that computes a lane: a local variable, or that lane of a vertex's vector."""
+    """Return one argument of the function that computes a lane: a local variable, or a lane of a vertex's vector."""
     return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 
@@ -218,7 +219,7 @@ def lane_argument(run: Pass, name, field, at, lane):
 
 
 def apply_at_once(run: Pass, v):
-    """Apply the value to a vertex if this thread is the first to reach the vertex.
+    """Apply the pushed value to a vertex at once, if this thread is the first to reach the vertex in this iteration.
 
     If the vertex is not active in the next iteration, it is appended to the receivers, so that its claim (the bit by
     which other threads see that they are late) is cleared. If the mask refuses the vertex once it has been applied to,
@@ -238,12 +239,12 @@ def apply_at_once(run: Pass, v):
 
 
 def is_admitted_then(run: Pass):
-    """Return whether the program's mask admits the vertex with the new values that `apply` has returned."""
+    """Return whether the program's `mask` admits a vertex if its fields had the values that `apply` has returned."""
     return run.local[plan.functions["mask"].printed](*run.local[plan.passed_after_apply])
 
 
 def apply_claimed(run: Pass, v):
-    """Apply the value to a vertex that this thread has claimed, that is, reached before all other threads."""
+    """Apply the pushed value to a vertex that this thread has claimed, which means reached before all other threads."""
     run.gathered = call(run, "gather")
     apply(run, v)
     if is_active(run):
@@ -253,7 +254,10 @@ def apply_claimed(run: Pass, v):
 
 
 def keep_first(run: Pass, v):
-    """Store the value for a vertex and append the vertex to the receivers, if this thread is the first to reach it."""
+    """Store the pushed value for a vertex, if this thread is the first to reach the vertex.
+
+    Append it to the receivers.
+    """
     if claim(run.claims, v, run.threads > 1):
         if plan.is_single:
             run.acc[v] = call(run, "gather")

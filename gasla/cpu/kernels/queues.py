@@ -48,22 +48,23 @@ from gasla.cpu.runtime.threads import (
 )
 from gasla.cpu.runtime.workers import POOL_SIZE
 
-# The layout of the counters of one iteration. First comes the counter from which threads take chunks of all vertices.
-# Then each thread has such counters for its queues, a cache line each, and the numbers that it has counted. There are
-# three rows of counters, which iterations use in turn: one is in use, one has the results of the last iteration, and
-# one is being cleared. So no barrier is needed to clear them.
+# The layout of a row of counters, which belongs to one iteration. First comes the counter from which threads take
+# chunks of all vertices. Then each thread has counters from which others take chunks of its queues, a cache line each,
+# and the numbers that it has counted. Three rows are used in turn: one is in use, one has the results of the last
+# iteration, and one is being cleared. So no barrier is needed to clear them.
 DENSE_TICKET, STOPPED, APART, FIRST, STRIDE = 0, 1, 2, 8, 64
 NEXT, EDGES, TOUCHED, RECEIVED, LEFT = 56, 57, 58, 59, 60
 
-LIST, BITS = 0, 1  # whether queues of the threads hold the active vertices, or a bitmap does
-SPARSE, DENSE = 1, 2  # an iteration over active vertices, or one over all vertices; 0 lets the engine choose
+LIST, BITS = 0, 1  # the two forms in which the active vertices are stored: in queues of the threads, or in a bitmap
+# the two ways to run an iteration: over the active vertices, or over all vertices; 0 lets the engine choose
+SPARSE, DENSE = 1, 2
 
 CHUNK = 64  # number of vertices that a thread takes from a queue at a time
-# Number of vertices that a thread takes at a time in a loop over all vertices: a multiple of 64, so that no two threads
-# write to one word of a bitmap.
+# Number of vertices that a thread takes at a time in a loop over all vertices. It is a multiple of 64, so that no two
+# threads write to the same word of a bitmap.
 DENSE_CHUNK = 1024
-# How many vertices ahead in a queue data is prefetched: fields of a vertex's neighbors, its adjacency list, and the
-# offset of that list.
+# data is prefetched for a vertex that comes this many places later in a queue: the fields of its neighbors, its
+# adjacency list, and the offset of the list
 NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 
@@ -75,7 +76,7 @@ def has(bits, vertex):
 
 @compiled
 def claim(bits, vertex, shared):
-    """Set the bit of a vertex in a bitmap. Return whether this call set it, which is so for exactly one thread.
+    """Set the bit of a vertex in a bitmap, to claim the vertex. Return True for the first thread to do so, else False.
 
     `shared` says that other threads may set bits at the same time.
     """
@@ -90,7 +91,7 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Return whether a vertex of a given bucket is active now, because its bucket is processed.
+    """Return whether a vertex is active now, by its bucket: the bucket must be the current one, or one before it.
 
     A vertex of a later bucket is marked as waiting. A vertex with a negative bucket is neither active nor waiting.
     """
@@ -105,7 +106,9 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """Return the smallest bucket number that any thread has found, or -1 if no thread has found one."""
+    """Return the smallest number of a bucket in the array `lowest`, which has one for each thread, or -1 if there is
+    none.
+    """
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -116,7 +119,7 @@ def least_of(lowest, threads):
 
 @compiled
 def add_news(news, vertex, bits, shared):
-    """Mark parts of a vertex's value as changed, so that the vertex sends them later."""
+    """Mark parts (numbers) of a vertex's value as changed, so that the vertex sends them when it is active next."""
     if shared:
         fetch_or_release(news, vertex, np.uint8(bits))
     else:
@@ -125,7 +128,9 @@ def add_news(news, vertex, bits, shared):
 
 @compiled
 def take_news(news, vertex, shared):
-    """Return the bits of the parts of a vertex's value that have changed, and clear these bits."""
+    """Return which parts (numbers) of a vertex's value have changed, as bits, and clear the bits, as the parts are sent
+    now.
+    """
     bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
@@ -143,13 +148,13 @@ def chunks_of(n):
 
 @compiled
 def own_at(thread):
-    """Return the index of a thread's first counter in a row of counters."""
+    """Return the index at which the counters of a thread begin in a row of counters."""
     return FIRST + thread * STRIDE
 
 
 @stage
 def renew(thread, threads, counters):
-    """Clear a thread's counters for the next iteration."""
+    """Clear the counters of this thread, so that the next iteration can use them."""
     if thread == 0:
         counters[DENSE_TICKET] = 0
     counters[own_at(thread) : own_at(thread) + STRIDE] = 0
@@ -157,9 +162,7 @@ def renew(thread, threads, counters):
 
 @stage
 def begin(control, counts):
-    """Reset the state of the loop at the start of a run, and set how many active vertices the queue of each thread
-    has.
-    """
+    """Reset the state of the loop at the start of a run, and set how many active vertices each thread's queue has."""
     control[PROGRESS] = control[ITERATION] = control[FORM] = control[DONE] = 0
     control[TOTAL] = control[PUT_OFF] = control[WORK] = control[MISSED] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
@@ -232,16 +235,16 @@ def choose_threads(amount, in_row, counters, control, threads):
 
 @compiled
 def thin_work(control):
-    """Return the number of vertices and edges below which an iteration counts as small.
+    """Return the number of vertices and edges below which an iteration counts as small, and may run on one thread.
 
-    It is given in the control array. If the number there is negative, it is measured.
+    The number is in the control array. If it is negative there, the limit is computed from measured costs of sharing.
     """
     return control[THIN] if control[THIN] >= 0 else thin(words_at(control[POOL], POOL_SIZE))
 
 
 @stage
 def collect(counts, iteration, form, lists):
-    """Move the vertices in the queues of all threads into the first queue, because one thread goes on alone."""
+    """Move the vertices in all threads' queues to the first thread's queue, because this thread goes on alone."""
     team, last = lists.shape[0], counts[(iteration + 2) % 3]
     size = last[own_at(0) + NEXT]
     for t in range(1, team if form == LIST else 1):
@@ -253,7 +256,7 @@ def collect(counts, iteration, form, lists):
 
 @stage
 def collect_far(counts, iteration, lows, far, far_bits):
-    """Move the deferred vertices of all threads into the first thread's list, because it goes on alone.
+    """Move the deferred vertices of all threads into the first thread's list, because this thread goes on alone.
 
     A vertex that several threads have deferred is moved once.
     """
@@ -284,7 +287,7 @@ def edges_from(queue, counters, threads, indptr):
 
 @compiled
 def total(counters, threads, what):
-    """Return the sum of a counter, given by its offset `what`, over all threads."""
+    """Return the sum of a counter over all threads. `what` is the counter's offset among the counters of a thread."""
     result = np.int64(0)
     for thread in range(threads):
         result += counters[own_at(thread) + what]
@@ -293,9 +296,9 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """Return the smallest priority that any thread has deferred.
+    """Return the smallest priority that any thread has deferred, from an array with one priority for each thread.
 
-    The array has one priority for each thread, 8 items apart.
+    The items of the array that belong to threads are 8 apart.
     """
     low = lows[0]
     for thread in range(1, threads):
@@ -303,9 +306,10 @@ def smallest(lows, threads):
     return low
 
 
-PARTS = 16.0  # number of buckets into which the range of deferred priorities is divided
-LATEST = np.finfo(np.float64).max  # the priority that stands for NaN, so that all priorities are finite
-# The priority that stands for inf. It is a constant, as the compiler would call `nextafter` each time.
+PARTS = 16.0  # the range of deferred priorities is divided into this many buckets
+# the finite number that stands for the priority NaN, so that priorities can be compared
+LATEST = np.finfo(np.float64).max
+# the finite number that stands for the priority inf; a constant, because the compiler would call `nextafter` each time
 LATE = np.nextafter(LATEST, 0.0)
 
 
@@ -325,15 +329,15 @@ def nearer(priority, other):
 
 @compiled
 def higher(high, priority):
-    """Return the larger of two priorities. One that stands for inf or NaN is ignored."""
+    """Return the larger one of two priorities, where a `priority` that stands for inf or NaN is ignored."""
     return priority if high < priority < LATE else high
 
 
 @compiled
 def share_of_range(low, lows, threads):
-    """Return the width of buckets if it does not follow from edge values.
+    """Return the width of the next bucket of priorities, for programs where it does not follow from edge values.
 
-    It is a fixed fraction of the range of deferred priorities, which begins at `low`.
+    The width is a fixed fraction of the range of deferred priorities, which begins at `low`.
     """
     high = -np.inf
     for thread in range(threads):
@@ -367,16 +371,19 @@ def take(counters, thread, ticket, size):
 
 @compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
-    """Return whether a pull at all vertices is cheaper than a push from the active vertices.
+    """Return whether a pull over all vertices is estimated to be cheaper than a push from the active vertices.
 
-    `ratio` is the number of edges that a pull checks in the time in which a push sends along one edge.
+    `ratio` is the number of edges that a pull reads in the time in which a push sends along one edge.
     """
     return edges * ratio > remaining + (n * ratio >> 4)
 
 
 @stage
 def to_bits(thread, threads, control, queue, size, bits):
-    """Convert the queues of all threads into a bitmap. At the end, all threads wait for each other."""
+    """Convert the queues of active vertices of all threads into a bitmap.
+
+    At the end, all threads wait for each other.
+    """
     clear(thread, threads, bits)
     barrier(control, threads)
     for i in range(size):
@@ -387,11 +394,11 @@ def to_bits(thread, threads, control, queue, size, bits):
 
 @stage
 def to_list(thread, threads, control, bits, queue):
-    """Convert a bitmap into queues.
+    """Convert a bitmap of vertices into queues: each thread appends the vertices of its part of the bitmap to its
+    queue.
 
-    Each thread appends the vertices of its part to its queue, and returns their number.
-
-    The caller must wait for all threads before it reads the queues.
+    Return the number of vertices that this thread has appended. The caller must wait for all threads before it reads
+    the queues.
     """
     words, listed = len(bits), np.uint64(0)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
@@ -405,7 +412,7 @@ def to_list(thread, threads, control, bits, queue):
 
 @compiled
 def clear(thread, threads, bits):
-    """Clear a bitmap, each thread a part of it.
+    """Clear a bitmap together with the other threads: each thread clears an equal part.
 
     The result is visible to all threads after the caller's next barrier.
     """
@@ -416,7 +423,10 @@ def clear(thread, threads, bits):
 
 @stage
 def clear_both(thread, threads, pair):
-    """Clear a pair of bitmaps, each thread a part of both. The result is visible after the caller's next barrier."""
+    """Clear two bitmaps together with the other threads: each thread clears a part of both.
+
+    The result is visible to all threads after the caller's next barrier.
+    """
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
 
@@ -454,7 +464,7 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 @stage
 def note(log, line, active, edges, way):
-    """Record an iteration in the log: active vertices, edges read, and direction.
+    """Record one iteration in the log of a run: the number of active vertices, the edges read, and the direction.
 
     Iterations beyond the log are not recorded.
     """
@@ -464,7 +474,7 @@ def note(log, line, active, edges, way):
 
 @stage
 def open_iteration(thread, threads, control, counts, iteration):
-    """Publish the number of the iteration, and read whether the run was interrupted.
+    """Begin an iteration: publish its number for the progress bar, and read whether the run was interrupted.
 
     Only the first thread reads this, so that all threads leave the loop in the same iteration.
     """
@@ -479,7 +489,9 @@ def open_iteration(thread, threads, control, counts, iteration):
 
 @stage
 def results_of(counters, threads):
-    """Return the sums of four counters over all threads: edges read, vertices appended, their out-edges, vertices
+    """Return the sums over all threads of what they have counted in an iteration.
+
+    These are the edges read, the vertices appended to queues, the out-edges of these vertices, and the vertices
     deferred.
     """
     touched = listed = edges = left = np.int64(0)

@@ -15,7 +15,9 @@ from gasla.cpu.runtime.threads import barrier
 
 
 def resume_at_start(run: Loop):
-    """At the start of a run, let all active vertices wait for their buckets, and begin with the lowest bucket."""
+    """At the start of a run with buckets, let all active vertices wait for their buckets, and begin with the lowest
+    bucket.
+    """
     if plan.resumes and run.self_iteration == 0:
         if plan.has_buckets:
             wait_all(run)
@@ -26,15 +28,14 @@ def resume_at_start(run: Loop):
 
 
 def resume(run: Loop):
-    """Find new active vertices if there are none, and if the run has not been stopped."""
+    """If no vertex is active, find new active vertices, in the next bucket or by the program's `wake`."""
     if plan.resumes and run.size == 0 and (not plan.prioritised or run.left == 0) and not (run.done or run.stopped):
         fill_active(run)
 
 
 def fill_active(run: Loop):
-    """Make the vertices of the next bucket active.
-
-    If all buckets are empty, call the program's `wake` for all vertices.
+    """Make the vertices of the next bucket active. If all buckets are empty, call the program's `wake` for all
+    vertices.
 
     Vertices that wake up may have buckets themselves, for which they wait again.
     """
@@ -43,7 +44,7 @@ def fill_active(run: Loop):
     if "wake" in plan.functions and (not plan.has_buckets or run.size == 0):
         if plan.changes:
             run.local["self", plan.returned("idle")] = call(run, "idle")
-        barrier(run.control, run.threads)  # before `wake` writes the counters, all threads must have read them
+        barrier(run.control, run.threads)  # `wake` below writes the counters, so wait until all threads have read them
         wake(run)
         barrier(run.control, run.threads)
         run.remaining = run.entries
@@ -55,7 +56,7 @@ def fill_active(run: Loop):
 
 
 def open_next(run: Loop):
-    """Make the vertices of the lowest bucket active, and count them."""
+    """Make the waiting vertices of the lowest bucket active, and count these vertices and their out-edges."""
     run.self_bucket = open_bucket(run)
     count_active(run)
 
@@ -67,8 +68,9 @@ def count_active(run: Loop):
 
 
 def own_words(run: Pass):
-    """Set `first` and `last` to the thread's part of the words of a bitmap of all vertices, and `mine` to its
-    counters.
+    """Set the range of words, in a bitmap of all vertices, that this thread processes: from `first` to `last`.
+
+    Also set `mine` to this thread's counters.
     """
     run.parity = run.self_iteration & 1
     run.mine = run.counts[(run.self_iteration + 2) % 3][own_at(run.thread) :]
@@ -90,7 +92,7 @@ def wait_all(run: Pass):
 
 @stage
 def open_bucket(run: Pass):
-    """Move the waiting vertices of the lowest bucket to the queues, and return the number of that bucket.
+    """Move the waiting vertices of the lowest bucket to the queues of active vertices. Return the number of the bucket.
 
     If no vertex waits, return the number of the current bucket. A single pass over the waiting vertices suffices:
     whenever a lower bucket is seen, the queue starts anew.
@@ -132,7 +134,10 @@ def count_edges(run: Pass, v):
 
 @stage
 def wake(run: Pass):
-    """Call the program's `wake` for every vertex. Append vertices that wake up to a queue, or mark them in a bitmap."""
+    """Call the program's `wake` for every vertex, and make those vertices active for which it returns True.
+
+    They are appended to a queue, or marked in a bitmap.
+    """
     own_words(run)
     for name in sorted(plan.doubled):
         run.old[name] = run.v[name][run.parity]  # the copy of the field that the next iteration reads

@@ -1,4 +1,4 @@
-"""Vertices write to fields of their out-edges.
+"""Kernels in which vertices write to fields of their out-edges, as the program's `scatter` says.
 
 If the lists have each edge from both of its ends, it is written once.
 """
@@ -37,7 +37,7 @@ def scatter_from(run: Pass, u):
 
 @stage
 def catch_up_edges(run: Pass):
-    """Update the copies of edge fields that reverse edges read, for all edges that `scatter` has written."""
+    """For all edges that `scatter` has written, update the copies of fields from which reverse edges read."""
     variables(run)
     for u in newly_active(run, 6):
         for e in edges_of(run, "s", u):

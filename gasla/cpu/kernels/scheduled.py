@@ -19,7 +19,9 @@ from gasla.cpu.runtime.threads import NEXT_THREADS, TEAM, barrier
 
 @compiled
 def run_loop(run: Loop):
-    """Run the iterations of a schedule, until its last level, the program's `stop`, or a limit is reached."""
+    """Run iterations by a schedule, until its last level is done, the program's `stop` returns True, or a limit is
+    reached.
+    """
     if not plan.traced.measures:
         fill_first(run)
     if run.control[SORTED] == 0:
@@ -47,9 +49,9 @@ def run_loop(run: Loop):
 
 
 def look_ahead(run: Loop):
-    """Decide whether another iteration follows, and for which level of the schedule.
+    """Decide whether another iteration follows, and which level of the schedule it processes. Estimate its work.
 
-    Estimate its work in vertices and edges.
+    The work is a number of vertices and edges.
     """
     run.goes_on = run.self_iteration < run.limit and not (run.done or run.stopped)
     if run.goes_on:

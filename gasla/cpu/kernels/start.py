@@ -16,7 +16,7 @@ from semirings import VectorType
 
 @compiled
 def start(run: Run):
-    """Set the initial state of a run, and compute the aggregates of this state."""
+    """Set the initial state of a run (fields and scratch arrays), and compute the aggregates of this state."""
     fill_first(run)
     if run.thread == 0:
         run.control[FILLED] = 1
@@ -24,7 +24,7 @@ def start(run: Run):
 
 
 def fill_first(run: Run):
-    """Set the initial state of a run, unless this launch resumes a run that has begun."""
+    """Set the initial state of a run, unless this launch of the kernel goes on with a run that has begun earlier."""
     if run.control[FILLED] == 0:
         fill(run)
         barrier(run.control, run.threads)
@@ -32,7 +32,7 @@ def fill_first(run: Run):
 
 @stage
 def fill(run: Pass):
-    """Fill fields and clear scratch arrays on all threads, as page faults take most of the time before a run."""
+    """Fill fields and clear scratch arrays, on all threads, because page faults take most of the time before a run."""
     clear_bitmaps(run)
     if run.thread == 0:
         begin_active(run)
@@ -49,7 +49,8 @@ def fill(run: Pass):
     if plan.accumulates:
         for v in range(run.low, run.high):
             forget(run, v)
-    if plan.sends_news:  # at the start, all parts of a vertex's value count as changed, so that all are sent
+    # all parts (numbers) of a vertex's value count as changed at first, so that a vertex sends all of them
+    if plan.sends_news:
         for v in range(run.low, run.high):
             run.news[v] = np.uint8(plan.all_news)
 
@@ -61,13 +62,14 @@ def begin_active(run: Pass):
         run.queues[0, 0, 0] = run.control[SOURCE]
     if plan.sends and run.control[ACTIVE] < run.self_n:
         run.control[EDGE_SUM] = edges_from(run.queues[0], run.counts[2], run.control[TEAM], run.sp)
-    if plan.prioritised:  # all vertices that are active at the start are in the first bucket
+    # all vertices that are active at the start belong to the first bucket, so no priority limits it
+    if plan.prioritised:
         run.lows[:] = np.inf
         run.lows[:, 1::8] = run.bounds[:] = -np.inf
 
 
 def clear_bitmaps(run: Pass):
-    """Clear the bitmaps, except that of active vertices if the first iteration reads it."""
+    """Clear the bitmaps that a run uses. The bitmap of active vertices is kept if the first iteration reads it."""
     if "bits" in plan.arrays and not plan.starts_active:
         clear_both(run.thread, run.threads, run.bits)
     if "claimed" in plan.arrays:
@@ -81,7 +83,7 @@ def clear_bitmaps(run: Pass):
 
 
 def fill_one(run: Pass, field):
-    """Set the initial values of a field, or of both its copies, for the thread's part of the vertices."""
+    """Set the initial values of a vertex field, in both copies if it has two, for this thread's vertices."""
     if field not in plan.doubled:
         fill_copy(run, field, run.v[field])
     else:
@@ -90,7 +92,7 @@ def fill_one(run: Pass, field):
 
 
 def fill_copy(run: Pass, field, array):
-    """Set the initial values in one array of a field, for the thread's part of the vertices (see `fill_field`)."""
+    """Set the initial values in one array of a vertex field, for this thread's vertices (see `fill_field`)."""
     if isinstance(plan.vertex_type(field), VectorType):
         fill_vectors(run.low, run.high, array, run.from_[field], run.at[field])
     else:

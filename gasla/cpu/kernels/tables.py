@@ -9,7 +9,7 @@ import numpy as np
 from gasla.compiler.function import compiled
 from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
-# Multiplying by the golden ratio spreads consecutive keys over the table.
+# a factor by which keys are multiplied (the golden ratio), so that consecutive keys are spread over the table
 GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 

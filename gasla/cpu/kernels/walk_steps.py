@@ -28,17 +28,17 @@ from gasla.cpu.kernels.draws import NOWHERE, aimed, exceeding, fraction, mixed, 
 from gasla.cpu.kernels.searches import first_not_less
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, prefetch, select
 
-# After this many refused draws, in addition to one for each edge of the list, all edges of the list are weighed.
+# when this many draws of a walker, and one for each edge of its list, were refused, all edges of the list are weighed
 TRIES = np.uint64(32)
-# Numbers that stand for the draws by which a walker stops or restarts.
+# numbers that take the place of a draw's number in the hash, for the random numbers by which a walker stops or restarts
 TO_STOP, TO_RESTART = np.uint64(2**64 - 1), np.uint64(2**64 - 2)
 GOES, STOPS, RESTARTS = np.uint64(0), np.uint64(1), np.uint64(2)
-FEW = np.uint64(16)  # a part of a list with at most this many entries is searched linearly
+FEW = np.uint64(16)  # a part of a list with at most this many entries is searched entry by entry, and not by bisection
 
 
 @compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
-    """Draw the positions of edges for a group of walkers. Walkers whose walk has ended get NOWHERE."""
+    """Draw an edge for each walker of a group, as its position. A walker whose walk has ended gets NOWHERE."""
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -55,7 +55,7 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
 
 @compiled
 def begin_drawing(indices, weights, first, last, bits):
-    """Draw a position from `first` to `last` uniformly.
+    """Begin to draw an edge for one walker: without weights, draw a position from `first` to `last` uniformly.
 
     With weights, return `first` instead. `pick_together` then draws the position for a group of walkers.
     """
@@ -98,12 +98,10 @@ def pick_together(indices, weights, bits, drawing, places, highs, marks):
 
 @compiled
 def search_together(near, ends, sought, is_found, number, lows, highs, doubtful, opened):
-    """Search ascending adjacency lists for the neighbors of a group of walkers.
+    """Look up edges for a group of walkers: search for a neighbor of each in an ascending adjacency list.
 
-    Set a bit of `is_found` for each neighbor found.
-
-    The binary searches of the group advance together. The last entries, about a cache line, are searched linearly. A
-    vertex whose id is out of range has an empty list.
+    Set a bit of `is_found` for each walker whose edge exists. The binary searches of the group advance together. The
+    last entries, about a cache line, are searched linearly. A vertex whose id is out of range has an empty list.
     """
     indptr, indices = near
     n, count = np.uint64(len(indptr) - 1), ZERO
@@ -137,7 +135,9 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
 
 @compiled
 def is_edge(near, u, to):
-    """Return whether there is an edge from `u` to a vertex, by a binary search of the ascending list of `u`."""
+    """Return whether there is an edge from `u` to vertex `to`, by a binary search of the ascending adjacency list of
+    `u`.
+    """
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
@@ -157,6 +157,6 @@ def weight(weights, first, k):
 
 @compiled
 def complain(complaint, walker, t, function, value):
-    """Record an invalid value that a function of the program returned, if it is the first that this thread has seen."""
+    """Record an invalid result of one of the program's functions, unless this thread has already recorded one."""
     if complaint[0] < 0:
         complaint[0], complaint[1], complaint[2], complaint[3] = walker, t, function, value

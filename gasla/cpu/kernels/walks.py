@@ -170,7 +170,7 @@ def walk(run: Walk):
 
 
 def arrive(run: Walk, start, end, t, places, at):
-    """Move the walkers of a group along the edges that they have drawn.
+    """Move the walkers of a group along the edges that they have drawn, to their next vertices.
 
     A walker without an edge ends its walk. A walker that restarts goes back to its start.
     """
@@ -193,8 +193,9 @@ def arrive(run: Walk, start, end, t, places, at):
 
 
 def asked(run: Walk, function, previous, v, k, start):
-    """Call a function of the program for a walker that came from `previous` to `v` and has drawn the edge at
-    position `k`.
+    """Call one of the program's functions for a walker that came from `previous` to `v` and has drawn the edge at `k`.
+
+    k is the position of the edge in the adjacency lists.
     """
     for symbol, role, field in plan.read_by(function):
         run.local[symbol] = value_of(run, role, field, previous, v, k, start)
@@ -202,9 +203,9 @@ def asked(run: Walk, function, previous, v, k, start):
 
 
 def value_of(run: Walk, role, field, previous, v, k, start):
-    """Return the value of a function's parameter for a walker.
+    """Return the value of one parameter of a program's function, for a walker.
 
-    Its role (such as "edge") and its field tell which value.
+    The parameter's role (such as "edge") and its field tell which value.
     """
     if role == "previous":
         return previous
@@ -231,7 +232,7 @@ def value_at(run: Walk, field, v):
 
 
 def unpack(run: Walk):
-    """Make variables of the adjacency lists, field arrays and parameters that the program's functions read."""
+    """Unpack adjacency lists, fields and parameters into the local variables that the program's functions read."""
     run.indptr, run.indices = run.lists[0], run.lists[1]
     if plan.inputs:
         run.local[plan.inputs] = run.inputs
@@ -242,7 +243,7 @@ def unpack(run: Walk):
 
 @compiled
 def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts, fates, complaint):
-    """Decide which walkers of a group stop, and which restart.
+    """Decide which walkers of a group stop, and which restart, by the program's functions `stop` and `restart`.
 
     `here` becomes the vertex of each walker that goes on, and -1 for all others.
     """
@@ -262,7 +263,7 @@ def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts,
 
 
 def decide(run: Walk, i, v, function, number, draw, fate):
-    """Stop or restart walker i with the probability that a function of the program returns."""
+    """Stop or restart walker i with a probability. The probability is what `function` of the program returns."""
     chance = asked(run, function, -1, v, 0, run.starts[i])
     if not 0.0 <= chance <= 1.0:
         complain(run.complaint, run.first + i, run.t, number, chance)
@@ -275,7 +276,7 @@ def decide(run: Walk, i, v, function, number, draw, fate):
 
 @compiled
 def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
-    """Draw edges for a group of walkers until `accept` has let each of them pass. Draws and lookups of edges alternate.
+    """Draw edges for a group of walkers, again and again, until `accept` has let one edge of each walker pass.
 
     At the beginning, `places` has the positions of the first draws. The loop ends, because after many refused draws of
     a walker all edges of its list are weighed.
@@ -324,13 +325,16 @@ def accept(run: Walk, i):
 
 
 def refuse(run: Walk, i):
-    """Append walker i to the walkers that have to draw again."""
+    """Append walker i to `opened`, the walkers that have to draw again because `accept` has refused their edge."""
     run.opened[run.refused] = i
     run.refused += ONE
 
 
 def doubt(run: Walk, i):
-    """Append walker i to the walkers that need edges looked up, and record which edges `accept` asks for."""
+    """Append walker i to `doubtful`, the walkers for which `accept` needs to know whether some edges exist.
+
+    Also record which edges these are.
+    """
     run.marks[i], run.doubtful[run.doubts], run.found[i] = run.mark, i, ZERO
     run.doubts += ONE
     for number in range(plan.pair_count):
@@ -339,7 +343,7 @@ def doubt(run: Walk, i):
 
 
 def accept_doubtful(run: Walk):
-    """Look up the edges that `accept` asks for, and let it decide about the walkers that needed them."""
+    """Look up the edges that `accept` asks for, and let `accept` decide about the walkers in `doubtful`."""
     for number in range(plan.pair_count):
         search_together(
             run.near,
@@ -365,7 +369,8 @@ def draw_again(
 ):
     """Draw an edge again for each walker whose last draw was refused.
 
-    Return for how many walkers `accept` has to decide again. They are listed in `opened`.
+    Return for how many walkers `accept` has to decide again. Their numbers are in `opened`. If many draws of a walker
+    were refused, its edge is drawn by weighing all edges, and needs no decision.
     """
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]

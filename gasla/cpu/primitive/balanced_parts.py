@@ -570,7 +570,7 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
 @compiled
 def _weigh_parts(starts, ends, indices, values, part, own, total):
-    """For each vertex, store the summed weight of its edges within its part in `own`, and of all its edges in `total`.
+    """Store the summed weight of each vertex's edges to its own part in `own`, and of all its edges in `total`.
 
     Self-loops do not count.
     """

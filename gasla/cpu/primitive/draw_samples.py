@@ -218,8 +218,9 @@ def _sample(
 
 @compiled
 def _search(thread, threads, control, indptr, values, ids, marks, after, places):
-    """For each vertex, search the values of its adjacency list for its mark by bisection. Write the positions to
-    `places`.
+    """Search the values of each vertex's adjacency list for the vertex's mark, by bisection.
+
+    Write the positions that are found to `places`.
     """
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):

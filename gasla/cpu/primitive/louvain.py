@@ -382,7 +382,7 @@ def _update_members(members, empty, spare, old, new):
 
 @inlined
 def _weigh_communities(indices, values, label, within, v, low, high, totals, near):
-    """For each community next to vertex v, store the summed weight of v's edges into it in `totals`.
+    """Add up the weights of vertex v's edges to each neighboring community, in `totals`.
 
     Returns the number of these communities, whose labels are in `near`.
     """

@@ -294,8 +294,7 @@ def _divide_ranks(indptr, vertices, bounds):
 
 @compiled
 def _count_higher(control, indptr, indices, ranks, bounds, places):
-    """For each vertex and each range of ranks, count the neighbors in this range whose rank is higher than the vertex's
-    own.
+    """Count the neighbors of higher rank that each vertex has in each range of ranks.
 
     Vertices are ranked by degree. The count for rank r and range p is stored in ``places[p, r]``.
     """

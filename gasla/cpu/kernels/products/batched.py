@@ -121,9 +121,9 @@ def fail(run: Batch):
 
 
 def lay_out_rows(run: Batch):
-    """Fill a batch with the entries of rows from row `i` on.
+    """Fill the batch with the entries of rows, from row `i` on, until the next row has no room.
 
-    If the next row is longer than a whole batch, fill the batch with the first part of this row.
+    If this row is longer than a whole batch, fill the batch with the first part of the row.
     """
     while run.i < run.end and run.is_whole:
         last = np.uint64(run.indptr[run.i + ONE])
@@ -133,8 +133,8 @@ def lay_out_rows(run: Batch):
             if run.mask[run.i] == run.complement:
                 run.first = last
         if plan.is_low:
-            # If slots have few lines, most rows fit in one slot. This branch handles these rows, and so is predicted
-            # well.
+            # If slots have few lines, most rows fit into one slot. A branch for these rows alone is predicted well by
+            # the processor.
             if (
                 (last - run.first - ONE < np.uint64(FOUR))
                 & (run.slots < run.most)
@@ -163,10 +163,10 @@ def lay_out_rows(run: Batch):
 
 
 def look_up_four(run: Batch, are_inside):
-    """Lay out four entries, from entry `first` on, below each other in a slot from place `at` on.
+    """Load four matrix entries, from entry `first` on, and lay them out below each other in a slot of the batch.
 
-    Entries beyond the end of the row are laid out as well, and ignored later. `are_inside` says that the matrix has
-    four entries there. Otherwise its last entry is repeated.
+    `at` is the position of the first one in the batch. Entries past the end of the row are laid out as well, and
+    ignored later. `are_inside` says that the matrix has four entries there. Otherwise its last entry is repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
@@ -204,7 +204,7 @@ def argument(run: Batch, name, k):
 
 @compiled
 def reduce(run: Batch, rows, slots, *scratch):
-    """Reduce each slot of a batch to a total, and then the totals of each row until one is left."""
+    """Reduce each slot (a column of the batch) to a total, and then the totals of each row until one total is left."""
     sweep(run, whole(slots), *run.local[plan.scratch])
     if plan.is_low:
         if slots == rows:
@@ -244,7 +244,7 @@ def reduce(run: Batch, rows, slots, *scratch):
 
 @compiled
 def sweep(run: Batch, slots, *scratch):
-    """Compute the products of all entries of a batch, and reduce the products of each slot to a total."""
+    """Compute the products of all entries of a batch, and reduce the products of each slot (a column) to a total."""
     for s in range(slots):
         plan.total[s] = choose(plan.count[s] > 0, run.product(*plan.entry[s]), plan.identity)
     for k in range(np.uint64(1), np.uint64(plan.height)):
@@ -256,7 +256,10 @@ def sweep(run: Batch, slots, *scratch):
 
 @compiled
 def sweep_again(run: Batch, slots, height, *scratch):
-    """Reduce the totals that have been laid out in slots again, where a row has several slots."""
+    """Reduce the totals of slots once more, for rows that have several slots.
+
+    The totals were laid out in slots again.
+    """
     for s in range(slots):
         plan.total[s] = plan.laid[s]
     for k in range(np.uint64(1), height):
@@ -268,9 +271,7 @@ def sweep_again(run: Batch, slots, height, *scratch):
 
 @compiled
 def whole(count):
-    """Return `count` rounded up to a multiple of `lanes`, the number of values that the processor computes side by
-    side.
-    """
+    """Return `count` rounded up to a multiple of `lanes`, because a loop computes that many values side by side."""
     return (count + np.uint64(plan.lanes - 1)) & ~np.uint64(plan.lanes - 1)
 
 
@@ -287,7 +288,7 @@ def choose(condition, a, b):
 
 
 def store(run: Batch):
-    """Write the results of a batch's rows to the output, merged with its old values if there is an accumulator."""
+    """Write the results of a batch's rows to the output. With an accumulator, merge them with the old values there."""
     if plan.terms.reads_old:
         for k in range(run.taken):
             plan.stored[k] = plan.out[run.begin + k]

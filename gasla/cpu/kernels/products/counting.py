@@ -44,10 +44,10 @@ from gasla.cpu.runtime import simd4
 from gasla.cpu.runtime.intrinsics import count_trailing_zeros, fetch_add_relaxed, take_marks
 from gasla.cpu.runtime.threads import PROGRESS, TICKET, is_stopped, stop_run
 
-FEW = 32  # up to this many columns are sorted by comparing each with all others
+FEW = 32  # if there are at most this many columns, they are sorted by comparing each column with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
-# All spans (of 64 columns) are read if there are fewer than this many for each column that is marked.
+# if there are fewer than this many spans (64 columns each) for each marked column, all spans are read
 _PACKED = np.uint64(8)
 
 
@@ -91,16 +91,16 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """Return the position of a column among ascending columns by binary search, or `high` if the column is missing."""
+    """Return the position of a column among ascending columns, by bisection, or `high` if the column is not there."""
     place = first_not_less(indices, low, high, column)
     return place if place < high and indices[place] == column else high
 
 
 @compiled
 def measure(thread, threads, control, indptr, indices, other, mask, steps, grain):
-    """Count the products that each row of the result needs, which estimates the work for the row.
+    """Count the products of two entries that each row of the result needs, as an estimate of the work for the row.
 
-    A row without entries in the mask needs none. `other` has the offsets of the matrix B.
+    A row without entries in the mask needs no product. `other` has the offsets of the matrix B.
     """
     rows = np.uint64(len(indptr) - 1)
     while True:
@@ -121,7 +121,7 @@ def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
     mask_indptr, mask_indices, all_stamps, counts, most,
 ):  # fmt: skip
-    """Count the entries of each row of a product. Entries of the mask, if there is one, are left out.
+    """Count the entries of each row of a product, without computing them. Entries of the mask, if any, are left out.
 
     Sets the stop flag once there are more than `most`.
     """
@@ -205,7 +205,7 @@ def gather_marks(marks, width, indices, start):
 
 @compiled
 def _unpack(marks, span, indices, start):
-    """Write the marked columns among 64 columns (a span) to `indices`, and clear their marks.
+    """Write the marked columns of one span (64 columns) to `indices`, in ascending order, and clear the marks.
 
     Return the next position.
     """

@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from gasla.cpu.product.plans import DensePlan
 
 FOUR = 4
-AHEAD = 8  # rows of x are prefetched this many entries ahead
+AHEAD = 8  # rows of x are prefetched for the entry that is this many entries further on
 SAMPLES = 8  # number of entries of a block of rows that decide whether rows of x are prefetched
-NEAR = 1 << 15  # two rows of x with at most this many items between them are likely to be in a cache together
+# two rows of x that are at most this many items apart are likely to be in a cache together, so nothing is prefetched
+NEAR = 1 << 15
 
 plan: DensePlan = known()
 
@@ -139,9 +140,10 @@ def add_entries(run: Rows, count):
 
 
 def reads_far(run: Rows, start, end, stored):
-    """Return whether most entries of some rows refer to rows of x that are far away, and so are not in a cache.
+    """Return whether most entries in some rows of the matrix refer to rows of x that are far away, and so not in a
+    cache.
 
-    Only a few of the entries are looked at.
+    Only `SAMPLES` of the entries are looked at.
     """
     low, high = np.uint64(run.indptr[start]), min(np.uint64(run.indptr[end]), stored)
     count = np.uint64(0)

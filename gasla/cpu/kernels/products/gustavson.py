@@ -54,9 +54,10 @@ from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import SparsePlan
 
-DENSE = 8  # If a row has more than 1 / DENSE of all columns, its columns are marked and not sorted.
-LONG = 32  # If a row of B is over this many times as long as the mask's row, the mask's columns are searched for in it.
-# Number of slots for columns that the mask lacks. With a single slot, each product would wait for the one before it.
+DENSE = 8  # if a row of the result has more than 1 / DENSE of all columns, its columns are marked and not sorted
+LONG = 32  # if a row of B is over this many times as long as the mask's row, the mask's columns are searched for in it
+# Number of slots (places of totals) for columns that the mask lacks. If these columns had a single slot, each product
+# would wait for the product before it.
 SPARE = 128
 
 plan: SparsePlan = known()
@@ -91,7 +92,7 @@ def fill(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ends, width,
     indptr, indices, all_stamps, all_columns, all_marks, all_spans, *arrays
 ):  # fmt: skip
-    """Compute all entries of the result. The number of entries of each row is known."""
+    """Compute all entries of the product of two sparse matrices. The number of entries of each row is known before."""
     run.parts = np.uint64(len(bounds) - 1)
     stamps, columns, marks, spans = all_stamps[thread], all_columns[thread], all_marks[thread], all_spans[thread]
     for p in plan.parts:
@@ -133,7 +134,7 @@ def at_entries(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ascends,
     all_slots, *arrays
 ):  # fmt: skip
-    """Compute only those entries of the product that the mask has."""
+    """Compute the product of two sparse matrices only at those positions where the mask has an entry."""
     run.parts = np.uint64(len(bounds) - 1)
     slots = all_slots[thread]
     for p in plan.parts:
@@ -184,7 +185,10 @@ def rows(run: Rows):
 
 
 def columns_met(run: Rows):
-    """Yield the column of each product of row `i`. Entry `e` of A is multiplied with entry `t` of B."""
+    """For row `i` of the result, yield the column of each product of two entries.
+
+    Entry `e` of A is multiplied with entry `t` of B.
+    """
     for run.e in range(np.uint64(run.a_indptr[run.i]), np.uint64(run.a_indptr[run.i + ONE])):
         run.k = np.uint64(run.a_indices[run.e])
         for run.t in range(np.uint64(run.b_indptr[run.k]), np.uint64(run.b_indptr[run.k + ONE])):
@@ -223,8 +227,8 @@ def choose(condition, a, b):
 
 
 def store(run: Rows, at):
-    """Write the total at the index `at` as entry `t` of the result, merged with its old value if there is an
-    accumulator.
+    """Write a total, the one at index `at`, as entry `t` of the result. With an accumulator, merge it with the old
+    value.
     """
     if plan.terms.merged is None:
         plan.out[run.t] = plan.total[at]

@@ -103,7 +103,7 @@ def reduce_rows(run: Rows, start, end, *shared):
             reduce_row(run)
     else:
         while run.i < end:
-            # Short rows have a loop of their own, as a single loop for all rows would need too many registers.
+            # short rows have a loop of their own, because one loop for all rows would need too many registers
             for run.i in each_row(run):
                 if run.last - run.e - ONE >= np.uint64(FOUR):
                     break
@@ -117,7 +117,7 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def each_row(run: Rows):
-    """Yield the rows from row `i` on. The entries of each row are those from `e` to `last`.
+    """Yield the rows from row `i` on, and set `e` and `last` to the range of each row's entries.
 
     This is a while loop because LLVM would need more registers for a loop over a range.
     """
@@ -178,10 +178,10 @@ def reduce_row(run: Rows):
 
 
 def reduce_by_four(run: Rows):
-    """Reduce the entries of a row to `total`, four at a time, and set `e` to the first entry that is left.
+    """Reduce the entries of a row to `total`, four at a time, and set `e` to the first entry that was not reduced.
 
-    Usually that is the whole row. Near the end of the matrix, loads of four entries and prefetches would read past the
-    end of its arrays. There the last entries of the row are left to the caller, which reduces them one by one.
+    Usually all entries of the row are reduced. Near the end of the matrix, loads of four entries and prefetches would
+    read past the end of its arrays. There the row's last entries are left to the caller, which reduces them one by one.
     """
     if plan.is_tuple:
         run.totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
@@ -212,7 +212,9 @@ def reduce_by_four(run: Rows):
 
 
 def add_four(run: Rows):
-    """Add the products of the next four entries to the four totals, one for each position among the four."""
+    """Add the products of the next four entries of a row to the four totals, the first product to the first total and
+    so on.
+    """
     if plan.asks_ahead:
         for k in plan.places:
             prefetch(run.x, run.indices[run.e + np.uint64(AHEAD + k)])
@@ -222,7 +224,7 @@ def add_four(run: Rows):
 
 
 def multiply_last(run: Rows):
-    """Compute the products of the last one to four entries of a row, and set the remaining lanes to the identity."""
+    """Compute the products of the last one to four entries of a row. Other lanes of the vector hold the identity."""
     multiply_four(run)
     is_there, run.e = simd4.within(run.last - run.e), run.last
     if plan.is_tuple:
@@ -255,7 +257,10 @@ def argument_of_four(run: Rows, name):
 
 
 def fold(run: Rows):
-    """Reduce the four totals to one, `total`, in order. For four bools, look the result up in a table of 16 bits."""
+    """Reduce the row's four totals, one for every fourth entry, to the row's `total`, in order.
+
+    For four bools, the result is looked up in a table of 16 bits.
+    """
     if plan.table is not None:
         run.total = (np.uint64(plan.table) >> simd4.bits(run.totals)) & ONE != 0
     elif plan.is_tuple:
