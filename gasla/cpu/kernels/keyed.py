@@ -28,8 +28,9 @@ def begin_table(run: Pass, v):
 
 
 def reduce_by_key(run: Pass):
-    """Add the value of an edge to the total of the edge's key, in the hash table. Edges with a negative key are
-    ignored.
+    """Add the value of an edge to the total of the edge's key, in the hash table.
+
+    Edges with a negative key are ignored.
     """
     key = call(run, "key")
     if key >= 0:

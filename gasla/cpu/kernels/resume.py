@@ -34,8 +34,9 @@ def resume(run: Loop):
 
 
 def fill_active(run: Loop):
-    """Make the vertices of the next bucket active. If all buckets are empty, call the program's `wake` for all
-    vertices.
+    """Make the vertices of the next bucket active.
+
+    If all buckets are empty, call the program's `wake` for all vertices.
 
     Vertices that wake up may have buckets themselves, for which they wait again.
     """

@@ -785,8 +785,9 @@ def _relieve_heavy_parts(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys,
 ):  # fmt: skip
-    """Move vertices out of the parts that exceed their weight limits. Vertices whose move raises the cut least go
-    first.
+    """Move vertices out of the parts that exceed their weight limits.
+
+    Vertices whose move raises the cut least go first.
 
     This always succeeds: if a part is too heavy, the part that is farthest below its limit has room for any of its
     vertices.

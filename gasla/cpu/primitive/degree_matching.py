@@ -131,8 +131,7 @@ def _sample_limit(lists, order, first, last, keys):
 
 @inlined
 def _collect_edges(lists, degrees, v, begin, limit, keys, count):
-    """Append the edges between v and free vertices u that have no smaller degree to `keys`, if ``begin <= u ^ v <
-    limit``.
+    """Append edges of v to `keys`: those to free vertices u of no smaller degree, if ``begin <= u ^ v < limit``.
 
     Returns the new number of edges.
     """

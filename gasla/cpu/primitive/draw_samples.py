@@ -255,10 +255,10 @@ def _row_bounds(firsts, k, w):
 
 @compiled
 def _draw(drawn, first, last, weights, replace, state):
-    """Draw positions in the adjacency list of one vertex, counted from the start of the list, and write them to
-    `drawn`.
+    """Draw positions in the adjacency list of one vertex, and write them to `drawn`.
 
-    Draws are uniform, or by weight if `weights` is not None. Return how many positions were drawn.
+    Positions are counted from the start of the list. Draws are uniform, or by weight if `weights` is not None. Return
+    how many positions were drawn.
     """
     degree, k = last - first, np.uint64(len(drawn))
     if degree == ZERO:

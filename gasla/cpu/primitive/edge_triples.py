@@ -146,11 +146,10 @@ def _count(
 
 @compiled
 def _add_pair(pairs, x, y, place, first, last, total, k):
-    """Count the edges between x and y in a time window: add those from x to ``total[k]``, and those from y to ``total[k
-    + 1]``.
+    """Count the edges between x and y in a time window, those from x and those from y apart.
 
-    An edge counts if it is later than `first` and no later than `last`. `place` is the position of an edge between x
-    and y at which the search begins, or -1.
+    Add the counts to ``total[k]`` and to ``total[k + 1]``. An edge counts if it is later than `first` and no later than
+    `last`. `place` is the position of an edge between x and y at which the search begins, or -1.
     """
     from_x, from_y = _count_between(pairs, x, y, place, first, last)
     _add_count(total, k, from_x)

@@ -86,8 +86,7 @@ class Product:
             self.arrays += (values,)
 
     def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
-        """Multiply the matrix by the vector `x`, and write the product to the arrays `outs`, of which a tuple type has
-        several.
+        """Multiply the matrix by the vector `x`, and write the product to the arrays `outs`.
 
         Returns False if the matrix has an index or offset out of range.
         """

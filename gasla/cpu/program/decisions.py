@@ -439,8 +439,9 @@ class CpuPlan(Plan):
 
     @property
     def all_news(self) -> int:
-        """An integer with a bit for each part of a vertex's value, all set. It says that all parts are still to be
-        sent.
+        """An integer with a bit for each part of a vertex's value, all set.
+
+        It says that all parts are still to be sent.
         """
         return (1 << len(self.parts)) - 1
 
@@ -509,8 +510,9 @@ def array_of(kind: Any, is_doubled: bool = False) -> Array:
 
 
 def literal(value: Any, kind: Any) -> Any:
-    """Return a value as constants of a type, which a kernel can contain. For a vector or tuple, return a tuple of
-    constants.
+    """Return a value as constants of a type, which a kernel can contain.
+
+    For a vector or tuple, return a tuple of constants.
     """
     if isinstance(kind, TupleType):
         return tuple(literal(v, k) for v, k in zip(value, kind.items))

@@ -92,8 +92,9 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """Return the key under which a schedule caches its sorted arrays for the CPU. They depend on the dtype of vertex
-    ids.
+    """Return the key under which a schedule caches its sorted arrays for the CPU.
+
+    They depend on the dtype of vertex ids.
     """
     return "cpu", ids
 

@@ -316,8 +316,9 @@ def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread of the run has arrived here. Afterwards all threads see all writes from before the
-    barrier.
+    """Wait until every thread of the run has arrived here.
+
+    Afterwards all threads see all writes from before the barrier.
     """
     if threads == 1:
         return

@@ -109,8 +109,9 @@ if has("sched_setaffinity"):
 
     @helper
     def _bind_to_core(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to one core, chosen by the worker's number, while it sleeps. Return whether that was
-        possible.
+        """Bind this thread to one core, chosen by the worker's number, while it sleeps.
+
+        Return whether that was possible.
         """
         every, one = mailbox[ALL : ALL + SET], mailbox[OWN : OWN + SET]
         if _get_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL) < 0:
@@ -179,8 +180,9 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
 
 
 def compile_ahead() -> None:
-    """Compile the function `_serve` before it is needed, by calling it on a mailbox without a lock. It then returns at
-    once.
+    """Compile the function `_serve` before it is needed, by calling it on a mailbox without a lock.
+
+    It then returns at once.
     """
     _serve(np.zeros(MAILBOX_SIZE, np.int64))
 

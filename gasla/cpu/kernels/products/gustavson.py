@@ -227,8 +227,9 @@ def choose(condition, a, b):
 
 
 def store(run: Rows, at):
-    """Write a total, the one at index `at`, as entry `t` of the result. With an accumulator, merge it with the old
-    value.
+    """Write a total, the one at index `at`, as entry `t` of the result.
+
+    With an accumulator, merge it with the old value.
     """
     if plan.terms.merged is None:
         plan.out[run.t] = plan.total[at]
