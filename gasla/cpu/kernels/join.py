@@ -121,26 +121,26 @@ def join(
         run.total[LOW] = run.total[HIGH] = ZERO
         run.total[SKIP], run.total[LEFT], run.total[PLACE] = skips[block], takes[block], places[block]
         owner = owner_of(indptr, start)
-        begun = False
+        has_begun = False
         for e in range(start, stop):
             if is_stopped(control) or run.total[LOW] >= run.total[LEFT]:
                 break
             if np.uint64(indptr[owner + ONE]) <= e:
-                if begun:
+                if has_begun:
                     end_root(run)
-                    begun = False
+                    has_begun = False
                 while np.uint64(indptr[owner + ONE]) <= e:
                     owner += ONE
             run.row[ZERO] = owner - shift
             run.row[ONE] = np.uint64(indices[e])
             if not starts(run):
                 continue
-            if not begun:
+            if not has_begun:
                 run.total[BARREN] = np.uint64(not begin_root(run))
-                begun = True
+                has_begun = True
             if run.total[BARREN] == 0:
                 extend(run, 2)
-        if begun:
+        if has_begun:
             end_root(run)
         counts[block, ZERO], counts[block, ONE] = run.total[LOW], run.total[HIGH]
 

@@ -114,7 +114,7 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
         opened[count] = i
         count += np.uint64(highs[i] - lows[i] > FEW)
     while count > ZERO:
-        left = ZERO
+        open_count = ZERO
         for k in range(count):
             i = opened[k]
             low, high = lows[i], highs[i]
@@ -123,13 +123,13 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
             low, high = select(is_right, middle, low), select(is_right, high, middle + ONE)
             lows[i], highs[i] = low, high
             prefetch(indices, (low + high) >> ONE)
-            opened[left] = i
-            left += np.uint64(high - low > FEW)
-        count = left
+            opened[open_count] = i
+            open_count += np.uint64(high - low > FEW)
+        count = open_count
     for i in doubtful:
-        to, is_there = sought[i], ZERO
+        neighbor, is_there = sought[i], ZERO
         for k in range(lows[i], highs[i]):
-            is_there |= np.uint64(np.uint64(indices[k]) == to)
+            is_there |= np.uint64(np.uint64(indices[k]) == neighbor)
         is_found[i] |= is_there << np.uint64(number)
 
 

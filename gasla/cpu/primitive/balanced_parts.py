@@ -166,7 +166,7 @@ def _divide(
     level: Level,
     weights: Array,
     k: int,
-    most: float,
+    max_weight: float,
     seed: int,
     peels: int,
     cuts: dict[int, tuple[float, Array]],
@@ -182,15 +182,15 @@ def _divide(
     ----------
     level, weights, k, seed :
         adjacency lists; (n,) float64, the weight of each vertex; number of parts; seed of this attempt
-    most, peels :
+    max_weight, peels :
         what a part may weigh; number of levels at which the halves are peeled, 0 for a graph that is not skewed
     cuts, number :
         the results of all attempts, to which this one is added; the number of this attempt
     """
-    levels, groups, limit = [(level, weights)], list[Array](), most
+    levels, groups, limit = [(level, weights)], list[Array](), max_weight
     if number == EVEN:
         light = np.minimum(weights, HEAVY * np.median(weights[weights > 0]))
-        levels, limit = [(level, light)], most * float(light.sum() / weights.sum())
+        levels, limit = [(level, light)], max_weight * float(light.sum() / weights.sum())
     if not peels:
         yield from _coarsen(levels, groups, max(FEW * k, FEWEST), seed, k)
     part = np.zeros(len(levels[-1][1]), level.indices.dtype)
@@ -200,80 +200,88 @@ def _divide(
     while True:
         (level, _), weights = levels.pop(), loads.pop()
         yield
-        cut = _refine_all(level, weights, part, k, most)
+        cut = _refine_all(level, weights, part, k, max_weight)
         if not groups:
             break
         part = part[groups.pop()]
     cuts[number] = cut, part
 
 
-def _refine_all(level: Level, weights: Array, part: Array, k: int, most: float) -> float:
+def _refine_all(level: Level, weights: Array, part: Array, k: int, max_weight: float) -> float:
     """Move vertices between all k parts to lower the cut, in place, and return the weight of the cut.
 
-    No part becomes empty, and no part gets heavier than about `most`.
+    No part becomes empty, and no part gets heavier than about `max_weight`.
     """
     sizes, needs = np.ones(len(part), part.dtype), np.ones(k, np.int64)
-    return _refine_in_place(level, weights, part, _equal_limits(weights, k, most), sizes, needs)
+    return _refine_in_place(level, weights, part, _equal_limits(weights, k, max_weight), sizes, needs)
 
 
-def _equal_limits(weights: Array, k: int, most: float) -> Array:
+def _equal_limits(weights: Array, k: int, max_weight: float) -> Array:
     """Return a (k,) array that holds the same limit k times: the largest weight that a part may have.
 
-    The limit is `most`, or more if otherwise a heavy vertex could not be moved: any vertex of a part above its limit
-    must fit into some other part.
+    The limit is `max_weight`, or more if otherwise a heavy vertex could not be moved: any vertex of a part above its
+    limit must fit into some other part.
     """
-    return np.full(k, max(most, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
+    return np.full(k, max(max_weight, float(weights.sum()) / k + (1 - 1 / k) * float(weights.max())))
 
 
 def _coarsen(
-    levels: list[tuple[Level, Array]], groups: list[Array], enough: int, seed: int, least: int = 1
+    levels: list[tuple[Level, Array]], groups: list[Array], target_count: int, seed: int, fewest: int = 1
 ) -> Iterator[None]:
     """Coarsen a graph level by level, until a graph is small enough. Append each coarser graph to `levels`.
 
     For each coarser graph, the group of each vertex of the finer graph is appended to `groups`. A graph is small enough
-    if it has at most `enough` vertices. This ends earlier if the next graph would have fewer than `least` vertices, or
-    hardly fewer than the graph before.
+    if it has at most `target_count` vertices. This ends earlier if the next graph would have fewer than `fewest`
+    vertices, or hardly fewer than the graph before.
     """
     total = float(levels[0][1].sum())
-    while (n := len(levels[-1][1])) > enough:
+    while (n := len(levels[-1][1])) > target_count:
         yield
         level, weights = levels[-1]
-        most = min(GROWTH * total / n, 1.5 * total / enough)
-        group, count = _form_groups(level, weights, most, seed + len(groups))
-        if count > SHRINKS * n or count < least:
+        max_group_weight = min(GROWTH * total / n, 1.5 * total / target_count)
+        group, count = _form_groups(level, weights, max_group_weight, seed + len(groups))
+        if count > SHRINKS * n or count < fewest:
             return
         yield
         edges = int((level.ends - level.starts).sum())
-        above, _ = contracted(level, group, group, count)
-        above = Level(above.starts, above.ends, above.indices[:edges], above.values[:edges])  # type: ignore[index]
+        coarser, _ = contracted(level, group, group, count)
+        coarser = Level(coarser.starts, coarser.ends, coarser.indices[:edges], coarser.values[:edges])  # type: ignore[index]
         groups.append(group)
-        levels.append((above, np.bincount(group, weights, count)))
+        levels.append((coarser, np.bincount(group, weights, count)))
 
 
-def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], each: Array) -> list[Array]:
+def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], values: Array) -> list[Array]:
     """Carry a number of each vertex, such as a weight, to all coarser graphs, where a group has the sum over its
     vertices.
 
-    Return a list with one array for each level. The first array is `each`, the numbers for the finest graph.
+    Return a list with one array for each level. The first array is `values`, the numbers for the finest graph.
     """
-    sums = [each]
-    for group, (_, above) in zip(groups, levels[1:], strict=True):
-        sums.append(np.bincount(group, sums[-1], len(above)))
+    sums = [values]
+    for group, (_, coarser_weights) in zip(groups, levels[1:], strict=True):
+        sums.append(np.bincount(group, sums[-1], len(coarser_weights)))
     return sums
 
 
-def _form_groups(level: Level, weights: Array, most: float, seed: int) -> tuple[Array, int]:
-    """Put the vertices of a graph into groups of weight at most `most`, which are the vertices of the next coarser
-    graph.
+def _form_groups(level: Level, weights: Array, max_group_weight: float, seed: int) -> tuple[Array, int]:
+    """Put the vertices of a graph into groups, which are the vertices of the next coarser graph.
 
-    Return the group of each vertex, numbered from 0, and the number of groups.
+    A group weighs at most `max_group_weight`. Return the group of each vertex, numbered from 0, and the number of
+    groups.
     """
     n, ids = len(weights), level.indices.dtype
     label, loads, favorites = np.arange(n, dtype=ids), weights.copy(), np.empty(n, ids)
     _join_groups(
-        *level, weights, most, label, loads, favorites, np.zeros(n), np.empty(n + 1, ids), *_visiting_order(n, seed)
+        *level,
+        weights,
+        max_group_weight,
+        label,
+        loads,
+        favorites,
+        np.zeros(n),
+        np.empty(n + 1, ids),
+        *_visiting_order(n, seed),
     )
-    _join_twins(weights, most, label, loads, favorites, np.full(n + 1, -1, ids))
+    _join_twins(weights, max_group_weight, label, loads, favorites, np.full(n + 1, -1, ids))
     return label, renumber(label, np.empty_like(label))
 
 
@@ -286,7 +294,15 @@ def _visiting_order(n: int, seed: int) -> tuple[np.uint64, np.uint64, np.uint64]
 
 
 def _halve(
-    level: Level, weights: Array, vertices: Array, part: Array, first: int, k: int, most: float, seed: int, peels: int
+    level: Level,
+    weights: Array,
+    vertices: Array,
+    part: Array,
+    first: int,
+    k: int,
+    max_weight: float,
+    seed: int,
+    peels: int,
 ) -> None:
     """Divide the vertices of a subgraph into k parts by recursive halving, and write the part of each vertex to `part`.
 
@@ -300,7 +316,7 @@ def _halve(
         (n,) ids, the part of each vertex of the whole graph, which is written
     first, k :
         number of the first part, and of parts
-    most, seed, peels :
+    max_weight, seed, peels :
         as for `_divide`
     """
     if k == 1 or len(vertices) == 0:
@@ -309,7 +325,7 @@ def _halve(
     total = float(weights.sum())
     left_parts = k // 2
     share = total * np.array([left_parts, k - left_parts]) / k
-    slack = max(1.0, (most * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
+    slack = max(1.0, (max_weight * k / total) ** (1 / (k - 1).bit_length())) if total else 1.0
     needs = np.array([left_parts, k - left_parts])
     side = _bisect(level, weights, share, slack, needs, seed, peels)
     _fill_side(level, side, needs)
@@ -317,7 +333,7 @@ def _halve(
         (chosen,) = np.nonzero(side == which)
         lists = _subgraph_of_side(level, side, which, len(chosen)) if count > 1 else level
         start = first + which * left_parts
-        _halve(lists, weights[chosen], vertices[chosen], part, start, count, most, seed + which + 1, peels)
+        _halve(lists, weights[chosen], vertices[chosen], part, start, count, max_weight, seed + which + 1, peels)
 
 
 def _fill_side(level: Level, side: Array, needs: Array) -> None:
@@ -326,13 +342,15 @@ def _fill_side(level: Level, side: Array, needs: Array) -> None:
     A side is later divided into ``needs[side]`` parts, and no part may be empty. So the side needs at least that many
     vertices. The vertices that raise the cut least are moved first.
     """
-    lacks = needs - np.bincount(side, minlength=2)
-    if (lacks > 0).any():
-        to = int(lacks.argmax())
-        own, total = np.empty(len(side)), np.empty(len(side))
-        _weigh_parts(*level, side, own, total)
-        (others,) = np.nonzero(side != to)
-        side[others[np.argsort((2 * own - total)[others], kind="stable")[: lacks[to]]]] = to
+    missing = needs - np.bincount(side, minlength=2)
+    if (missing > 0).any():
+        side_to_fill = int(missing.argmax())
+        inner_weights, total_weights = np.empty(len(side)), np.empty(len(side))
+        _weigh_parts(*level, side, inner_weights, total_weights)
+        (movable,) = np.nonzero(side != side_to_fill)
+        side[
+            movable[np.argsort((2 * inner_weights - total_weights)[movable], kind="stable")[: missing[side_to_fill]]]
+        ] = side_to_fill
 
 
 def _subgraph_of_side(level: Level, side: Array, which: int, count: int) -> Level:
@@ -355,7 +373,10 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
     levels, groups = [(level, weights)], list[Array]()
     for _ in _coarsen(levels, groups, FEWEST, seed):
         pass
-    sizes = [each.astype(level.indices.dtype) for each in _sum_over_groups(levels, groups, np.ones(len(weights)))]
+    sizes = [
+        vertex_counts.astype(level.indices.dtype)
+        for vertex_counts in _sum_over_groups(levels, groups, np.ones(len(weights)))
+    ]
     part = _grow_sides(*levels[-1], _limits(levels[-1][1], share, slack), sizes.pop(), needs, float(share[0]), seed)
     while groups:
         part = part[groups.pop()]
@@ -365,11 +386,11 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
         level_sizes = sizes.pop()
         cut = _refine_in_place(level, weights, part, limits, level_sizes, needs)
         if len(levels) <= peels:
-            other = np.ones_like(part)
+            peeled_part = np.ones_like(part)
             # side 0 has a single vertex and side 1 exceeds its limit, so the next line moves vertices to side 0
-            other[seed % len(other)] = 0
-            if _refine_in_place(level, weights, other, limits, level_sizes, needs) < cut:
-                part = other
+            peeled_part[seed % len(peeled_part)] = 0
+            if _refine_in_place(level, weights, peeled_part, limits, level_sizes, needs) < cut:
+                part = peeled_part
     return part
 
 
@@ -384,8 +405,8 @@ def _grow_sides(
     best = np.zeros(n, level.indices.dtype)
     state = mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n))
     side, queue = np.empty_like(best), np.empty_like(best)
-    room = _new_scratch(best, 2)
-    _grow_best(*level, weights, side, limits, sizes, needs, *room, share, np.uint64(state), queue, best)
+    scratch = _new_scratch(best, 2)
+    _grow_best(*level, weights, side, limits, sizes, needs, *scratch, share, np.uint64(state), queue, best)
     return best
 
 
@@ -519,7 +540,7 @@ def _grow_best(
     For every second start vertex, side 0 first grows breadth-first from this vertex. For the others, side 0 has this
     vertex alone at first, and is filled by moves of single vertices.
     """
-    n, least = np.uint64(len(side)), 0.0
+    n, smallest_cut = np.uint64(len(side)), 0.0
     for number in range(STARTS):
         for v in range(n):
             side[v] = 1
@@ -533,8 +554,8 @@ def _grow_best(
             starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near,
             heap, place, keys, moved, came,
         )  # fmt: skip
-        if number == 0 or cut < least:
-            least = cut
+        if number == 0 or cut < smallest_cut:
+            smallest_cut = cut
             for v in range(n):
                 best[v] = side[v]
 
@@ -603,18 +624,18 @@ def _best_part(
         return to if has_room else own_part, total[v] - own[v] - own[v]
     for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
         p = np.uint64(part[np.uint64(indices[k])])
-        before, edge_weight = sums[p], 1.0 if values is None else values[k]
+        old_sum, edge_weight = sums[p], 1.0 if values is None else values[k]
         near[count] = p
-        count += np.uint64((before == 0) & (edge_weight > 0))
-        sums[p] = before + edge_weight
-    best, most = own_part, -1.0
+        count += np.uint64((old_sum == 0) & (edge_weight > 0))
+        sums[p] = old_sum + edge_weight
+    best, largest_sum = own_part, -1.0
     for j in range(count):
         p = np.uint64(near[j])
         has_room = p != own_part and loads[p] + weight <= limits[p]
-        if has_room and (sums[p] > most or (sums[p] == most and loads[p] < loads[best])):
-            best, most = p, sums[p]
+        if has_room and (sums[p] > largest_sum or (sums[p] == largest_sum and loads[p] < loads[best])):
+            best, largest_sum = p, sums[p]
         sums[p] = 0.0
-    return best, most - own[v]
+    return best, largest_sum - own[v]
 
 
 @inlined
@@ -687,7 +708,7 @@ def _lower_cut(
     that a search from all vertices does not leave, because moves elsewhere would make up for its gain.
     """
     n = np.uint64(len(part))
-    edges, looks = 0, 0
+    edges, total_edges_read = 0, 0
     for v in range(n):
         edges += np.int64(ends[v]) - np.int64(starts[v])
     for _pass in range(PASSES):
@@ -696,7 +717,7 @@ def _lower_cut(
             place[v] = _NONE
             if total[v] > own[v]:
                 size = push(heap, place, keys, size, v, total[v] - own[v] - own[v])
-        gain, more = _search(
+        gain, edges_read = _search(
             starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
             heap, place, keys, moved, came, size, np.int64(PATIENCE),
         )  # fmt: skip
@@ -707,14 +728,14 @@ def _lower_cut(
         for v in range(n):
             place[v] = _NONE
         for v in range(n):
-            if total[v] > own[v] and np.int64(place[v]) == _NONE and looks < MOST_SHORT * edges:
+            if total[v] > own[v] and np.int64(place[v]) == _NONE and total_edges_read < MOST_SHORT * edges:
                 size = push(heap, place, keys, _ZERO, v, total[v] - own[v] - own[v])
-                gain, more = _search(
+                gain, edges_read = _search(
                     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total,
                     sums, near, heap, place, keys, moved, came, size, np.int64(SHORT),
                 )  # fmt: skip
                 gained += gain
-                looks += more
+                total_edges_read += edges_read
         if gained <= 0:
             break
 
@@ -730,10 +751,10 @@ def _search(
     read. Keys on the heap are upper bounds of gains, so the gain of a vertex is computed again when the vertex comes
     first.
     """
-    gained, best, count, best_count, looks = 0.0, 0.0, np.int64(0), np.int64(0), 0
+    gained, best, count, best_count, edges_read = 0.0, 0.0, np.int64(0), np.int64(0), 0
     while size > _ZERO and count - best_count < patience:
         v = np.uint64(heap[_ZERO])
-        looks += np.int64(ends[v]) - np.int64(starts[v])
+        edges_read += np.int64(ends[v]) - np.int64(starts[v])
         to, gain = _best_part(
             starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near,
             v,
@@ -751,7 +772,7 @@ def _search(
             gained += gain
             # v's edges are read three times: to move v, to update its neighbors' keys, and perhaps to move v back at
             # the end
-            looks += 3 * (np.int64(ends[v]) - np.int64(starts[v]))
+            edges_read += 3 * (np.int64(ends[v]) - np.int64(starts[v]))
             _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to)
             if gained > best:
                 best, best_count = gained, count
@@ -777,7 +798,7 @@ def _search(
         )  # fmt: skip
     for i in range(size):
         place[np.uint64(heap[i])] = _NONE
-    return best, looks
+    return best, edges_read
 
 
 @compiled
@@ -871,17 +892,17 @@ def _lower_volume(starts, ends, indices, weights, part, loads, limits, members, 
                     for j in range(parts):
                         p = np.uint64(near[j])
                         more[p] += np.int64(part_of_u != p and seen[p] != number)
-            best, least = own_part, leaving
+            best_part, smallest_volume = own_part, leaving
             for j in range(parts):
                 p = np.uint64(near[j])
-                if p != own_part and more[p] < least and loads[p] + weights[v] <= limits[p]:
-                    best, least = p, more[p]
-            if best != own_part:
+                if p != own_part and more[p] < smallest_volume and loads[p] + weights[v] <= limits[p]:
+                    best_part, smallest_volume = p, more[p]
+            if best_part != own_part:
                 loads[own_part] -= weights[v]
-                loads[best] += weights[v]
+                loads[best_part] += weights[v]
                 members[own_part] -= 1
-                members[best] += 1
-                part[v] = best
+                members[best_part] += 1
+                part[v] = best_part
                 count += 1
     return count
 

@@ -98,9 +98,9 @@ def _grow_forest(
 
     ``taken[r]`` is the position of the edge by which the former root r became a child.
     """
-    n, m, team, own = np.uint64(len(parents)), np.uint64(len(indices)), np.uint64(threads), np.uint64(thread)
-    begin, end = m * own // team, m * (own + _ONE) // team
-    first, last = n * own // team, n * (own + _ONE) // team
+    n, m, team, thread_index = np.uint64(len(parents)), np.uint64(len(indices)), np.uint64(threads), np.uint64(thread)
+    begin, end = m * thread_index // team, m * (thread_index + _ONE) // team
+    first, last = n * thread_index // team, n * (thread_index + _ONE) // team
     passes = 1 if limit is None else 2
     for number in range(passes):
         kept, u = begin, owner_of(indptr, begin)
@@ -111,7 +111,7 @@ def _grow_forest(
             if u < v and (limit is None or (weights[e] <= limit) == (number == 0)):
                 kept = _keep_edge(parents, u, v, e, weights, best, left, ends, others, kept)
         while True:
-            counts[_LINE * own] = kept - begin
+            counts[_LINE * thread_index] = kept - begin
             if not go_on(thread, threads, control, True):
                 return
             total = np.int64(0)
@@ -152,11 +152,11 @@ def _offer(best, root, k, e, left, weights):
     `k` is the position of the edge in `left`, the list of edges between trees, and `e` its position in the adjacency
     lists.
     """
-    old = load_acquire(best, root)
-    while old < 0 or _precedes(e, np.uint64(left[np.uint64(old)]), weights):
-        if compare_and_swap_release(best, root, old, np.int64(k)):
+    old_best = load_acquire(best, root)
+    while old_best < 0 or _precedes(e, np.uint64(left[np.uint64(old_best)]), weights):
+        if compare_and_swap_release(best, root, old_best, np.int64(k)):
             break
-        old = load_acquire(best, root)
+        old_best = load_acquire(best, root)
 
 
 @inlined

@@ -271,9 +271,9 @@ def _choose_pivot(words, depth, bits):
 
 
 @compiled
-def _count_adjacent_candidates(rows, number, words, here):
+def _count_adjacent_candidates(rows, number, words, current_sets):
     """Return how many candidates are adjacent to the vertex of row `number`."""
     adjacent_count = 0
     for w in range(words):
-        adjacent_count += np.int64(count_bits(here[_CANDIDATES, w] & rows[number, w]))
+        adjacent_count += np.int64(count_bits(current_sets[_CANDIDATES, w] & rows[number, w]))
     return adjacent_count

@@ -59,19 +59,19 @@ _FEW_MISSING = 3
 
 def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
     """Return the number of cliques of k vertices in a simple graph, for k of at least 4."""
-    n, m, most = graph.n, graph.m, int(np.diff(lists.indptr).max(initial=0))
-    if most < k - 1:
+    n, m, longest_list = graph.n, graph.m, int(np.diff(lists.indptr).max(initial=0))
+    if longest_list < k - 1:
         return 0
     work = _LOOKS * (n + m)
-    team, words = threads_for(work), -(-most // 64)
+    team, words = threads_for(work), -(-longest_list // 64)
     places = np.zeros((team, n), lists.indices.dtype)
-    rows = np.zeros((team, most, words), np.uint64)
-    deep = most + 1 if k > 4 else 1
+    rows = np.zeros((team, longest_list, words), np.uint64)
+    depths = longest_list + 1 if k > 4 else 1
     # at each depth of the search, two sets as bits: the candidates to extend a clique, and those of them still to be
     # tried
-    sets = np.empty((team, 2, deep, words), np.uint64)
-    states = np.empty((team, deep, 3), np.int64)
-    leaves = np.zeros((team, k + 1, most + 2), np.int64)
+    sets = np.empty((team, 2, depths, words), np.uint64)
+    states = np.empty((team, depths, 3), np.int64)
+    leaves = np.zeros((team, k + 1, longest_list + 2), np.int64)
     steps = m * math.isqrt(m) * 64
     # offsets are always converted to int64, because compiling the kernel for a second dtype takes far longer
     starts = lists.indptr.astype(np.int64, copy=False)

@@ -300,10 +300,10 @@ def _peel(thread, threads, control, indptr, indices, degree, order, place, first
             u = np.uint64(indices[k])
             if degree[u] > degree[v]:
                 d = np.uint64(degree[u])
-                front = np.uint64(first[d])
-                w, mine = np.uint64(order[front]), np.uint64(place[u])
-                order[front], order[mine] = u, w
-                place[u], place[w] = front, mine
+                first_place = np.uint64(first[d])
+                w, place_of_u = np.uint64(order[first_place]), np.uint64(place[u])
+                order[first_place], order[place_of_u] = u, w
+                place[u], place[w] = first_place, place_of_u
                 first[d] += 1
                 degree[u] -= 1
 

@@ -146,14 +146,25 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
 
     Return the extended array, and the index of each of the `ids` in it.
     """
-    total = len(vertices) + len(ids)
-    # a hash table with linear probing, whose slots are pairs of a vertex and its index in `known`; -1 in empty slots
-    table = np.full(2 << (2 * total).bit_length(), -1, vertices.dtype)
-    known, indices_of_ids = np.empty(total, vertices.dtype), np.empty(len(ids), np.int64)
-    known[: len(vertices)] = vertices
+    capacity = len(vertices) + len(ids)
+    # a hash table with linear probing, whose slots are pairs of a vertex and its index in `distinct`; -1 in empty slots
+    table = np.full(2 << (2 * capacity).bit_length(), -1, vertices.dtype)
+    distinct, indices_of_ids = np.empty(capacity, vertices.dtype), np.empty(len(ids), np.int64)
+    distinct[: len(vertices)] = vertices
     count = np.zeros(1, np.uint64)
-    run(_number_vertices, 0, np.uint64(len(vertices)), ids, table, known, indices_of_ids, count, most=total, loose=True)
-    return known[: int(count[0])].copy(), indices_of_ids
+    run(
+        _number_vertices,
+        0,
+        np.uint64(len(vertices)),
+        ids,
+        table,
+        distinct,
+        indices_of_ids,
+        count,
+        most=capacity,
+        loose=True,
+    )
+    return distinct[: int(count[0])].copy(), indices_of_ids
 
 
 @compiled
@@ -194,20 +205,20 @@ def _sample(
         for w in range(start, end):
             prefetch(indptr, np.uint64(ids[w]))
         for w in range(start, end):
-            begin, stop = _row_bounds(firsts, k, w)
+            row_start, row_end = _row_bounds(firsts, k, w)
             first, last = np.uint64(indptr[np.uint64(ids[w])]), np.uint64(indptr[np.uint64(ids[w]) + ONE])
-            drawn, state = neighbors[begin:stop], mixed(key, row + w)
-            count = _draw(drawn, first, last, weights, replace, state)
+            positions, state = neighbors[row_start:row_end], mixed(key, row + w)
+            count = _draw(positions, first, last, weights, replace, state)
             for j in range(count):
-                prefetch(indices, first + np.uint64(drawn[j]))
+                prefetch(indices, first + np.uint64(positions[j]))
                 if edge_ids is not None:
-                    prefetch(edge_ids, first + np.uint64(drawn[j]))
-            for j in range(count, stop - begin):
-                drawn[j] = -1
+                    prefetch(edge_ids, first + np.uint64(positions[j]))
+            for j in range(count, row_end - row_start):
+                positions[j] = -1
         for w in range(start, end):
-            begin, stop = _row_bounds(firsts, k, w)
+            row_start, row_end = _row_bounds(firsts, k, w)
             first = np.uint64(indptr[np.uint64(ids[w])])
-            for j in range(begin, stop):
+            for j in range(row_start, row_end):
                 is_drawn = neighbors[j] >= 0
                 place = first + np.uint64(neighbors[j])
                 if edges is not None:
@@ -254,48 +265,48 @@ def _row_bounds(firsts, k, w):
 
 
 @compiled
-def _draw(drawn, first, last, weights, replace, state):
-    """Draw positions in the adjacency list of one vertex, and write them to `drawn`.
+def _draw(positions, first, last, weights, replace, state):
+    """Draw positions in the adjacency list of one vertex, and write them to `positions`.
 
     Positions are counted from the start of the list. Draws are uniform, or by weight if `weights` is not None. Return
     how many positions were drawn.
     """
-    degree, k = last - first, np.uint64(len(drawn))
+    degree, k = last - first, np.uint64(len(positions))
     if degree == ZERO:
         return ZERO
     if weights is not None:
-        return _draw_by_weight(drawn, first, last, weights, replace, state)
+        return _draw_by_weight(positions, first, last, weights, replace, state)
     if replace:
         for j in range(k):
-            drawn[j] = share(mixed(state, j), degree)
+            positions[j] = share(mixed(state, j), degree)
         return k
     count = min(k, degree)
     if count == degree:  # Floyd's algorithm below would take all entries as well, only more slowly
         for j in range(count):
-            drawn[j] = j
+            positions[j] = j
         return count
     for j in range(count):
         top = degree - count + j
         place = share(mixed(state, j), top + ONE)
-        drawn[j] = top if _is_drawn(drawn, j, place) else place
+        positions[j] = top if _is_drawn(positions, j, place) else place
     return count
 
 
 @compiled
-def _draw_by_weight(drawn, first, last, weights, replace, state):
+def _draw_by_weight(positions, first, last, weights, replace, state):
     """Draw positions within a list with probabilities proportional to the weights. Return how many were drawn.
 
     Without replacement, an edge that was drawn before is drawn again, up to `TRIES` times. Then the draw is made among
     the other edges alone.
     """
     sums, guides = weights
-    k, count = np.uint64(len(drawn)), ZERO
+    k, count = np.uint64(len(positions)), ZERO
     if sums[last - ONE] == 0:
         return ZERO
     if k >= last - first and not replace:
         for place in range(first, last):
             if weight(weights, first, place) > 0:
-                drawn[count] = place - first
+                positions[count] = place - first
                 count += ONE
         return count
     while count < k:
@@ -304,43 +315,43 @@ def _draw_by_weight(drawn, first, last, weights, replace, state):
             bits = mixed(mixed(state, count), tries)
             mark, guide = aimed(sums, first, last, fraction(bits))
             place = exceeding(sums, first, first + np.uint64(guides[guide]), mark) - first
-            is_new = replace or not _is_drawn(drawn, count, place)
+            is_new = replace or not _is_drawn(positions, count, place)
             tries += ONE
         if not is_new:
-            place = _draw_of_others(drawn, count, first, last, weights, fraction(mixed(mixed(state, count), TRIES)))
+            place = _draw_from_rest(positions, count, first, last, weights, fraction(mixed(mixed(state, count), TRIES)))
             if place == last - first:
                 break
-        drawn[count] = place
+        positions[count] = place
         count += ONE
     return count
 
 
 @compiled
-def _draw_of_others(drawn, count, first, last, weights, part):
+def _draw_from_rest(positions, count, first, last, weights, part):
     """Draw an edge of one vertex by weight, among the edges that have not been drawn before.
 
-    The positions drawn before are in `drawn`, and `part` is a random number from 0 to 1. Returns a position in the
+    The positions drawn before are in `positions`, and `part` is a random number from 0 to 1. Returns a position in the
     list, or the length of the list if all remaining edges weigh 0.
     """
     total = 0.0
     for place in range(first, last):
-        if weight(weights, first, place) > 0 and not _is_drawn(drawn, count, place - first):
+        if weight(weights, first, place) > 0 and not _is_drawn(positions, count, place - first):
             total += weight(weights, first, place)
     mark, chosen, total = part * total, last, 0.0
     for place in range(first, last):
-        more = weight(weights, first, place)
-        if more > 0 and total <= mark and not _is_drawn(drawn, count, place - first):
+        edge_weight = weight(weights, first, place)
+        if edge_weight > 0 and total <= mark and not _is_drawn(positions, count, place - first):
             chosen = place
-            total += more
+            total += edge_weight
     return chosen - first
 
 
 @compiled
-def _is_drawn(drawn, count, place):
-    """Return whether a position is among the first `count` positions in `drawn`."""
+def _is_drawn(positions, count, place):
+    """Return whether `place` is among the first `count` positions in `positions`, which were drawn before."""
     is_drawn = False
     for i in range(count):
-        is_drawn |= np.uint64(drawn[i]) == place
+        is_drawn |= np.uint64(positions[i]) == place
     return is_drawn
 
 

@@ -76,11 +76,11 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
     """
     work, m = _LOOKS * len(src), len(src)
     totals = np.zeros((threads_for(work), 36, 2), np.uint64)
-    src, dst, times, ends = (np.ascontiguousarray(each, np.int64) for each in (src, dst, times, ends))
+    src, dst, times, ends = (np.ascontiguousarray(array, np.int64) for array in (src, dst, times, ends))
     events, places = _sort_events(n, src, dst, times)
-    orders = [each for order in events for each in order]
+    orders = [array for order in events for array in order]
     run(_count, work, src, dst, times, ends, places, *orders, totals, most=m * m, loose=True, team=len(totals))
-    return [sum(low + (high << 64) for low, high in of_kind) for of_kind in totals.swapaxes(0, 1).tolist()]
+    return [sum(low + (high << 64) for low, high in words_of_kind) for words_of_kind in totals.swapaxes(0, 1).tolist()]
 
 
 def _sort_events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
@@ -99,14 +99,14 @@ def _sort_events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, 
     by_pair, by_src, by_dst = (order(owners, times) for owners in (pairs, src, dst))
     places[by_pair] = np.arange(len(src))
     forward = np.append(0, (src < dst)[by_pair].cumsum())
-    owners, others, twice = np.append(src, dst), np.append(dst, src), np.append(times, times)
-    by_owner = order(owners, twice)
-    backward, both = np.repeat([False, True], len(src)), np.append(places, places)
+    owners, others, both_times = np.append(src, dst), np.append(dst, src), np.append(times, times)
+    by_owner = order(owners, both_times)
+    backward, both_places = np.repeat([False, True], len(src)), np.append(places, places)
     events = Events(
         (starts(smaller), times[by_pair], larger[by_pair], forward),
         (starts(src), times[by_src]),
         (starts(dst), times[by_dst]),
-        (starts(owners), twice[by_owner], others[by_owner], backward[by_owner], both[by_owner]),
+        (starts(owners), both_times[by_owner], others[by_owner], backward[by_owner], both_places[by_owner]),
     )
     return events, places
 
@@ -196,15 +196,15 @@ def _count_between(pairs, x, y, place, first, last):
     smaller vertex.
     """
     indptr, times, larger, forward = pairs
-    a, b = min(x, y), max(x, y)
-    high = np.uint64(indptr[a + _ONE])
-    low = _first_later_pair(times, larger, np.uint64(indptr[a] if place < 0 else place), high, b, first)
-    if low == high or np.uint64(larger[low]) != b or times[low] > last:
+    small, large = min(x, y), max(x, y)
+    high = np.uint64(indptr[small + _ONE])
+    low = _first_later_pair(times, larger, np.uint64(indptr[small] if place < 0 else place), high, large, first)
+    if low == high or np.uint64(larger[low]) != large or times[low] > last:
         return np.uint64(0), np.uint64(0)
-    end = _first_later_pair(times, larger, low, high, b, last)
-    ahead = np.uint64(forward[end] - forward[low])
-    back = end - low - ahead
-    return (ahead, back) if x < y else (back, ahead)
+    end = _first_later_pair(times, larger, low, high, large, last)
+    forward_count = np.uint64(forward[end] - forward[low])
+    backward_count = end - low - forward_count
+    return (forward_count, backward_count) if x < y else (backward_count, forward_count)
 
 
 @compiled

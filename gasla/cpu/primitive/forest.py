@@ -128,10 +128,21 @@ def label_components(graph: Graph) -> tuple[int, Array]:
     tree need not be read.
     """
     parents, work = np.empty(graph.n, graph.id_dtype), graph.n + graph.m
-    counts, sides = np.zeros(threads_for(work), np.int64), graph.lists.available
+    counts, available_lists = np.zeros(threads_for(work), np.int64), graph.lists.available
     grain, largest = block_size(graph.n, len(counts)), np.empty(1, np.int64)
-    edges = [array for lists in (sides[0], sides[-1]) for array in (lists.indptr, lists.indices)]
-    run(_label, work, *edges, parents, graph.is_symmetric, len(sides) == 2, largest, counts, grain, team=len(counts))
+    edges = [array for lists in (available_lists[0], available_lists[-1]) for array in (lists.indptr, lists.indices)]
+    run(
+        _label,
+        work,
+        *edges,
+        parents,
+        graph.is_symmetric,
+        len(available_lists) == 2,
+        largest,
+        counts,
+        grain,
+        team=len(counts),
+    )
     return sum(counts.tolist()), parents
 
 
@@ -320,8 +331,8 @@ def _number(thread, threads, control, parents, counts):
     for v in range(start, end):
         parent = parents[v]
         at = v if parent < 0 else np.uint64(parent)
-        named = ~load_unordered(parents, at)
-        store_unordered(parents, v, parent if parent < 0 else named)
+        tree_number = ~load_unordered(parents, at)
+        store_unordered(parents, v, parent if parent < 0 else tree_number)
     barrier(control, threads)
     for v in range(start, end):
         parents[v] = max(parents[v], ~parents[v])

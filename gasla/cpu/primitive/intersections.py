@@ -70,11 +70,11 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
     order = np.argsort(keys)
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])[:count]
-    once = order[is_first]  # each distinct pair is computed once, as a pair of vertices with long lists takes long
-    args = lists.indptr, lists.indices, longer, shorter, once, weights, totals, marks
+    distinct = order[is_first]  # each distinct pair is computed once, as a pair of vertices with long lists takes long
+    args = lists.indptr, lists.indices, longer, shorter, distinct, weights, totals, marks
     run(_mark, work, *args, most=most, loose=True, team=len(marks))
-    if len(once) < count:
-        totals[order] = totals[once][is_first.cumsum() - 1]
+    if len(distinct) < count:
+        totals[order] = totals[distinct][is_first.cumsum() - 1]
     return totals
 
 
@@ -87,10 +87,14 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
             j, j_end = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             total = totals[e]  # ``totals[e]`` is 0 here, and gives `total` the dtype of the sums
             while i < i_end and j < j_end:
-                a, b = indices[i], indices[j]
-                total += a == b if weights is None else select(a == b, weights[np.uint64(a)], 0.0)
-                i += np.uint64(a <= b)
-                j += np.uint64(b <= a)
+                first_entry, second_entry = indices[i], indices[j]
+                total += (
+                    first_entry == second_entry
+                    if weights is None
+                    else select(first_entry == second_entry, weights[np.uint64(first_entry)], 0.0)
+                )
+                i += np.uint64(first_entry <= second_entry)
+                j += np.uint64(second_entry <= first_entry)
             totals[e] = total
 
 

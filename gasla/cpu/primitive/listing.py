@@ -54,13 +54,13 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
 
     If `above` is given, only vertices larger than above[i] are returned.
     """
-    lists, count, none = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
+    lists, count, no_vertices = graph.sorted_out, len(sources), np.empty(0, graph.id_dtype)
     ends = [np.ascontiguousarray(ids, graph.id_dtype) for ids in (sources, targets)]
-    bounds = none if above is None else np.ascontiguousarray(above, graph.id_dtype)
+    bounds = no_vertices if above is None else np.ascontiguousarray(above, graph.id_dtype)
     counts, places = np.zeros(count, np.int64), np.zeros(count, np.int64)
     work, most = _LOOKS * count, count * graph.max_out_degree
     inputs = lists.indptr, lists.indices, *ends, bounds
-    run(_list_common, work, *inputs, counts, places, none, False, most=most, loose=True)
+    run(_list_common, work, *inputs, counts, places, no_vertices, False, most=most, loose=True)
     sums = running_sums(counts)
     vertices = np.empty(int(sums[-1]), graph.id_dtype)
     run(_list_common, work, *inputs, counts, sums, vertices, True, most=most, loose=True)

@@ -138,14 +138,14 @@ def louvain_levels(
     """
     indptr, indices, values = lists
     level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
-    known, each_start = Vertices(*vertices), list[list[Array]]()
+    vertex_numbers, levels_of_starts = Vertices(*vertices), list[list[Array]]()
 
     def search() -> Iterator[None]:
         first = community
         for number in range(iterations):
             levels = list[Array]()
-            each_start.append(levels)
-            yield from _find_levels(level, first.copy(), known, limits, seed + number, refine, levels)
+            levels_of_starts.append(levels)
+            yield from _find_levels(level, first.copy(), vertex_numbers, limits, seed + number, refine, levels)
             if not levels or np.array_equal(first, levels[-1]):
                 break
             first = levels[-1]
@@ -155,7 +155,7 @@ def louvain_levels(
             pass
     else:
         run_apart(search())
-    return each_start[-1]
+    return levels_of_starts[-1]
 
 
 def degrees(indptr: Array, weights: Array | None) -> Array:
@@ -170,7 +170,7 @@ def degrees(indptr: Array, weights: Array | None) -> Array:
 def _find_levels(
     level: Level,
     community: Array,
-    known: Vertices,
+    vertex_numbers: Vertices,
     limits: tuple[float, float],
     seed: int,
     refine: bool,
@@ -183,12 +183,12 @@ def _find_levels(
     """
     while True:  # ends at the latest when one group is left, since each level has fewer vertices than the level before
         yield
-        _move_vertices(level, community, None, known, limits, seed)
+        _move_vertices(level, community, None, vertex_numbers, limits, seed)
         groups = community
         if refine:
             yield
-            groups = _single_vertex_parts(community, known.fixed)
-            _move_vertices(level, groups, community, known, limits, seed)
+            groups = _single_vertex_parts(community, vertex_numbers.fixed)
+            _move_vertices(level, groups, community, vertex_numbers, limits, seed)
             renumber(community, np.empty_like(community))
         count = renumber(groups, np.empty_like(groups))
         if count == len(groups):
@@ -196,7 +196,7 @@ def _find_levels(
         levels.append(groups[levels[-1]] if levels else groups)
         yield
         level, community = contracted(level, groups, community, count)
-        known = known.contracted(groups, count)
+        vertex_numbers = vertex_numbers.contracted(groups, count)
 
 
 def _single_vertex_parts(community: Array, fixed: Array | None) -> Array:
@@ -207,13 +207,13 @@ def _single_vertex_parts(community: Array, fixed: Array | None) -> Array:
     parts = np.arange(len(community), dtype=community.dtype)
     if fixed is not None:
         vertices = np.flatnonzero(fixed)
-        _, first, which = np.unique(community[vertices], return_index=True, return_inverse=True)
-        parts[vertices] = vertices[first[which]]
+        _, first_positions, community_index = np.unique(community[vertices], return_index=True, return_inverse=True)
+        parts[vertices] = vertices[first_positions[community_index]]
     return parts
 
 
 def _move_vertices(
-    level: Level, label: Array, within: Array | None, known: Vertices, limits: tuple[float, float], seed: int
+    level: Level, label: Array, within: Array | None, vertex_numbers: Vertices, limits: tuple[float, float], seed: int
 ) -> None:
     """Move vertices to the communities in which they have the largest gain, by changing `label` in place.
 
@@ -222,16 +222,16 @@ def _move_vertices(
     """
     n, ids = len(label), label.dtype
     due = np.maximum((level.ends - level.starts).astype(np.int32), 1)
-    if known.fixed is not None:
-        due[known.fixed] = 0
+    if vertex_numbers.fixed is not None:
+        due[vertex_numbers.fixed] = 0
     runs = max(-(-n // int(_RUN)), 1)
     first = int(mixed(np.uint64(seed & (2**64 - 1)), np.uint64(n)))
     step = next(step for step in range(first % runs, first % runs + runs + 1) if gcd(step, runs) == 1)
     order = np.uint64(first % runs), np.uint64(step), np.uint64(runs)
     totals = np.zeros(n, np.int32 if level.values is None else np.float64)
     scratch = due, totals, np.empty(n, ids), np.empty(n + 1, ids), np.zeros(n, ids)
-    sums = [None if each is None else np.zeros(n) for each in known[:3]]
-    _move(*level, *known, label, within, *limits, *order, *scratch, *sums)
+    sums = [None if each is None else np.zeros(n) for each in vertex_numbers[:3]]
+    _move(*level, *vertex_numbers, label, within, *limits, *order, *scratch, *sums)
 
 
 def contracted(level: Level, groups: Array, community: Array, count: int) -> tuple[Level, Array]:
@@ -273,22 +273,22 @@ def _penalty(share, a, b, v, sum_a, sum_b, c):
 
 
 @inlined
-def _sum_by_community(each, community, sums):
+def _sum_by_community(numbers, community, sums):
     """Set ``sums[c]`` to the sum of a number of each vertex over the vertices of community c."""
-    if each is not None:
-        n = np.uint64(len(each))
+    if numbers is not None:
+        n = np.uint64(len(numbers))
         for v in range(n):
             sums[v] = 0.0
         for v in range(n):
-            sums[np.uint64(community[v])] += each[v]
+            sums[np.uint64(community[v])] += numbers[v]
 
 
 @inlined
-def _move_between_sums(each, sums, v, old, new):
+def _move_between_sums(numbers, sums, v, old_label, new_label):
     """Subtract a number of vertex v from the sum of its old community, and add it to the sum of the new one."""
-    if each is not None:
-        sums[old] -= each[v]
-        sums[new] += each[v]
+    if numbers is not None:
+        sums[old_label] -= numbers[v]
+        sums[new_label] += numbers[v]
 
 
 @compiled
@@ -324,30 +324,39 @@ def _move(
     for _sweep in range(MOST_SWEEPS):
         moved = _ZERO
         for v in visits(n, first, step, runs):
-            old, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
-            if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[old] == 1):
+            old_label, low, high = np.uint64(label[v]), np.uint64(starts[v]), np.uint64(ends[v])
+            if due[v] > 0 and np.uint64(due[v]) * _PART >= high - low and (within is None or members[old_label] == 1):
                 due[v] = 0
                 count = _weigh_communities(indices, values, label, within, v, low, high, totals, near)
                 own_penalty = _penalty(share, a, b, v, a, b, v)
-                best, most = old, totals[old] - (_penalty(share, a, b, v, sum_a, sum_b, old) - own_penalty)
-                if most < 0 and members[old] > 1:
-                    best, most = np.uint64(empty[spare - _ONE]), 0.0
+                best_label, largest_gain = (
+                    old_label,
+                    totals[old_label] - (_penalty(share, a, b, v, sum_a, sum_b, old_label) - own_penalty),
+                )
+                if largest_gain < 0 and members[old_label] > 1:
+                    best_label, largest_gain = np.uint64(empty[spare - _ONE]), 0.0
                 for j in range(count):
                     c = np.uint64(near[j])
                     gain = totals[c] - _penalty(share, a, b, v, sum_a, sum_b, c)
                     totals[c] = 0
                     has_room = sizes is None or sum_sizes[c] + sizes[v] <= most_size
-                    if c != old and has_room and (gain > most or (gain == most and best != old and c < best)):
-                        best, most = c, gain
-                if best != old:
+                    if (
+                        c != old_label
+                        and has_room
+                        and (
+                            gain > largest_gain or (gain == largest_gain and best_label != old_label and c < best_label)
+                        )
+                    ):
+                        best_label, largest_gain = c, gain
+                if best_label != old_label:
                     moved += _ONE
-                    label[v] = best
-                    _move_between_sums(a, sum_a, v, old, best)
-                    _move_between_sums(b, sum_b, v, old, best)
-                    _move_between_sums(sizes, sum_sizes, v, old, best)
-                    spare = _update_members(members, empty, spare, old, best)
+                    label[v] = best_label
+                    _move_between_sums(a, sum_a, v, old_label, best_label)
+                    _move_between_sums(b, sum_b, v, old_label, best_label)
+                    _move_between_sums(sizes, sum_sizes, v, old_label, best_label)
+                    spare = _update_members(members, empty, spare, old_label, best_label)
                     if within is None:
-                        _notify_neighbors(indices, label, fixed, low, high, best, due)
+                        _notify_neighbors(indices, label, fixed, low, high, best_label, due)
         if within is not None or moved * _FEW <= n:
             break
 
@@ -368,16 +377,16 @@ def _count_members(label, members, empty):
 
 
 @inlined
-def _update_members(members, empty, spare, old, new):
-    """Update `members` and the unused labels in `empty` after a vertex has moved from label `old` to `new`.
+def _update_members(members, empty, spare, old_label, new_label):
+    """Update `members` and the unused labels in `empty` after a vertex has moved from label `old_label` to `new_label`.
 
     Returns the new number of unused labels.
     """
-    spare -= np.uint64(members[new] == 0)
-    members[old] -= 1
-    members[new] += 1
-    empty[spare] = old
-    return spare + np.uint64(members[old] == 0)
+    spare -= np.uint64(members[new_label] == 0)
+    members[old_label] -= 1
+    members[new_label] += 1
+    empty[spare] = old_label
+    return spare + np.uint64(members[old_label] == 0)
 
 
 @inlined
@@ -459,22 +468,22 @@ def _contract(
     to_ids, to_values,
 ):  # fmt: skip
     """Write the adjacency lists of the graph whose vertices are groups, with the weights of parallel edges added up."""
-    count, mine, one = np.uint64(len(to_ends)), np.uint64(thread), totals.dtype.type(1)
+    count, row, one = np.uint64(len(to_ends)), np.uint64(thread), totals.dtype.type(1)
     for first, last in blocks(control, count, _BLOCK):
         for g in range(first, last):
-            used, end = _ZERO, np.uint64(places[g])
+            near_count, end = _ZERO, np.uint64(places[g])
             for i in range(np.uint64(bounds[g]), np.uint64(bounds[g + _ONE])):
                 v = np.uint64(order[i])
                 for k in range(np.uint64(starts[v]), np.uint64(ends[v])):
-                    h = np.uint64(group[np.uint64(indices[k])])
-                    total, weight = totals[mine, h], one if values is None else values[k]
-                    near[mine, used] = h
-                    used += np.uint64((total == 0) & (weight > 0))
-                    totals[mine, h] = total + weight
-            for j in range(used):
-                h = np.uint64(near[mine, j])
-                to_ids[end] = h
-                to_values[end] = totals[mine, h]
-                totals[mine, h] = 0
+                    other_group = np.uint64(group[np.uint64(indices[k])])
+                    total, weight = totals[row, other_group], one if values is None else values[k]
+                    near[row, near_count] = other_group
+                    near_count += np.uint64((total == 0) & (weight > 0))
+                    totals[row, other_group] = total + weight
+            for j in range(near_count):
+                other_group = np.uint64(near[row, j])
+                to_ids[end] = other_group
+                to_values[end] = totals[row, other_group]
+                totals[row, other_group] = 0
                 end += _ONE
             to_ends[g] = end

@@ -103,12 +103,12 @@ def _make_simple(graph: Graph) -> Graph:
     indptr, indices = lists.indptr, lists.indices
     if graph.has_self_loops:
         keep = lists.owners() != indices
-        before = np.zeros(graph.m + 1, indptr.dtype)
-        np.cumsum(keep, out=before[1:])
-        indptr, indices = before[indptr], indices[keep]
+        new_positions = np.zeros(graph.m + 1, indptr.dtype)
+        np.cumsum(keep, out=new_positions[1:])
+        indptr, indices = new_positions[indptr], indices[keep]
     pattern = csr_array((np.ones(len(indices), bool), indices, indptr), shape=(graph.n, graph.n))
-    both = pattern + pattern.T  # + is a logical or for booleans, so an edge in both directions counts once
-    return Graph.from_csr(both.indptr, both.indices)
+    symmetric_pattern = pattern + pattern.T  # + is a logical or for booleans, so an edge in both directions counts once
+    return Graph.from_csr(symmetric_pattern.indptr, symmetric_pattern.indices)
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
@@ -171,9 +171,9 @@ def by_degree(graph: Graph) -> ByDegree:
     team = threads_for(work)
     parts = min(team, _PARTS)
     ranks, places = np.empty(n, graph.id_dtype), np.empty((parts, n), np.uint64)
-    of_degree = np.zeros(graph.max_out_degree + 2, np.int64)
+    degree_counts = np.zeros(graph.max_out_degree + 2, np.int64)
     bounds = np.empty(parts + 1, np.int64)
-    run(_orient, work, lists.indptr, lists.indices, of_degree, ranks, places, bounds, *result, team=team)
+    run(_orient, work, lists.indptr, lists.indices, degree_counts, ranks, places, bounds, *result, team=team)
     return result
 
 

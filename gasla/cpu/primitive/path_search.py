@@ -315,16 +315,16 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
                 _add_ways(lists, v, top, closing, 1)
             depth -= _ONE
             continue
-        known, after = np.int64(near[u]), np.int64(depth) + 1
-        if not _may_reach_target(known, after - 1, deep, far):
+        known, length = np.int64(near[u]), np.int64(depth) + 1
+        if not _may_reach_target(known, length - 1, deep, far):
             continue
         ends = known == deep - 1  # whether an edge leads from u to the target
         if ends:
-            counts[0] += least <= after + 1 and after < most
+            counts[0] += least <= length + 1 and length < most
             if deep <= most:
                 _add_ways(lists, u, top, closing, -1)
         low, high = np.uint64(indptr[u]), np.uint64(indptr[u + _ONE])
-        if after == deep - 3:
+        if length == deep - 3:
             _add_up(heads, low, high, top, closing, counts)
             if ends and deep <= most:
                 _add_ways(lists, u, top, closing, 1)
@@ -398,19 +398,19 @@ def _list_from(control, lists, target, top, one_way, lengths, far, near, path, a
         k, end, v = np.uint64(at[_NEXT, depth]), np.uint64(at[_END, depth]), np.uint64(path[depth])
         u = np.uint64(heads[k]) if k < end else top
         at[_NEXT, depth] += 1
-        after = np.int64(depth) + 1
+        length = np.int64(depth) + 1
         if k < end and u == target:
-            if least <= after and after <= most and (not one_way or np.uint64(path[1]) < v):
-                write(rows, path, after, _NONE, last)
+            if least <= length and length <= most and (not one_way or np.uint64(path[1]) < v):
+                write(rows, path, length, _NONE, last)
         elif u >= top or is_full(rows) or is_stopped(control):
             if depth == 0:
                 break
             near[v] = at[_KNOWN, depth]
             depth -= _ONE
-        elif after == deep - 1:
-            if near[u] == after and deep <= most and (not one_way or np.uint64(path[1]) < u):
-                write(rows, path, after, np.int64(u), last)
-        elif _may_reach_target(np.int64(near[u]), after - 1, deep, far):
+        elif length == deep - 1:
+            if near[u] == length and deep <= most and (not one_way or np.uint64(path[1]) < u):
+                write(rows, path, length, np.int64(u), last)
+        elif _may_reach_target(np.int64(near[u]), length - 1, deep, far):
             depth += _ONE
             path[depth], at[_NEXT, depth], at[_END, depth] = u, indptr[u], indptr[u + _ONE]
             at[_KNOWN, depth] = near[u]

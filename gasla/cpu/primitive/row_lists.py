@@ -50,8 +50,8 @@ class RowSearch:
 
         With a limit, the search stops early, and the result may be anything above the limit.
         """
-        nothing = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
-        self.search(self.tally, *nothing, np.empty(0, self.dtype), np.empty(0, np.int32))
+        placeholders = np.empty((0, 2), np.int64), np.zeros(1, np.int64), limit, self.writers
+        self.search(self.tally, *placeholders, np.empty(0, self.dtype), np.empty(0, np.int32))
         return int(self.tally[:, 0].sum())
 
     def rows(self, limit: int | None) -> tuple[Array, Array]:

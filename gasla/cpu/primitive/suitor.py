@@ -232,8 +232,8 @@ def _sift_down(indices, weights, degrees, heaps, u, low, size, at):
     while _TWO * at + _ONE < size:
         child = _TWO * at + _ONE
         if child + _ONE < size:
-            a, b = np.uint64(heaps[low + child + _ONE]), np.uint64(heaps[low + child])
-            child += _precedes(indices, weights, degrees, u, a, b)
+            next_child, first_child = np.uint64(heaps[low + child + _ONE]), np.uint64(heaps[low + child])
+            child += _precedes(indices, weights, degrees, u, next_child, first_child)
         top, below = np.uint64(heaps[low + at]), np.uint64(heaps[low + child])
         if not _precedes(indices, weights, degrees, u, below, top):
             return

@@ -93,19 +93,19 @@ def _count_or_sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: A
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
     if isinstance(lists, Adjacency):
-        by = lists
+        adjacency = lists
         run(_merge, work, (lists.indptr, lists.indices), weights, counts, block_size(n, threads_for(work)))
     else:
-        by = graph.out
+        adjacency = graph.out
         team = threads_for(work)
         ranks = np.empty(n, graph.id_dtype)
         ranks[lists.vertices] = np.arange(n, dtype=graph.id_dtype)
         count_dtype = graph.id_dtype if weights is None else np.dtype(np.int64)
         tallies, counters = np.zeros((team, n), count_dtype), np.zeros((min(team, MOST_COUNTING), m // 2), count_dtype)
         weighing = None if weights is None else (lists.vertices, weights[lists.vertices])
-        arrays = by.indptr, by.indices, ranks, *lists[1:], weighing, tallies, counters, counts
+        arrays = adjacency.indptr, adjacency.indices, ranks, *lists[1:], weighing, tallies, counters, counts
         run(_mark, work, *arrays, most=m * math.isqrt(m), team=team)
-    result: Array = by.by_edge(counts)
+    result: Array = adjacency.by_edge(counts)
     return result
 
 
@@ -184,10 +184,10 @@ def _count(heads, low, high, rests, first, last, tally, counters):
         for k in range(start, start + (rests[at] & _LEFT)):
             w = np.uint64(heads[k])
             before = tally[w]
-            hit = before > 0
-            tally[w] = before + hit
-            counters[k] += hit
-            hits += hit
+            is_hit = before > 0
+            tally[w] = before + is_hit
+            counters[k] += is_hit
+            hits += is_hit
         # the entry before the rest of the list is the edge from the list's owner to the vertex that is processed
         counters[start - _ONE] += hits
     for k in range(low, high):
@@ -207,20 +207,20 @@ def _add_weights(lower, weighing, heads, r, low, high, sums):
     tally, counters = sums
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1
-    v, own = np.uint64(vertices[r]), weights[r]
+    v, weight_of_v = np.uint64(vertices[r]), weights[r]
     for e in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         u = np.uint64(ranks[np.uint64(indices[e])])
         # `rests` has an entry for each neighbor of lower rank, in the order of this list, so `at` steps along with `e`
         if u < r:
-            start, theirs, found = rests[at] >> _LEFT_BITS, weights[u], 0
+            start, weight_of_u, weight_sum = rests[at] >> _LEFT_BITS, weights[u], 0
             for k in range(start, start + (rests[at] & _LEFT)):
                 w = np.uint64(heads[k])
                 before = tally[w]
                 hit = before > 0
-                tally[w] = before + select(hit, theirs, 0)
-                counters[k] += select(hit, own, 0)
-                found += select(hit, weights[w], 0)
-            counters[start - _ONE] += found
+                tally[w] = before + select(hit, weight_of_u, 0)
+                counters[k] += select(hit, weight_of_v, 0)
+                weight_sum += select(hit, weights[w], 0)
+            counters[start - _ONE] += weight_sum
             at += _ONE
     for k in range(low, high):
         w = np.uint64(heads[k])

@@ -94,9 +94,9 @@ def peel_edges(graph: Graph, first: int, last: int) -> Array:
         return np.full(graph.m, first, np.int64)
     stays = counts > 0  # an edge in no triangle changes the support of no other edge, so its level is `first`
     counts = counts[stays].astype(graph.id_dtype)
-    of_part = _levels(graph if stays.all() else graph.select(stays), counts, first, last)
+    levels_of_rest = _levels(graph if stays.all() else graph.select(stays), counts, first, last)
     levels = np.full(graph.m, first, np.int64)
-    levels[stays] = of_part
+    levels[stays] = levels_of_rest
     return levels
 
 
@@ -207,12 +207,12 @@ def _remove_in_rounds(
     """
     goes_on, head = go_on(thread, threads, control, True), tail
     while goes_on:
-        new = np.uint64(words[_TAIL])
+        new_tail = np.uint64(words[_TAIL])
         _mark_states(thread, threads, queue, states, head, tail, _GONE)
-        _mark_states(thread, threads, queue, states, tail, new, _GOES)
+        _mark_states(thread, threads, queue, states, tail, new_tail, _GOES)
         # `_remove_edges` below appends edges and so changes the tail, so wait until all threads have read it
         barrier(control, threads)
-        head, tail = tail, new
+        head, tail = tail, new_tail
         if head == tail:
             break
         size = max(_LEAST, min(_MOST, (tail - head) // np.uint64(8 * threads)))
@@ -342,11 +342,11 @@ def _lower_support(e, a, b, support, states, queue, words, level, shared):
     If two edges of a triangle are removed in the same round, the one with the smaller number lowers the support of the
     third edge.
     """
-    of_a, of_b = states[a], states[b]
-    if of_a != _GONE and of_b != _GONE:
-        if of_a == _STAYS and (of_b == _STAYS or e < b):
+    state_a, state_b = states[a], states[b]
+    if state_a != _GONE and state_b != _GONE:
+        if state_a == _STAYS and (state_b == _STAYS or e < b):
             _decrease_support(a, support, queue, words, level, shared)
-        if of_b == _STAYS and (of_a == _STAYS or e < a):
+        if state_b == _STAYS and (state_a == _STAYS or e < a):
             _decrease_support(b, support, queue, words, level, shared)
 
 

@@ -135,10 +135,10 @@ def asks_truth(terms: Terms) -> bool:
 def with_truth(terms: Terms) -> Terms:
     """Return the terms of the same product for a Boolean x, which stands for ``x != 0`` of the x before."""
 
-    def answer(e: Expr, _: list[Expr]) -> Expr | None:
-        return Symbol("x", bool) if e.op == "cast" and _is_x(e.args[0]) else None
+    def replace_x(expr: Expr, _: list[Expr]) -> Expr | None:
+        return Symbol("x", bool) if expr.op == "cast" and _is_x(expr.args[0]) else None
 
-    return dataclasses.replace(terms, product=rebuilt(terms.product, answer))
+    return dataclasses.replace(terms, product=rebuilt(terms.product, replace_x))
 
 
 def _is_x(e: Expr) -> bool:

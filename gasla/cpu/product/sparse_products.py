@@ -114,9 +114,9 @@ class Product(Rows):
         if not self.divide():
             return None
         if self.steps > most and self._ascends():
-            least = counts_below(np.diff(self.ends), self.A.indptr, self.without[0])
-            if int(least.sum()) > most:
-                return least
+            lower_bounds = counts_below(np.diff(self.ends), self.A.indptr, self.without[0])
+            if int(lower_bounds.sum()) > most:
+                return lower_bounds
         counts = np.zeros(self.rows, np.int64)
         self.run(counting.count, *self.inputs, *self.without, self._new_stamps(), counts, most)
         return counts

@@ -196,8 +196,10 @@ class CpuPlan(Plan):
         The field is given for a parameter that reads a field of any vertex: the field's whole array is passed. It is
         None for a parameter that takes a single value.
         """
-        f = self.functions[function]
-        sources = [f.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)]
+        traced_function = self.functions[function]
+        sources = [
+            traced_function.sources[name] if function in BETWEEN else ("", "") for name in self.symbols(function)
+        ]
         return [*zip(self.symbols(function), [field if role == "other" else None for role, field in sources])]
 
     def returns_wide(self, function: str) -> list[str]:

@@ -100,10 +100,12 @@ class Module(CpuPlan):
         """
         kinds = {name: array_type(kind, count) for name, (kind, count) in self.arrays.items()}
         kinds |= {name: scalar_type(kind) for name, kind in self.scalars.items()} | {"thread": I64, "threads": I64}
-        takes = tuple(kinds[name] for name in self.arguments)
-        texts = [text for kernel in self.kernels.values() for text in kernel.source(takes)]
-        called = [text() for name, text in self._source_writers().items() if any(f"{name}(" in text for text in texts)]
-        return "\n\n\n".join(part.strip("\n") for part in [*called, *dict.fromkeys(texts)]) + "\n"
+        argument_types = tuple(kinds[name] for name in self.arguments)
+        texts = [text for kernel in self.kernels.values() for text in kernel.source(argument_types)]
+        printed_sources = [
+            text() for name, text in self._source_writers().items() if any(f"{name}(" in text for text in texts)
+        ]
+        return "\n\n\n".join(part.strip("\n") for part in [*printed_sources, *dict.fromkeys(texts)]) + "\n"
 
     @property
     def _kernel_names(self) -> list[tuple[Any, str]]:
@@ -112,8 +114,8 @@ class Module(CpuPlan):
         """
         if self.staged:
             return [entry for stage, entry in STAGES.items() if stage in self.stages]
-        first = [(start, "start")] if self.traced.measures else []
-        return [*first, (scheduled if self.scheduled else loop, "run_loop")]
+        start_kernels = [(start, "start")] if self.traced.measures else []
+        return [*start_kernels, (scheduled if self.scheduled else loop, "run_loop")]
 
     def _source_writers(self) -> Mapping[str, Callable[[], str]]:
         """Return a dictionary from the names of functions to functions that print their source.

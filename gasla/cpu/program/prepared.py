@@ -124,9 +124,11 @@ class Prepared(Synchronous, Binding):
         # the arguments that all runs share, with None in place of those that differ from run to run
         self._common = [common.get(name) for name in self._places]
         self._starts = self._list_starts()
-        known = {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
-        known |= {"control", "receivers", "starts", "levels"}
-        self._per_run_arrays = [name for name in plan.arrays if name not in known]
+        known_arrays = (
+            {name for start in self._starts for name in start.arguments} | common.keys() | self._shapes.keys()
+        )
+        known_arrays |= {"control", "receivers", "starts", "levels"}
+        self._per_run_arrays = [name for name in plan.arrays if name not in known_arrays]
         self._has_more = bool(self._per_run_arrays or self._parts or self.traced.parameter_types or self._changed_names)
 
     def _control(self) -> np.ndarray:
@@ -391,8 +393,8 @@ class Prepared(Synchronous, Binding):
             if name in OF_GRAPH:
                 is_cached = name in ("in_p", "out_p") or lists.are_cached
             else:
-                of_values = name[1:3] == "v_"
-                is_cached = of_values and lists.caches_values(self.traced.edge_types[field], self.weighted(field))
+                holds_values = name[1:3] == "v_"
+                is_cached = holds_values and lists.caches_values(self.traced.edge_types[field], self.weighted(field))
             if is_cached:
                 arrays[name] = self._graph_array(name, sides)
         return arrays
@@ -493,8 +495,8 @@ class Prepared(Synchronous, Binding):
         """
         queues, count = self._get("queues"), len(ids)
         for t in range(team):
-            part = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
-            queues[0, t, : len(part)] = part
+            ids_of_thread = ids[(count * t + team - 1) // team : (count * (t + 1) + team - 1) // team]
+            queues[0, t, : len(ids_of_thread)] = ids_of_thread
 
     def set_active(self, frontier: Frontier, parity: int = 0) -> None:
         """Set the bitmap of active vertices for even iterations (parity 0) or odd iterations (parity 1), which have one
@@ -568,8 +570,10 @@ class Prepared(Synchronous, Binding):
         if self.iteration == 0 and self.traced.measures and not self.plan.measures_first:
             self._first_aggregates()
         row, step = (self.iteration - 1) & 1, 8
-        last = None if self.plan.sums_in_order else self.threads * step
-        sums = {n: a.monoid.reduce(self._get(f"part_{n}")[row, :last:step]) for n, a in self.traced.aggregates.items()}
+        parts_end = None if self.plan.sums_in_order else self.threads * step
+        sums = {
+            n: a.monoid.reduce(self._get(f"part_{n}")[row, :parts_end:step]) for n, a in self.traced.aggregates.items()
+        }
         sums |= {n: self._get(f"to_{n}")[(self.iteration + 2) % 3].copy() for n in self.traced.deposits}
         return self.by_given_name(sums)
 

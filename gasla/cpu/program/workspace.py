@@ -64,11 +64,11 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
         shapes[name] = layout(kind, n)
     if plan.keyed is not None:
         longest = longest_list(graph, plan.traced.program.direction)
-        place = np.dtype(np.int32 if longest < 2**30 else np.int64)
+        index_type = np.dtype(np.int32 if longest < 2**30 else np.int64)
         shapes["table_keys"], shapes["table_totals"] = (
             ((team, 2 * longest), kind) for kind in (plan.keyed.key, plan.keyed.total)
         )
-        shapes["table_places"] = (team, longest), place
+        shapes["table_places"] = (team, longest), index_type
     # each row is longer than the vector, so that two threads, which have a row each, never write to the same cache line
     for name, kind in plan.wide_scratch.items():
         shapes[name] = (team, kind.length + 128 // kind.scalar.itemsize), kind.scalar
@@ -104,9 +104,9 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
     # their exact sizes are not added up, because this takes a tenth of the time of a call on a small graph.
     if team == 1 or team * (graph.n + graph.m) < memory.LARGE // 256:
         return team
-    needed, alone = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
-    bytes_per_thread = (needed - alone) // (team - 1)
-    return memory.threads_with_room(team, alone - bytes_per_thread, bytes_per_thread)
+    team_bytes, bytes_of_one = _bytes_of(plan, graph, team), _bytes_of(plan, graph, 1)
+    bytes_per_thread = (team_bytes - bytes_of_one) // (team - 1)
+    return memory.threads_with_room(team, bytes_of_one - bytes_per_thread, bytes_per_thread)
 
 
 def team_for(graph: Graph, number: int, once: bool = False) -> int:

@@ -54,8 +54,8 @@ def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, 
 
 def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
     """Return how many blocks of vertices the threads have taken so far, and how many there are, for a progress bar."""
-    count = -(-int(control[N]) // max(int(control[SIZE]), 1))
-    return min(int(control[TICKET]), count), count
+    block_count = -(-int(control[N]) // max(int(control[SIZE]), 1))
+    return min(int(control[TICKET]), block_count), block_count
 
 
 def threads_for(work: int) -> int:

@@ -30,12 +30,12 @@ def _share(root: Path, membership: Path) -> int:
 def _quota(folder: Path) -> float:
     """Return the CPU quota of the cgroup of a folder, in cores, or 0 if it has none."""
     # cgroup version 2 has one file with two words: the CPU time in each period, or "max", and the length of the period
-    words = cgroups.text(folder / "cpu.max").split()
+    quota_and_period = cgroups.text(folder / "cpu.max").split()
     # cgroup version 1 has two files, for the CPU time and for the period, where a CPU time of -1 means no quota
-    if not words:
-        words = [cgroups.text(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+    if not quota_and_period:
+        quota_and_period = [cgroups.text(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
     try:
-        quota, period = map(int, words)
+        quota, period = map(int, quota_and_period)
         return max(quota / period, 0)
     except (ValueError, ZeroDivisionError):
         return 0

@@ -19,8 +19,12 @@ def available() -> int | None:
     From a limit on the address space (RLIMIT_AS), the part in use is subtracted. From a limit on data (RLIMIT_DATA)
     nothing is subtracted, because the data in use includes freed memory that allocations use again.
     """
-    of_groups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
-    limits = [bytes_ for bytes_ in (_available_in_system(), of_groups, _available_to_process()) if bytes_ is not None]
+    available_to_cgroups = cgroups.memory_left(cgroups.CGROUPS, cgroups.MEMBERSHIP)
+    limits = [
+        bytes_
+        for bytes_ in (_available_in_system(), available_to_cgroups, _available_to_process())
+        if bytes_ is not None
+    ]
     return min(limits, default=None)
 
 
@@ -38,10 +42,12 @@ def _available_to_process() -> int | None:
         import resource
     except ImportError:  # Windows has no such module
         return None
-    space, data = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-    limits = [] if data == resource.RLIM_INFINITY else [data]
-    if space != resource.RLIM_INFINITY and (sizes := cgroups.text(Path("/proc/self/statm")).split()):
-        limits.append(max(space - resource.getpagesize() * int(sizes[0]), 0))
+    address_space_limit, data_limit = (
+        resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    )
+    limits = [] if data_limit == resource.RLIM_INFINITY else [data_limit]
+    if address_space_limit != resource.RLIM_INFINITY and (sizes := cgroups.text(Path("/proc/self/statm")).split()):
+        limits.append(max(address_space_limit - resource.getpagesize() * int(sizes[0]), 0))
     return min(limits, default=None)
 
 

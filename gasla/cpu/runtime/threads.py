@@ -620,14 +620,14 @@ def launch(
     """
     call = kernel if isinstance(kernel, Call) else kernel.lend()
     call.set([0, threads, control, *args])
-    whole = call.launcher
-    if whole is None or whole.function is not by:
-        whole = call.launcher = Call(by)
-    whole.set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
+    launcher_call = call.launcher
+    if launcher_call is None or launcher_call.function is not by:
+        launcher_call = call.launcher = Call(by)
+    launcher_call.set([call.kernel.address, call.address, LOOSELY if loose else TOGETHER, threads, control])
     if short:
-        whole()
+        launcher_call()
     else:
-        _launch_from_new_thread(whole, control, watch)
+        _launch_from_new_thread(launcher_call, control, watch)
     if not isinstance(kernel, Call):
         kernel.take_back(call)
 

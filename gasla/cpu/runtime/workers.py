@@ -163,13 +163,13 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
                 break
             pause()
         if load_relaxed(mailbox, JOB) != GIVEN:
-            settled = _bind_to_core(mailbox)
+            is_bound = _bind_to_core(mailbox)
             fetch_add_relaxed(pool, SLEEPING, 1)
             fetch_add_relaxed(mailbox, ASLEEP, 1)
             if fetch_add_acq_rel(mailbox, JOB, 0) != GIVEN or not compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
                 acquire_lock(mailbox[LOCK], 1)
             fetch_add_relaxed(pool, SLEEPING, -1)
-            if settled:
+            if is_bound:
                 _unbind_from_core(mailbox)
             awake = AWAKE
         if compare_and_swap_acquire(mailbox, JOB, GIVEN, BEGUN):

@@ -211,35 +211,35 @@ def reduce(run: Batch, rows, slots, *scratch):
             for i in range(whole(rows)):
                 plan.result[i] = plan.total[i]
             return
-    left = np.uint64(0)
+    pending = np.uint64(0)
     for i in range(rows):
         first, last = np.uint64(plan.begin[i]), np.uint64(plan.begin[i + np.uint64(1)])
         plan.result[i] = choose(first < last, plan.total[first], plan.identity)
-        plan.row[left], plan.first[left], plan.last[left] = i, first, last
-        left += np.uint64(last - first > 1)
-    while left > 0:
+        plan.row[pending], plan.first[pending], plan.last[pending] = i, first, last
+        pending += np.uint64(last - first > 1)
+    while pending > 0:
         slots, height = np.uint64(0), np.uint64(0)
-        for j in range(left):
+        for j in range(pending):
             s, last = np.uint64(plan.first[j]), np.uint64(plan.last[j])
             plan.first[j] = slots
             while s < last:
-                here, at = min(last - s, np.uint64(plan.low)), slots
-                plan.count[slots] = here
-                height = max(height, here)
-                for _ in range(here):
+                count_in_slot, at = min(last - s, np.uint64(plan.low)), slots
+                plan.count[slots] = count_in_slot
+                height = max(height, count_in_slot)
+                for _ in range(count_in_slot):
                     plan.laid[at] = plan.total[s]
                     at += np.uint64(plan.stride)
                     s += np.uint64(1)
                 slots += np.uint64(1)
             plan.last[j] = slots
         sweep_again(run, whole(slots), height, *run.local[plan.scratch])
-        several = np.uint64(0)
-        for j in range(left):
+        still_pending = np.uint64(0)
+        for j in range(pending):
             i, first, last = np.uint64(plan.row[j]), np.uint64(plan.first[j]), np.uint64(plan.last[j])
             plan.result[i] = plan.total[first]
-            plan.row[several], plan.first[several], plan.last[several] = i, first, last
-            several += np.uint64(last - first > 1)
-        left = several
+            plan.row[still_pending], plan.first[still_pending], plan.last[still_pending] = i, first, last
+            still_pending += np.uint64(last - first > 1)
+        pending = still_pending
 
 
 @compiled
