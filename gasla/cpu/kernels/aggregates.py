@@ -76,7 +76,7 @@ def end_chunk(run: Pass, chunk):
         run.part[name][run.parity, chunk * 8] = run.ordered[name]
 
 
-# --- functions that the loop calls in each iteration ------------------------------------------------------------------
+# --- functions on aggregates that the loop of a program calls in each iteration ---------------------------------------
 
 
 def begin_aggregates(run: Loop):

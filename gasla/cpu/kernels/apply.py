@@ -68,7 +68,7 @@ def apply_and_list(run: Pass, v):
         run.activated[v] = is_active(run)
 
 
-# --- gathered values that are stored, and applied after all vertices have gathered ------------------------------------
+# --- storing gathered values, to apply them after all vertices have gathered ------------------------------------------
 
 
 def put_aside(run: Pass, v):
@@ -92,7 +92,7 @@ def forget(run: Run, v):
         store(run.local[name], kind, v, identity(run)[i] if plan.is_tuple else identity(run))
 
 
-# --- stages of an iteration, each over all receivers ------------------------------------------------------------------
+# --- stages of an iteration, which loop over the vertices that receive in it ------------------------------------------
 
 
 @stage

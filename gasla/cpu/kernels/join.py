@@ -221,7 +221,7 @@ def try_each(run: Run, key: Constant, count):
         unmark(run, reach)
 
 
-# --- adjacency lists: reading, searching and marking ------------------------------------------------------------------
+# --- functions that read, search and mark adjacency lists -------------------------------------------------------------
 
 
 def list_of(run: Run, reach):
@@ -294,7 +294,7 @@ def fill_table(run: Run, number, amount):
             run.tables[plan.tabled.index(number), w] = run.tables[plan.tabled.index(number), w] * amount + amount
 
 
-# --- finding the vertices that fit next -------------------------------------------------------------------------------
+# --- finding the vertices of the graph that may be matched next -------------------------------------------------------
 
 
 def gather(run: Run, join, place, collects):

@@ -101,7 +101,7 @@ def list_active(run: Pass, v):
         run.edges += np.int64(run.sp[v + ONE] - run.sp[v])
 
 
-# --- loops over vertices: of queues, of bitmaps, or all ---------------------------------------------------------------
+# --- loops over the vertices in queues, in bitmaps, or in the whole graph ---------------------------------------------
 
 
 def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=False):

@@ -76,7 +76,7 @@ def gather_list(run: Pass):
     counted(run)
 
 
-# --- the gather of one vertex, edge by edge ---------------------------------------------------------------------------
+# --- the gather of one vertex, which reduces the values of its edges one by one ---------------------------------------
 
 
 def gather_edges(run: Pass, v, is_receiver):
@@ -201,7 +201,7 @@ def fetch_rows(run: Pass, e, distance):
                 prefetch(row(run, name, "old")[ahead], np.uint64(i))
 
 
-# --- short lists without branches, as a mispredicted branch costs more than unused values -----------------------------
+# --- gathering over short adjacency lists without branches, which could be mispredicted -------------------------------
 
 
 def gather_narrow(run: Pass, v, is_receiver):

@@ -146,7 +146,7 @@ def arrive(run: Pass, u, v):
             list_receiver(run, v)
 
 
-# --- pushing values directly into the fields of targets ---------------------------------------------------------------
+# --- reducing pushed values directly into the fields of the vertices that they reach ----------------------------------
 
 
 def list_improved(run: Pass, v):
@@ -215,7 +215,7 @@ def lane_argument(run: Pass, name, field, at, lane):
     return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 
-# --- applying pushed values at once, or storing the first value for each target ---------------------------------------
+# --- applying the first value that reaches a vertex at once, or storing it for later ----------------------------------
 
 
 def apply_at_once(run: Pass, v):

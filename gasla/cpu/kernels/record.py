@@ -27,21 +27,21 @@ class Run(Record):
 
     thread: Number
     threads: Number
-    self_n: Number  # number of vertices
+    self_n: Number  # number of vertices of the graph
     self_iteration: Number
-    self_bucket: Number  # number of the bucket whose vertices are processed now
-    self_: Each  # the program's parameters, and its aggregates in the last iteration
+    self_bucket: Number  # number of the bucket (a priority class of vertices) that is processed now
+    self_: Each  # the program's parameters, and the values of its aggregates in the last iteration
     # whether degrees differ so much that the out-edges of active vertices are counted; otherwise their number is
     # estimated from the mean degree
     skewed: Number
-    narrow: Number  # whether all adjacency lists are short
+    narrow: Number  # whether all adjacency lists are short, so that they are gathered without branches
 
-    # --- the state of the run, and its active vertices ---
+    # --- arguments that hold the state of the run, and its active vertices ---
     control: Array
     counts: Array
     log: Array
     queues: Array
-    bits: Array  # two bitmaps of active vertices: of this iteration and of the next
+    bits: Array  # two bitmaps of active vertices: one for this iteration, and one for the next
     activated: Array
     admitted: Array
     # two bitmaps of vertices that some thread has appended to a queue: in this iteration, and in the last one
@@ -51,28 +51,28 @@ class Run(Record):
     starts: Array  # for each level of a schedule, the index of its first vertex in `receivers`
     levels: Array
     waiting: Array  # bitmap of the vertices that wait until their bucket (their priority class) is processed
-    lowest: Array  # for each thread, the smallest number among the buckets of its waiting vertices
+    lowest: Array  # for each thread, the smallest bucket number of the vertices that it has found waiting
 
-    # --- priorities: vertices are processed in buckets, and deferred until their bucket's turn ---
-    far: Array  # for each thread, the vertices that it has deferred
+    # --- arguments for programs with priorities, which process vertices in buckets (ranges of priorities) ---
+    far: Array  # for each thread, the vertices that it has deferred to a later bucket
     far_bits: Array
-    lows: Array  # for each thread, the smallest and the largest priority of its deferred vertices
-    bounds: Array  # between two launches of the loop, the values of threshold, last_threshold, width and spare
-    delta: Number  # the smallest width of a bucket
-    threshold: Number  # upper end of the current bucket, as a priority
-    last_threshold: Number  # upper end of the bucket before the current one
-    width: Number  # width of the current bucket, if priorities are sums of edge values
+    lows: Array  # for each thread, the smallest and the largest priority of the vertices that it has deferred
+    bounds: Array  # where threshold, last_threshold, width and spare are kept between two launches of the loop
+    delta: Number  # the smallest width of a bucket (a range of priorities)
+    threshold: Number  # the priority at which the current bucket ends
+    last_threshold: Number  # the priority at which the bucket before the current one ended
+    width: Number  # range of priorities that the current bucket covers, if priorities are sums of edge values
     spare: Number  # positive as long as few vertices of the current bucket were active more than once
-    news: Array  # for each vertex, a bit for each part of its value that has changed and was not sent yet
+    news: Array  # for each vertex, bits that say which parts (numbers) of its value it still has to send
 
-    # --- fields of vertices and edges, gathered values, and aggregates ---
-    v: Each  # arrays of vertex fields
-    from_: Each  # initial values of vertex fields
-    at: Each  # ids of the vertices that have initial values of their own
+    # --- arguments that hold fields of vertices and edges, gathered values, and aggregates ---
+    v: Each  # arrays of vertex fields, by name
+    from_: Each  # initial values of vertex fields, by name
+    at: Each  # for each vertex field, the ids of the vertices that have an initial value of their own
     old: Each  # the copy that this iteration reads, of vertex fields with two copies
     new: Each  # the copy that this iteration writes, of vertex fields with two copies
-    was: Each  # copies of fields from before the iteration, for other vertices to read
-    e: Each  # arrays of edge fields
+    was: Each  # copies of fields as they were before the iteration, which other vertices read during it
+    e: Each  # arrays of edge fields, by name
     # edge values in the order in which the user gave the edges, where the values of reverse edges are looked up
     value: Each
     set: Each  # values that the loop changes: parameters of the program, and the number of the current bucket
@@ -81,9 +81,9 @@ class Run(Record):
     table_totals: Array
     table_places: Array
     to: Each  # aggregates that have a value for each vertex, into which any vertex may reduce
-    part: Each  # partial results of aggregates, one for each thread or chunk of vertices
-    term: Each  # for each vertex, its term of an aggregate that is added up in a fixed order
-    summed: Array  # bitmap of the vertices that have stored terms in `term`
+    part: Each  # partial results of aggregates, one for each thread or for each chunk of 1024 vertices
+    term: Each  # for each vertex, the value that it adds to an aggregate whose additions have a fixed order
+    summed: Array  # bitmap of the vertices that have stored a value in `term`
 
     # --- adjacency lists to gather (g) and to send (s): offsets (p), vertex ids (i), edge numbers (e), values (v) ---
     gp: Array
@@ -111,28 +111,28 @@ class Loop(Run):
     counters: Array  # counters of all threads in this iteration
     mine: Array  # this thread's counters in the last iteration
     parity: Number  # parity of the iteration's number, 0 or 1, which selects the copy of a field that is read
-    began: Number  # number of the iteration with which this launch of the loop began
-    team: Number  # number of threads that may take part
-    next_threads: Number  # number of threads of the next iteration
+    began: Number  # number of the first iteration of this launch of the loop
+    team: Number  # number of threads that the run may use
+    next_threads: Number  # number of threads that run the next iteration
     in_row: Number  # number of iterations with little work, in a row, up to now
-    few: Number  # an iteration with less work than this is small (see `choose_threads`)
-    amount: Number  # estimated work of the next iteration, in vertices and edges
+    few: Number  # an iteration with fewer vertices and edges than this is small, and may run on one thread
+    amount: Number  # estimated number of vertices and edges that the next iteration processes
     entries: Number  # number of entries of the graph's adjacency lists
-    limit: Number  # number of the iteration before which this launch ends
-    enough: Number  # work, in vertices and edges, after which this launch ends
-    work: Number  # vertices and edges that the run has processed so far
-    traversed: Number  # edges read in this launch
+    limit: Number  # number of iterations of the run after which this launch ends
+    enough: Number  # number of vertices and edges after which this launch ends, so that Python can handle Ctrl-C
+    work: Number  # number of vertices and edges that the run has processed so far
+    traversed: Number  # number of edges that this launch has read
     mean_degree: Number
-    size: Number  # number of active vertices
-    edges: Number  # number of out-edges of the active vertices
-    left: Number  # number of deferred vertices
+    size: Number  # number of vertices that are active in the next iteration
+    edges: Number  # number of out-edges of these active vertices, perhaps estimated
+    left: Number  # number of vertices that are deferred to a later bucket
     remaining: Number  # number of edges of the vertices that the program's `mask` may still admit
-    form: Number  # LIST or BITS: whether queues or a bitmap hold the active vertices
-    way: Number  # SPARSE or DENSE: whether active vertices push, or all vertices pull
+    form: Number  # whether queues (LIST) or a bitmap (BITS) hold the active vertices
+    way: Number  # whether active vertices push (SPARSE), or all vertices pull (DENSE)
     goes_on: Number  # whether another iteration follows in this launch
     done: Number  # what the program's `stop` has returned, which ends the run if it is True
-    stopped: Number  # whether the run was interrupted
-    order: Array  # all receivers of a schedule, sorted by level
+    stopped: Number  # whether the run was interrupted, for instance by Ctrl-C
+    order: Array  # the vertices of a schedule, sorted by the iteration in which they receive
     depth: Number
     level: Number
     backward: Number
@@ -141,7 +141,7 @@ class Loop(Run):
 class Pass(Run):
     """The arguments of a kernel, and the variables of one thread in one stage of an iteration."""
 
-    # --- rows of array arguments that belong to this iteration or this thread ---
+    # --- rows of array arguments that belong to this iteration, or to this thread ---
     counters: Array  # counters of all threads in this iteration
     last_counters: Array
     mine: Array  # this thread's counters in the last iteration
@@ -157,29 +157,29 @@ class Pass(Run):
     next_active: Array
     claims: Array
     last_claims: Array
-    other: Each  # arrays of fields that functions read at any vertex
+    other: Each  # arrays of the fields that the program's functions read at any vertex
 
-    # --- what this thread has counted in the stage ---
+    # --- what this thread has counted in the current stage of the iteration ---
     listed: Number  # number of vertices that this thread has appended to its queue
-    received: Number  # number of vertices that this thread has appended to its receivers
-    edges: Number  # number of out-edges of the vertices that were appended to the queue
-    touched: Number  # number of edges read
-    deferred: Number  # number of vertices that this thread has deferred
-    low: Number  # the smallest priority of the deferred vertices
-    high: Number  # the largest priority of the deferred vertices
-    sum_: Each  # this thread's partial result of each aggregate
-    ordered: Each  # this thread's partial results of aggregates for the chunk of vertices that it processes
+    received: Number  # number of vertices that this thread has appended to its array of receivers
+    edges: Number  # number of out-edges of the vertices that this thread has appended to its queue
+    touched: Number  # number of edges that this thread has read
+    deferred: Number  # number of vertices that this thread has deferred to a later bucket
+    low: Number  # the smallest priority of the vertices that this thread has deferred
+    high: Number  # the largest priority of the vertices that this thread has deferred
+    sum_: Each  # for each aggregate, the result over the vertices of this thread
+    ordered: Each  # for each aggregate, the result over the current chunk of 1024 vertices
 
-    # --- the vertex that is being processed ---
+    # --- variables about the vertex that this thread is processing ---
     first: Number  # index of the first entry of the vertex's adjacency list
-    last: Number  # index after the last entry of the vertex's adjacency list
+    last: Number  # index of the entry after the vertex's adjacency list
     gathered: Any
     found: Number  # whether the vertex receives in this iteration
     activates: Number  # whether the vertex is active in the next iteration
     word: Number  # the vertex's word (64 bits) of the bitmap of active vertices
     used: Number  # number of entries of the hash table of keys that are used
     capacity: Number
-    fresh: Number  # a bit for each part of the vertex's value that has changed
-    improved: Number  # a bit for each part of a target's value that a push has improved
+    fresh: Number  # bits that say which parts (numbers) of the vertex's value have changed
+    improved: Number  # bits that say which parts (numbers) of a neighbor's value a push has improved
     nearest: Number
     priority: Number

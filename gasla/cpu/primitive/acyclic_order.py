@@ -19,7 +19,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; tells whether the run takes long
 
 
 def acyclic_order(graph: Graph) -> tuple[Array, Array, Array]:

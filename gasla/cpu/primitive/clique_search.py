@@ -64,7 +64,8 @@ _ZERO, _ONE, _SIX, _LAST, _NONE = np.uint64(0), np.uint64(1), np.uint64(6), np.u
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = 8  # number of vertices that a thread takes at once; small, because a single vertex may take long
 _ROWS = 256  # number of cliques that a thread takes at once to convert their vertices to ids of the original graph
-_LOOKS = 64  # estimated work for each vertex and edge, in units of the time to read one edge
+# estimated time for each vertex and edge, in units of the time to read one edge; decides how many threads run
+_LOOKS = 64
 # the sets of vertices that the search keeps at each depth: the vertices that could extend the clique, those of them
 # that were tried before, and those that are still to be tried
 _CANDIDATES, _TRIED, _LEFT = np.uint64(0), np.uint64(1), np.uint64(2)

@@ -52,7 +52,7 @@ from gasla.graph.graph import Graph
 _NONE, _ONE, _SIX, _LAST = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 _ALL = np.uint64(2**64 - 1)
 _GRAIN = np.uint64(8)  # number of vertices that a thread takes at once; small, because a single vertex may take long
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 # the search goes no deeper when this many vertices of a clique are missing, as `_count_small_cliques` counts the rest
 _FEW_MISSING = 3
 

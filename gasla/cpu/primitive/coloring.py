@@ -24,7 +24,7 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 # adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
 _NEAR, _FAR = np.uint64(8), np.uint64(24)
 _LINE = np.uint64(16)  # number of vertex ids of 4 bytes in a cache line of 64 bytes
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; tells whether the run takes long
 
 
 def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:

@@ -35,7 +35,7 @@ _LARGE = np.uint64(1 << 10)
 # adjacency lists are prefetched _NEAR vertices ahead, and the offsets of the lists _FAR vertices ahead
 _NEAR, _FAR = np.uint64(8), np.uint64(24)
 _NONE_ABOVE = np.uint64(2**63)  # larger than u ^ v of any two vertices
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; tells whether the run takes long
 
 
 def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Array) -> Array:

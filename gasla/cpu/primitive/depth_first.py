@@ -44,7 +44,7 @@ from gasla.graph.graph import Graph
 Array = np.ndarray[Any, Any]
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-# estimated work for each vertex and edge, since a search waits for memory, in units of the time to read one edge
+# estimated time for each vertex and edge, in units of the time to read one edge; large, as a search waits for memory
 _LOOKS = 16
 
 

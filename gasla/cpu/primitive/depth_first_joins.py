@@ -21,7 +21,7 @@ from gasla.program.join_plan import JoinPlan
 Array = np.ndarray[Any, Any]
 
 NO_LIMIT = np.uint64(2**64 - 1)
-_LOOKS = 64  # estimated work for each edge, in units of the time to read one edge
+_LOOKS = 64  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 _GRAIN, _BLOCKS = 256, 64  # largest number of edges in a block; approximate number of blocks of edges for each thread
 
 

@@ -49,7 +49,7 @@ _FLAT = 16
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 # number of int64 words in a cache line of 64 bytes, so that each thread's word is on a line of its own
 _LINE = np.uint64(8)
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; tells whether the run takes long
 _ALL = np.iinfo(np.int64).max
 
 

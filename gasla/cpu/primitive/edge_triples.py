@@ -48,7 +48,7 @@ Array = np.ndarray[Any, Any]
 
 _ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
 _GRAIN = np.uint64(64)  # number of edges that a thread takes at once as first edges of triples
-_LOOKS = 256  # estimated work for each edge, in units of the time to read one edge
+_LOOKS = 256  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 
 
 class Events(NamedTuple):

@@ -44,7 +44,7 @@ Array = np.ndarray[Any, Any]
 SHORT = 16  # if no vertex has more neighbors than this, the lists of each pair are merged
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(1024)  # number of pairs of vertices that a thread takes at once
-_LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
+_LOOKS = 16  # estimated time for each pair, in units of the time to read one edge; decides how many threads run
 # pairs with the same longer list are a group. If this list is over this many times as long as all shorter lists of the
 # group together, the entries of the shorter lists are searched in it. Otherwise it is marked.
 _SPARSE = np.uint64(8)

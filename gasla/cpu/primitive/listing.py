@@ -44,7 +44,7 @@ Array = np.ndarray[Any, Any]
 
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(512)  # number of pairs of vertices that a thread takes at once
-_LOOKS = 16  # estimated work for each pair, in units of the time to read one edge
+_LOOKS = 16  # estimated time for each pair, in units of the time to read one edge; decides how many threads run
 # if one list of a pair is more than this many times as long as the other, the shorter list's entries are searched in it
 _LOPSIDED = np.uint64(16)
 

@@ -70,7 +70,7 @@ _LEFT = np.uint64((1 << 24) - 1)
 # list entries are prefetched this many entries of `ByDegree.rests` ahead, to hide the wait for memory
 _AHEAD = np.uint64(8)
 _STOP_EVERY = np.uint64(1024)  # number of vertices after which a thread tests whether the run is to be stopped
-_LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
+_LOOKS = 4  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 
 
 class ByDegree(NamedTuple):
@@ -194,7 +194,7 @@ def _count_by_marking(
     return sum(totals.tolist()), result
 
 
-# --- triangles by merging short adjacency lists ----------------------------------------------------------------------
+# --- counting triangles by merging short adjacency lists -------------------------------------------------------------
 
 
 @compiled
@@ -232,7 +232,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, grain, sha
     totals[thread] = total
 
 
-# --- triangles by marking the lists of a ByDegree --------------------------------------------------------------------
+# --- counting triangles by marking adjacency lists of vertices ranked by degree --------------------------------------
 
 
 @compiled

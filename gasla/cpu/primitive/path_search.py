@@ -76,7 +76,8 @@ _ZERO, _ONE, _NONE = np.uint64(0), np.uint64(1), np.int64(-1)
 _OFF = 1 << 30
 # when a thread's count reaches this number, the count is reduced by it and a second word is incremented
 _CARRY = 1 << 62
-_LOOKS = 64  # estimated work for each first edge of a path, in units of the time to read one edge
+# estimated time for each first edge of a path, in units of the time to read one edge; decides how many threads run
+_LOOKS = 64
 _GRAIN = 64  # largest number of first edges that a thread takes at once
 # the backward search from the target ends when it would read more than this fraction of the forward search's edges
 _SHARE = 0.3
@@ -153,7 +154,7 @@ def list_paths(
     return RowSearch(search, -(-searches.count // searches.grain), graph.id_dtype, searches.threads).rows(limit)
 
 
-# --- helpers of counting and of listing ------------------------------------------------------------------------------
+# --- functions that the kernels for counting and for listing paths share ---------------------------------------------
 
 
 @compiled

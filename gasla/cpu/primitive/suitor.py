@@ -65,7 +65,7 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 # number of low bits of the key of an edge u - v that hold u ^ v; the smaller degree of its ends is in the bits above
 _BITS = np.uint64(48)
 _SEARCHES = 32  # number of times that a vertex's list is searched before its entries are put on a heap
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; tells whether the run takes long
 
 
 def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:

@@ -64,7 +64,7 @@ _AHEAD = np.uint64(8)
 _BITS = 62  # weights are rounded to multiples of a unit; the unit is such that sums of weights are at most 2**62 units
 # smallest positive weight in units, so that rounding weights to units has a relative error of at most 2**-34
 _FINE = 2.0**33
-_LOOKS = 4  # estimated work for each edge, in units of the time to read one edge
+_LOOKS = 4  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 
 
 def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:

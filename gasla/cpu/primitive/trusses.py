@@ -78,7 +78,7 @@ _TAIL = _NONE  # `words[_TAIL]` is the number of edges that were ever appended t
 _SPARSE = np.uint64(8)
 # smallest and largest number of edges that a thread takes at once from the queue of edges to remove
 _LEAST, _MOST = np.uint64(16), np.uint64(1024)
-_LOOKS = 16  # estimated work for each edge, in units of the time to read one edge in order
+_LOOKS = 16  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
 _ALL = np.iinfo(np.int64).max
 
 

@@ -112,7 +112,7 @@ class ProductPlan:
         return {name: each for name, each in loaded.items() if isinstance(each, Compiled)}
 
 
-# --- products of a matrix and a vector, row by row -------------------------------------------------------------------
+# --- plans of products of a matrix and a vector, computed row by row -------------------------------------------------
 
 
 class Four(NamedTuple):
@@ -226,7 +226,7 @@ def _items_of(expr: Expr) -> tuple[Expr, ...]:
     return expr.args if expr.op == "tuple" else (expr,)
 
 
-# --- products of a matrix and a vector that call functions such as exp, in batches -----------------------------------
+# --- plans of products that call functions such as exp, computed in batches of entries -------------------------------
 
 
 class BatchedPlan(ProductPlan):
@@ -350,7 +350,7 @@ def vector_imports(terms: Terms) -> dict[str, str]:
     return vector_printer.imports(map(vector_printer.sheltered, exprs))
 
 
-# --- products of a sparse matrix and a dense or sparse one -----------------------------------------------------------
+# --- plans of products of a sparse matrix and a dense or sparse matrix -----------------------------------------------
 
 
 class DensePlan(ProductPlan):

@@ -251,7 +251,7 @@ class Prepared(Synchronous, Binding):
             lows[:] = np.inf
             lows[:, 1::8] = bounds[:] = -np.inf
 
-    # --- arrays: the arguments of the kernel, and the initial values of fields ----------------------------------------
+    # --- making the arguments of the kernel, and the initial values of fields -----------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
         """Pass the scratch arrays of a workspace to the kernel, as arguments."""

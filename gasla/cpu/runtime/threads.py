@@ -440,7 +440,7 @@ def compile_ahead() -> None:
     workers.compile_ahead()
 
 
-# --- running a kernel on all threads ---------------------------------------------------------------------------------
+# --- the functions that run a kernel on all threads ------------------------------------------------------------------
 
 
 if has("sched_getcpu"):

@@ -146,7 +146,7 @@ def fail(run: Rows):
     leave()
 
 
-# --- reducing four entries of a row at a time -------------------------------------------------------------------------
+# --- functions that reduce four entries of a row at a time ------------------------------------------------------------
 
 
 def reduce_short_row(run: Rows):
@@ -273,7 +273,7 @@ def fold(run: Rows):
         run.total = simd4.first(run.totals)
 
 
-# --- reducing one entry of a row at a time ----------------------------------------------------------------------------
+# --- functions that reduce one entry of a row at a time ---------------------------------------------------------------
 
 
 def look_up(run: Rows):
