@@ -71,7 +71,7 @@ def begin_chunk(run: Pass, chunk):
 
 
 def end_chunk(run: Pass, chunk):
-    """Store the aggregates of one chunk of vertices, which are parts of the result for all vertices."""
+    """Store the aggregates of one chunk of vertices, to be combined with those of the other chunks."""
     for name in plan.traced.aggregates:
         run.part[name][run.parity, chunk * 8] = run.ordered[name]
 

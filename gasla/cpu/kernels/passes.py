@@ -26,7 +26,7 @@ from gasla.cpu.kernels.record import Pass, plan
 from gasla.cpu.runtime.intrinsics import ONE, ZERO, count_trailing_zeros, fetch_add_relaxed, is_used, prefetch
 from gasla.cpu.runtime.threads import is_stopped
 
-FEW = 4  # at a vertex that pushes, the fields of this many neighbors are prefetched
+FEW = 4  # number of neighbors whose fields are prefetched for a vertex that will soon push
 
 
 @where_used

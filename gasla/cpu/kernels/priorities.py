@@ -36,7 +36,7 @@ def note_range(run: Pass):
 
 
 def pile(run: Pass, v):
-    """Append a vertex to the thread's list of deferred vertices."""
+    """Append a vertex to this thread's list of deferred vertices, which wait for a later bucket of priorities."""
     run.my_far[run.deferred] = v
     run.deferred += ONE
 

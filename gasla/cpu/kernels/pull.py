@@ -131,8 +131,7 @@ def gather_one_by_one(run: Pass, v, is_receiver):
                 load_edge(run, "g", e, "edge_mask")
                 if "edge_mask" not in plan.functions or call(run, "edge_mask"):
                     take(run, e, u, is_receiver)
-                    # once the result is final, no further edge can change it, but the gather goes on until `found` is
-                    # known, too
+                    # stop at a final result, which no edge can change, but only once it is known that v receives
                     if plan.leaves_early and (not plan.asks_active(is_receiver) or run.found):
                         if plan.takes_first or run.is_final(run.gathered):
                             break

@@ -211,7 +211,10 @@ def lane_of(run: Pass, u, v, lane):
 
 
 def lane_argument(run: Pass, name, field, at, lane):
-    """Return one argument of the function that computes a lane: a local variable, or a lane of a vertex's vector."""
+    """Return one argument of the function that computes a lane (one number of a vector).
+
+    It is a local variable, or the same lane of a vertex's vector.
+    """
     return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 
 

@@ -69,8 +69,8 @@ class Run(Record):
     v: Each  # arrays of vertex fields, by name
     from_: Each  # initial values of vertex fields, by name
     at: Each  # for each vertex field, the ids of the vertices that have an initial value of their own
-    old: Each  # the copy that this iteration reads, of vertex fields with two copies
-    new: Each  # the copy that this iteration writes, of vertex fields with two copies
+    old: Each  # for vertex fields with two copies, the copy that this iteration reads
+    new: Each  # for vertex fields with two copies, the copy that this iteration writes
     was: Each  # copies of fields as they were before the iteration, which other vertices read during it
     e: Each  # arrays of edge fields, by name
     # edge values in the order in which the user gave the edges, where the values of reverse edges are looked up

@@ -42,23 +42,23 @@ def _order(thread, threads, control, lists, vertices, queue, places):
     """
     indptr, indices = lists
     waiting, levels, order = vertices
-    n, top = np.uint64(len(waiting)), _ZERO
+    n, tail = np.uint64(len(waiting)), _ZERO
     for v in range(n):
         if waiting[v] == 0:
-            queue[top], levels[v] = v, 0
-            top += _ONE
-    done = places[0] = _ZERO
-    while done < top:
-        v = np.uint64(queue[done])
+            queue[tail], levels[v] = v, 0
+            tail += _ONE
+    head = places[0] = _ZERO
+    while head < tail:
+        v = np.uint64(queue[head])
         level = np.int64(levels[v]) + 1
-        done += _ONE
-        places[np.uint64(level)] = done
+        head += _ONE
+        places[np.uint64(level)] = head
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
             u = np.uint64(indices[k])
             waiting[u] -= 1
             if waiting[u] == 0:
-                queue[top], levels[u] = u, level
-                top += _ONE
+                queue[tail], levels[u] = u, level
+                tail += _ONE
         if is_stopped(control):
             return
     for v in range(n):

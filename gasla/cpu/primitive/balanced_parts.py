@@ -865,10 +865,10 @@ def _lower_volume(starts, ends, indices, weights, part, loads, limits, members, 
     for v in range(np.uint64(len(part))):
         own_part, low, high = np.uint64(part[v]), np.uint64(starts[v]), np.uint64(ends[v])
         number += 1
-        parts, looks = _ZERO, np.int64(0)
+        parts, edges_to_read = _ZERO, np.int64(0)
         for k in range(low, high):
             u = np.uint64(indices[k])
-            looks += np.int64(ends[u]) - np.int64(starts[u])
+            edges_to_read += np.int64(ends[u]) - np.int64(starts[u])
             p = np.uint64(part[u])
             if u != v and seen[p] != number:
                 seen[p] = number
@@ -876,7 +876,7 @@ def _lower_volume(starts, ends, indices, weights, part, loads, limits, members, 
                 more[p] = 0
                 parts += _ONE
         is_alone = np.int64(seen[own_part] != number)
-        if looks <= most_looks and members[own_part] > 1 and parts > np.uint64(1 - is_alone):
+        if edges_to_read <= most_looks and members[own_part] > 1 and parts > np.uint64(1 - is_alone):
             leaving = is_alone
             for k in range(low, high):
                 u = np.uint64(indices[k])

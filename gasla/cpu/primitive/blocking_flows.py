@@ -92,25 +92,25 @@ def _send_maximum_flow(
     while not is_stopped(control):
         level[s], at[s], ahead[_ZERO] = 1, indptr[s], s
         level[t], at[t], behind[_ZERO] = -1, indptr[t], t
-        near, far, meets = 1, -1, False
+        near, far, searches_meet = 1, -1, False
         first, last, first_behind, last_behind = _ZERO, _ONE, _ZERO, _ONE
-        work, work_behind = indptr[s + _ONE] - indptr[s], indptr[t + _ONE] - indptr[t]
-        while not meets and first < last and first_behind < last_behind:
-            if work <= work_behind:
+        forward_work, backward_work = indptr[s + _ONE] - indptr[s], indptr[t + _ONE] - indptr[t]
+        while not searches_meet and first < last and first_behind < last_behind:
+            if forward_work <= backward_work:
                 end = last
-                last, work, meets = _extend_search(
+                last, forward_work, searches_meet = _extend_search(
                     control, indptr, indices, numbers, back, capacity, flow, level, at, ahead, first, end, 1
                 )
-                if not meets:
+                if not searches_meet:
                     first, near = end, near + 1
             else:
                 end = last_behind
-                last_behind, work_behind, meets = _extend_search(
+                last_behind, backward_work, searches_meet = _extend_search(
                     control, indptr, indices, numbers, back, capacity, flow, level, at, behind, first_behind, end, -1
                 )
-                if not meets:
+                if not searches_meet:
                     first_behind, far = end, far - 1
-        if not meets:
+        if not searches_meet:
             return
         _send_blocking_flow(
             control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far
@@ -191,18 +191,18 @@ def _augment(numbers, back, capacity, flow, arc, depth, state):
 
     Return the position on the path of the first edge that is saturated now.
     """
-    place, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
-    least = capacity[e] - flow[e]
+    first_saturated, e = _ZERO, np.uint64(numbers[np.uint64(arc[_ZERO])])
+    smallest_residual = capacity[e] - flow[e]
     for i in range(_ONE, depth):
         e = np.uint64(numbers[np.uint64(arc[i])])
-        if capacity[e] - flow[e] < least:
-            place, least = i, capacity[e] - flow[e]
+        if capacity[e] - flow[e] < smallest_residual:
+            first_saturated, smallest_residual = i, capacity[e] - flow[e]
     for i in range(depth):
         e = np.uint64(numbers[np.uint64(arc[i])])
-        flow[e] += least
-        flow[np.uint64(back[e])] -= least
-    state[2] += least
-    return place
+        flow[e] += smallest_residual
+        flow[np.uint64(back[e])] -= smallest_residual
+    state[2] += smallest_residual
+    return first_saturated
 
 
 @compiled

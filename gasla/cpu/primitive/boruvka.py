@@ -32,7 +32,7 @@ counts :
     (8 * threads,) int64, how many edges each thread has in `left`, each number in a cache line of its own
 taken :
     (n,) int64, the position of the edge by which each former root became a child, or -1
-a, b, e, kept :
+a, b, e, left_end :
     both ends of an edge; its position in `indices`; the end of this thread's edges in `left`
 first, last :
     the range of this thread's roots in `roots`
@@ -103,15 +103,15 @@ def _grow_forest(
     first, last = n * thread_index // team, n * (thread_index + _ONE) // team
     passes = 1 if limit is None else 2
     for number in range(passes):
-        kept, u = begin, owner_of(indptr, begin)
+        left_end, u = begin, owner_of(indptr, begin)
         for e in range(begin, end):
             while np.uint64(indptr[u + _ONE]) <= e:
                 u += _ONE
             v = np.uint64(indices[e])
             if u < v and (limit is None or (weights[e] <= limit) == (number == 0)):
-                kept = _keep_edge(parents, u, v, e, weights, best, left, ends, others, kept)
+                left_end = _keep_edge(parents, u, v, e, weights, best, left, ends, others, left_end)
         while True:
-            counts[_LINE * thread_index] = kept - begin
+            counts[_LINE * thread_index] = left_end - begin
             if not go_on(thread, threads, control, True):
                 return
             total = np.int64(0)
@@ -124,25 +124,25 @@ def _grow_forest(
             barrier(control, threads)
             last = _keep_roots(roots, first, last, parents, best)
             barrier(control, threads)
-            high, kept = kept, begin
+            high, left_end = left_end, begin
             for k in range(begin, high):
                 a, b = np.uint64(ends[k]), np.uint64(others[k])
-                kept = _keep_edge(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, kept)
+                left_end = _keep_edge(parents, a, b, np.uint64(left[k]), weights, best, left, ends, others, left_end)
 
 
 @inlined
-def _keep_edge(parents, a, b, e, weights, best, left, ends, others, kept):
+def _keep_edge(parents, a, b, e, weights, best, left, ends, others, left_end):
     """Append an edge to `left`, the list of edges that join two trees, if it does, and offer the edge to both trees.
 
     Each tree keeps the lightest edge that it was offered. Return the new end of the list.
     """
     x, y = find(parents, a), find(parents, b)
     if x == y:
-        return kept
-    left[kept], ends[kept], others[kept] = e, x, y
-    _offer(best, x, kept, e, left, weights)
-    _offer(best, y, kept, e, left, weights)
-    return kept + _ONE
+        return left_end
+    left[left_end], ends[left_end], others[left_end] = e, x, y
+    _offer(best, x, left_end, e, left, weights)
+    _offer(best, y, left_end, e, left, weights)
+    return left_end + _ONE
 
 
 @inlined

@@ -85,7 +85,7 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all_sets, all_states, all_leaves):
     places, rows, sets, states = all_places[thread], all_rows[thread], all_sets[thread], all_states[thread]
     n, leaves, members = np.uint64(len(indptr) - 1), all_leaves[thread], all_sets[thread, 0, 0]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, because their vertices take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, as their vertices take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
             # lists that are not oriented also hold lower neighbors, which are skipped

@@ -232,20 +232,20 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
             u = place[np.uint64(indices[e])]
             if u >= 0:
                 low[i] = min(low[i], low[_smallest_semidominator(np.uint64(u), low, label, over, stack)])
-        same = np.uint64(low[i])
-        after[i] = head[same]
-        head[same] = i
+        semidominator = np.uint64(low[i])
+        after[i] = head[semidominator]
+        head[semidominator] = i
         parent = np.uint64(up[i])
         over[i] = parent
-        w = head[parent]
+        vertex = head[parent]
         head[parent] = -1
-        while w >= 0:
-            j = np.uint64(w)
+        while vertex >= 0:
+            j = np.uint64(vertex)
             best = _smallest_semidominator(j, low, label, over, stack)
             idom[j] = parent
             if low[best] < low[j]:
                 idom[j] = best
-            w = after[j]
+            vertex = after[j]
     for i in range(_ONE, n):
         if idom[i] != low[i]:
             idom[i] = idom[np.uint64(idom[i])]

@@ -59,7 +59,7 @@ class Joined:
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
-        """Return the number of matches."""
+        """Return the number of all matches of the pattern in the graph."""
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
@@ -75,7 +75,7 @@ class Joined:
         return [low + (high << 64) for low, high in self._run("count", first, wanted).tolist()]
 
     def tally(self) -> Array:
-        """Return the number of matches that each vertex is in."""
+        """Return for each vertex of the graph the number of matches that contain it."""
         tallies = np.zeros((self.team, self.n), np.int64)
         self._run("tally", 0, np.full((self.blocks, 3), NO_LIMIT), tallies=tallies)
         sums: Array = tallies.sum(axis=0)

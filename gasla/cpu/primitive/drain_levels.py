@@ -44,7 +44,8 @@ from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
 
-# core numbers are computed by several threads only if no degree is larger; so the number of levels is at most this, too
+# largest degree of a graph whose core numbers several threads compute; it limits the number of levels, each of which
+# ends with threads waiting for each other
 _FLAT = 16
 _NONE, _ONE = np.uint64(0), np.uint64(1)
 # number of int64 words in a cache line of 64 bytes, so that each thread's word is on a line of its own

@@ -107,13 +107,13 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
     own_marks = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
         while start < end:
-            hub, last, looks = np.uint64(longer[order[start]]), start, np.uint64(0)
+            hub, last, lookup_count = np.uint64(longer[order[start]]), start, np.uint64(0)
             while last < end and np.uint64(longer[order[last]]) == hub:
                 v = np.uint64(shorter[order[last]])
-                looks += np.uint64(indptr[v + _ONE]) - np.uint64(indptr[v])
+                lookup_count += np.uint64(indptr[v + _ONE]) - np.uint64(indptr[v])
                 last += _ONE
             low, high = np.uint64(indptr[hub]), np.uint64(indptr[hub + _ONE])
-            if looks * _SPARSE < high - low:
+            if lookup_count * _SPARSE < high - low:
                 for at in range(start, last):
                     e = order[at]
                     totals[e] = _search(indptr, indices, np.uint64(shorter[e]), low, high, weights, totals[e])

@@ -274,7 +274,7 @@ def _penalty(share, a, b, v, sum_a, sum_b, c):
 
 @inlined
 def _sum_by_community(numbers, community, sums):
-    """Set ``sums[c]`` to the sum of a number of each vertex over the vertices of community c."""
+    """Set ``sums[c]`` to the sum of a number that each vertex has, such as its size, over community c."""
     if numbers is not None:
         n = np.uint64(len(numbers))
         for v in range(n):
@@ -285,7 +285,7 @@ def _sum_by_community(numbers, community, sums):
 
 @inlined
 def _move_between_sums(numbers, sums, v, old_label, new_label):
-    """Subtract a number of vertex v from the sum of its old community, and add it to the sum of the new one."""
+    """Move a number that vertex v has, such as its size, from its old community's sum to its new community's sum."""
     if numbers is not None:
         sums[old_label] -= numbers[v]
         sums[new_label] += numbers[v]

@@ -67,7 +67,7 @@ _PARTS = 8
 # part begins, and the number of its entries in the low 24 bits
 _LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-# list entries are prefetched this many entries of `ByDegree.rests` ahead, to hide the wait for memory
+# the rest of an adjacency list is prefetched this many rests before it is read, to hide the wait for memory
 _AHEAD = np.uint64(8)
 _STOP_EVERY = np.uint64(1024)  # number of vertices after which a thread tests whether the run is to be stopped
 _LOOKS = 4  # estimated time for each edge, in units of the time to read one edge; decides how many threads run
@@ -365,7 +365,7 @@ def _probe(
     thread, threads, control, indptr, indices, rest_starts, rests, all_marks, totals, counts, closed, share, shares
 ):
     n, total, marks = np.uint64(len(indptr) - 1), np.uint64(0), all_marks[thread]
-    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, because their vertices take longest
+    for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, as their vertices take longest
         if taken // _GRAIN % shares != share:
             continue
         for r in range(n - end, n - taken):
@@ -408,11 +408,12 @@ def _count_marked(indices, rests, marks, first, last):
 
 @compiled
 def _count_marked_at_vertices(indices, rests, marks, first, last, closed, counts):
-    """Count the triangles of one vertex: the marked vertices in the rests of its lower neighbors' lists.
+    """Count the triangles of one vertex with a neighbor of lower rank and a neighbor of higher rank.
 
-    Return their number. ``rests[first:last]`` has the position and the length of each rest. Each triangle is counted in
-    `counts` at its third vertex, and in `closed` at the edge from the lower neighbor to the vertex itself, which is the
-    entry before the rest.
+    The neighbors of higher rank are marked. ``rests[first:last]`` has the position and the length of the part of each
+    lower neighbor's list that follows the vertex. A marked entry there is a triangle. It is counted in `counts` at the
+    marked vertex, and in `closed` at the edge from the lower neighbor to the vertex, which is the entry before this
+    part. Return the number of triangles.
     """
     total = np.uint64(0)
     for at in range(first, last):

@@ -93,8 +93,8 @@ def _match(
     their weight with it, without reading the suitor.
     """
     for start, stop in blocks(control, np.uint64(len(suitors)), grain):
-        for first in range(start, stop):
-            proposer = np.int64(first)
+        for first_proposer in range(start, stop):
+            proposer = np.int64(first_proposer)
             while proposer >= 0:
                 u = np.uint64(proposer)
                 k = _best_candidate(indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, u)
@@ -168,7 +168,7 @@ def _tie_breaker(degrees, u, v):
 
 @inlined
 def _precedes(indices, weights, degrees, u, a, b):
-    """Return whether u's edge at position a is better than u's edge at position b."""
+    """Return whether u's edge at position a is better than u's edge at position b: heavier, or first in a tie."""
     if weights[a] != weights[b]:
         return weights[a] > weights[b]
     return _tie_breaker(degrees, u, np.uint64(indices[a])) < _tie_breaker(degrees, u, np.uint64(indices[b]))
@@ -205,7 +205,10 @@ def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
 
 @inlined
 def _is_better(weights, degrees, offers, u, v, k, suitor):
-    """Return whether the edge from u to v at position k is better than the edge from v's suitor to v."""
+    """Return whether the edge from u to v at position k is better than the edge from v's suitor to v.
+
+    The heavier edge is better. Between edges of equal weight, `_tie_breaker` decides.
+    """
     offer = load_acquire(offers, suitor)
     if weights[k] != offer:
         return weights[k] > offer

@@ -56,10 +56,10 @@ Array = np.ndarray[Any, Any]
 MOST_COUNTING = 8
 _ONE = np.uint64(1)
 _GRAIN = np.uint64(64)  # number of vertices that a thread takes at once; small, because a single vertex may take long
-# number of low bits in an entry of `ByDegree.rests` that hold the length of the rest of a list
+# an entry of `ByDegree.rests` describes the rest of an adjacency list; this many low bits hold the length of the rest
 _LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-# list entries are prefetched this many entries of `ByDegree.rests` ahead, to hide the wait for memory
+# the rest of an adjacency list is prefetched this many rests before it is read, to hide the wait for memory
 _AHEAD = np.uint64(8)
 _BITS = 62  # weights are rounded to multiples of a unit; the unit is such that sums of weights are at most 2**62 units
 # smallest positive weight in units, so that rounding weights to units has a relative error of at most 2**-34
@@ -142,7 +142,7 @@ def _mark(
     """Count each triangle at its three edges, add up the counters of all threads, and store them by list entry."""
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
-        # begin with the highest ranks, because their vertices take longest
+        # begin with the highest ranks, as their vertices take longest, and should not come last
         for taken, end in blocks(control, n, _GRAIN):
             for r in range(n - end, n - taken):
                 low, high = np.uint64(starts[r]), np.uint64(starts[r + _ONE])
@@ -170,7 +170,7 @@ def _mark(
 
 @compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Count the triangles of the vertex whose neighbors of higher rank are ``heads[low:high]``, at their edges.
+    """Count the triangles of one vertex, at each of their edges. ``heads[low:high]`` are its neighbors of higher rank.
 
     Meanwhile ``tally[w]`` is 1 more than the number of triangles at the edge to w.
     """
@@ -230,10 +230,10 @@ def _add_weights(lower, weighing, heads, r, low, high, sums):
 
 @compiled
 def _store_counts(v, low, high, indices, ranks, starts, heads, rest_starts, rests, tally, counters, counts):
-    """Store the counts of v's edges by list entry: they were found by rank, and `counts` is ordered by the lists.
+    """Store the numbers of triangles at v's edges in the order of v's adjacency list, in `counts`.
 
-    For neighbors of higher rank, counts are looked up in `tally`. For neighbors of lower rank, they are found by
-    `rests`.
+    While triangles are counted, these numbers are stored by the ranks of vertices. For neighbors of higher rank, they
+    are looked up in `tally`. For neighbors of lower rank, `rests` tells where they are.
     """
     rank = ranks[v]
     r = np.uint64(rank)

@@ -286,13 +286,13 @@ def _remove_edges(
     have the same owner.
     """
     while start < stop:
-        hub, last, looks = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
+        hub, last, lookup_count = np.uint64(owners[np.uint64(queue[start])]), start, _NONE
         while last < stop and np.uint64(owners[np.uint64(queue[last])]) == hub:
             v = np.uint64(others[np.uint64(queue[last])])
-            looks += np.uint64(ends[v]) - np.uint64(starts[v])
+            lookup_count += np.uint64(ends[v]) - np.uint64(starts[v])
             last += _ONE
         low, high = np.uint64(starts[hub]), np.uint64(ends[hub])
-        if looks * _SPARSE < high - low:
+        if lookup_count * _SPARSE < high - low:
             for at in range(start, last):
                 e = np.uint64(queue[at])
                 v = np.uint64(others[e])
@@ -337,7 +337,7 @@ def _search(indices, ids, k, end, low, high, e, support, states, queue, words, l
 
 @inlined
 def _lower_support(e, a, b, support, states, queue, words, level, shared):
-    """Lower the support of edges a and b, which form a triangle with the removed edge e, unless a or b is gone already.
+    """Lower the support of edges a and b, which form a triangle with the removed edge e, if both are left.
 
     If two edges of a triangle are removed in the same round, the one with the smaller number lowers the support of the
     third edge.

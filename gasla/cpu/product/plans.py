@@ -425,7 +425,7 @@ def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | Batched
     """Return the plan of a product of a matrix and a vector, which is cached by the semiring's expressions and the
     dtypes.
 
-    With a `height` other than 0, it is a product in batches, whose slots hold that many entries.
+    With a `height` other than 0, the product is computed in batches, with that many entries in a slot (a column).
     """
     return BatchedPlan(terms, masked, height) if height else VectorPlan(terms, masked)
 

@@ -28,7 +28,8 @@ __all__ = ["at_entries", "in_format", "lists_of", "of_matrices", "ready", "ready
 # number of matrix entries that a thread takes at once, without and with batches; more with batches, because the last
 # batch that a thread computes is seldom full
 GRAIN, GRAIN_OF_BATCHES = 4096, 16384
-# if rows have more entries than this on average, x is converted to truth values first where only these matter
+# if only the truth of elements of x matters, x is converted to bool first where rows have more entries than this on
+# average
 OFTEN = 8
 
 

@@ -38,7 +38,7 @@ class Rows:
         for lists in {id(lists): lists for lists in (self.A, self.B, self.mask) if lists is not None}.values():
             if not self._run(counting.check, lists, lists.indptr, lists.indices, lists.width, self._grain(lists)):
                 return False
-        # the sums are computed in this same array below, because touching new memory takes longer
+        # `cumsum` below writes the sums into this same array, because touching new memory takes longer
         self.ends = ends = np.zeros(self.rows + 1, np.int64)
         mask = self.mask.indptr if self.mask and self.only_masked else None
         self._run(counting.measure, self.A, *self.inputs[:3], mask, ends[1:], self._grain(self.A))
@@ -163,10 +163,10 @@ def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array,
     if not rows.divide():
         return False
     lengths = np.diff(mask.indptr)
-    longest = int(lengths.max(initial=0)) + SPARE
-    slots = np.empty((rows.team, mask.width), index_dtype(longest))
+    longest_row = int(lengths.max(initial=0)) + SPARE
+    slots = np.empty((rows.team, mask.width), index_dtype(longest_row))
     slots[:] = np.arange(mask.width, dtype=slots.dtype) & (SPARE - 1)
-    totals = tuple(np.empty((rows.team, longest), kind) for kind in parts(terms.type))
+    totals = tuple(np.empty((rows.team, longest_row), kind) for kind in parts(terms.type))
     arguments = (
         *rows.inputs,
         mask.indptr,

@@ -45,7 +45,7 @@ def fingerprint(plan: Plan) -> str | None:
     """Return the hash for the plan of a vertex program, or None if the plan holds an object that can't be described."""
     traced, program = plan.traced, plan.traced.program
     kinds = {**traced.aggregate_types, **traced.deposit_types}
-    declared = {**traced.aggregates, **traced.deposits}
+    declarations = {**traced.aggregates, **traced.deposits}
     parts: list[Any] = [
         *(plan.deterministic, plan.scheduled, plan.staged),
         *(getattr(program, name) for name in SETTINGS),
@@ -53,7 +53,7 @@ def fingerprint(plan: Plan) -> str | None:
         *(traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types, kinds),
         *(list(traced.aggregates), traced.functions, traced.keyed, traced.held is None),
     ]
-    monoids = [(each.monoid, kinds[name]) for name, each in declared.items()]
+    monoids = [(each.monoid, kinds[name]) for name, each in declarations.items()]
     if traced.monoid is not None:
         monoids.append((traced.monoid, traced.gathered_type if traced.keyed is None else traced.keyed.total))
     return described(*parts, *monoids)
@@ -116,7 +116,7 @@ class _Describer:
 
     def __init__(self) -> None:
         self._expressions: dict[Expr, int] = {}
-        # mappings that were described so far, since all functions of a program share one
+        # mappings that were described before, since all functions of a program share one mapping
         self._mappings: list[Mapping[Any, Any]] = []
 
     def __call__(self, value: Any) -> str:

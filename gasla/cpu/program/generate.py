@@ -118,9 +118,9 @@ class Module(CpuPlan):
         return [*start_kernels, (scheduled if self.scheduled else loop, "run_loop")]
 
     def _source_writers(self) -> Mapping[str, Callable[[], str]]:
-        """Return a dictionary from the names of functions to functions that print their source.
+        """Return for each function that kernels call its name and a function that prints its source code.
 
-        They are the program's own functions, and those that combine two values of a reduction.
+        Kernels call the program's own functions, and functions that combine two values of a reduction.
         """
         writers = {f.printed: functools.partial(_function_source, f) for f in self.functions.values()}
         if self.sends_news and self.lane_gather is not None:

@@ -302,24 +302,24 @@ class Prepared(Synchronous, Binding):
         """
         arguments, place = self._arguments, start.place
         if initial is None and start.value is not None:
-            filling = start.alike
+            initial_arguments = start.alike
         elif type(initial) is dict and start.value is not None:
-            filling = start.seed(initial, self.graph.n, self._check_seed)
+            initial_arguments = start.seed(initial, self.graph.n, self._check_seed)
         elif type(initial) is np.ndarray and start.values_layout and self._is_ready(initial, start.values_layout):
-            filling = initial, NOTHING
+            initial_arguments = initial, NOTHING
         elif (number := start.number(initial)) is not None:
-            filling = number
+            initial_arguments = number
         else:
             return self._make_from_other(start, initial)
         # these arrays belong to this object, and the next run is likely to pass them again, so all runs share them
-        if filling[0] is not initial:
-            self._common[place + 1], self._common[place + 2] = filling
+        if initial_arguments[0] is not initial:
+            self._common[place + 1], self._common[place + 2] = initial_arguments
         array = (
             self._new(self._where(start.name), start.shape, start.type)
             if start.is_large
             else np.empty(start.shape, start.type)
         )
-        arguments[place], (arguments[place + 1], arguments[place + 2]) = array, filling
+        arguments[place], (arguments[place + 1], arguments[place + 2]) = array, initial_arguments
         return array
 
     def _fill(self, start: Start, initial: Any, array: np.ndarray) -> np.ndarray:
@@ -327,16 +327,16 @@ class Prepared(Synchronous, Binding):
 
         If there are none, because `initial` is None or the array itself, the array keeps its values.
         """
-        filling = start.nothing
+        initial_arguments = start.nothing
         if type(initial) is dict and start.value is not None:
-            filling = start.seed(initial, self.graph.n, self._check_seed)
+            initial_arguments = start.seed(initial, self.graph.n, self._check_seed)
         elif initial is not None and initial is not array:
             self.check({start.name: initial})
             array[...] = self._start_array(start.name, initial)
         arguments, place = self._arguments, start.place
         arguments[place] = array.view(np.ndarray)
         if start.values_layout:
-            arguments[place + 1], arguments[place + 2] = filling
+            arguments[place + 1], arguments[place + 2] = initial_arguments
         return array
 
     def _make_from_other(self, start: Start, initial: Any) -> np.ndarray:
@@ -354,8 +354,8 @@ class Prepared(Synchronous, Binding):
         )
         self._put(start.array, array)
         if start.values_layout:
-            filling = start.nothing if value is None else (value, NOTHING)
-            self._arguments[start.place + 1 : start.place + 3] = filling
+            initial_arguments = start.nothing if value is None else (value, NOTHING)
+            self._arguments[start.place + 1 : start.place + 3] = initial_arguments
         return array
 
     def _check_seed(self, name: str, v: Any, x: Any) -> None:

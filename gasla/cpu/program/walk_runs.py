@@ -27,7 +27,7 @@ _GROUP, _BIASED_GROUP = 64, 256
 
 def walk_source(plan: WalkPlan) -> str:
     """Return the Python source of everything that is compiled for a walk program."""
-    decided, ids = WalkDecisions(plan), plan.traced.id_type
+    decisions, ids = WalkDecisions(plan), plan.traced.id_type
     arrays: dict[str, tuple[Any, int]] = {
         "control": (np.int64, 1),
         "indptr": (np.int64, 1),
@@ -36,13 +36,15 @@ def walk_source(plan: WalkPlan) -> str:
     }
     arrays |= {"near_indices": (ids, 1), "starts": (ids, 1), "walks": (ids, 2), "scratch": (np.uint64, 3)}
     arrays |= {"marks": (np.float64, 2), "ids": (ids, 3), "complaints": (np.float64, 2)}
-    kinds: dict[str, Type | Known] = {name: array_type(np.dtype(kind), count) for name, (kind, count) in arrays.items()}
-    kinds |= {"thread": I64, "threads": I64, "weights": Known(None), "first": U64, "key": U64, "bound": F64}
+    argument_types: dict[str, Type | Known] = {
+        name: array_type(np.dtype(kind), count) for name, (kind, count) in arrays.items()
+    }
+    argument_types |= {"thread": I64, "threads": I64, "weights": Known(None), "first": U64, "key": U64, "bound": F64}
     for argument in plan.inputs:
-        kinds[argument.name] = (
+        argument_types[argument.name] = (
             scalar_type(argument.type) if argument.is_number else array_type(*array_of(argument.type))
         )
-    texts = walks.walk.of(decided).source(tuple(kinds[name] for name in decided.arguments))
+    texts = walks.walk.of(decisions).source(tuple(argument_types[name] for name in decisions.arguments))
     printed = (printer.function(f.printed, f.symbols, f.result) for f in plan.functions.values())
     return "\n\n\n".join(text.strip("\n") for text in (*("@compiled\n" + text for text in printed), *texts)) + "\n"
 

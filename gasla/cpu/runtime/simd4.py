@@ -99,7 +99,7 @@ def _shuffle(name: str, places: list[int]) -> Builtin:
 
 
 _packed = Builtin("packed", _emit_packed)
-# ``within(k)``: a vector of truth values, of which number i tells whether i < k, for k below 2**31
+# ``within(k)``: a vector of four truth values, of which the first k (a number below 2**31) are true
 within = Builtin("within", _emit_within)
 # ``bits(quad)``: the four truth values of a vector, as the lowest four bits of a uint64
 bits = Builtin("bits", _emit_bits)

@@ -38,7 +38,7 @@ from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import BatchedPlan
 
-FOUR = 4  # number of entries that are loaded together
+FOUR = 4  # number of matrix entries that are loaded together
 AHEAD = 64  # in long rows, elements of x are prefetched this many entries ahead
 
 plan: BatchedPlan = known()

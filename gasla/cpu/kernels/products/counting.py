@@ -47,7 +47,8 @@ from gasla.cpu.runtime.threads import PROGRESS, TICKET, is_stopped, stop_run
 FEW = 32  # if there are at most this many columns, they are sorted by comparing each column with all others
 _ONE, _SIX = np.uint64(1), np.uint64(6)
 _FOUR, _BITS = np.uint64(4), np.uint64(63)
-# if there are fewer than this many spans (64 columns each) for each marked column, all spans are read
+# marked columns are collected by reading all spans (of 64 columns each), if there are fewer than this many spans for
+# each marked column
 _PACKED = np.uint64(8)
 
 

@@ -54,8 +54,8 @@ from gasla.cpu.runtime.threads import TICKET, is_stopped, stop_run
 if TYPE_CHECKING:
     from gasla.cpu.product.plans import SparsePlan
 
-DENSE = 8  # if a row of the result has more than 1 / DENSE of all columns, its columns are marked and not sorted
-LONG = 32  # if a row of B is over this many times as long as the mask's row, the mask's columns are searched for in it
+DENSE = 8  # if a row of the result has more than 1 / DENSE of all columns, its columns are marked, not sorted
+LONG = 32  # if a row of B is over this many times as long as the mask's row, the mask's columns are searched in it
 # Number of slots (places of totals) for columns that the mask lacks. If these columns had a single slot, each product
 # would wait for the product before it.
 SPARE = 128

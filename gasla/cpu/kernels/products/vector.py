@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 AHEAD = 32  # elements of x are prefetched this many entries ahead
 LOOK_AFTER = 64  # number of entries after which it is tested again whether the rest of a row can change the result
-LAST = 3  # number of entries that a load of four reads after the first
+LAST = 3  # a load of four entries reads this many after the first, so it must not begin at the last entries
 FOUR = 4
 
 plan: VectorPlan = known()
