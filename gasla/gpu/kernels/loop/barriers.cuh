@@ -31,7 +31,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::read_counters() {
 }
 
 // Arrive at the barrier of all blocks, call `meanwhile` in all threads, wait for the other blocks, and call `then` in
-// one thread per block. If `due`, that thread reads the counters before `then`.
+// one thread per block. If `due` is true, that thread reads the counters before it calls `then`.
 template <class P> template <class Do, class Then>
 __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, Then then) {
     __syncthreads();
@@ -46,8 +46,8 @@ __device__ __forceinline__ void Loop<P>::wait_meanwhile(Do meanwhile, bool due, 
     __syncthreads();
 }
 
-// Sum two counters and all aggregates over the block, and add the two sums to the global counters. The first warp gets
-// the block's aggregates.
+// Sum `next`, `touched` and all aggregates over the block, and add the first two sums to counters that all blocks
+// share. The first warp gets the block's aggregates.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::reduce_block(u64 next, u64 touched) {
     next = warp_sum(next);
     if constexpr (!P::ROWS) touched = warp_sum(touched);
@@ -73,8 +73,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::re
     return sums;
 }
 
-// End a pass over vertices: `reduce_block`, then a barrier, after which all threads see the counters. If the iteration
-// ends here (`ends`), all threads also see the aggregates, and the iteration's bookkeeping is done.
+// End a pass over vertices: sum the counts of the block, and wait for all blocks. All threads then see the counters. If
+// the iteration ends with this pass (`ends`), all threads also see the aggregates, and the next iteration is prepared.
 template <class P> template <bool ends, class Then>
 __device__ __forceinline__ void Loop<P>::finish_pass(u64 next, u64 touched, Then then) {
     const Sums sums = reduce_block(next, touched);
@@ -106,7 +106,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::add_to(u32 which, u6
     __syncthreads();
 }
 
-// Switch to the counters of the next iteration. The set of counters after that is no longer read, and is set to zero.
+// Switch to the next of three sets of counters, for the next iteration. The set after that one is no longer read, and
+// is set to zero.
 template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
     const auto after = [](u32 slot) { return slot == 2 * COUNTERS ? 0 : slot + COUNTERS; };
     const u32 slot = now.slot = after(now.slot);
@@ -115,8 +116,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::rotate_counters() {
         for (u32 i = 0; i < COUNTED; ++i) zeroed[i] = 0;
 }
 
-// Store the block's part of all aggregates. Parts are always combined in the same order, so results of floats repeat
-// exactly.
+// Store the block's contribution to all aggregates. Contributions are always combined in the same order, so results of
+// floats repeat exactly.
 template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 side) {
     if constexpr (P::AGGREGATES) {
         __syncthreads();
@@ -133,7 +134,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::publish_sums(u32 sid
     }
 }
 
-// Return the sum of the aggregates of all blocks. One warp of each block computes it for its block.
+// Return the sum of the aggregates of all blocks. In each block, one warp computes the sum.
 template <class P> __device__ __forceinline__ typename Loop<P>::Sums Loop<P>::sum_of_parts(u32 side) const {
     Sums sums = P::no_sums();
     if constexpr (P::AGGREGATES)

@@ -37,7 +37,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::enter(long long iter
     if constexpr (P::BUCKETS) c.u.self_bucket = now.bucket;
 }
 
-// Choose whether the next iteration pushes or pulls, and in which form the frontier after it is built.
+// Choose whether the next iteration pushes or pulls, and whether it appends newly active vertices to a queue or builds
+// a bitmap of them.
 template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     const u64 size = now.size, edges = now.edges, pushed = most_pushed();
     const bool pulls = c.a.way ? c.a.way == DENSE : edges > pushed;
@@ -50,20 +51,21 @@ template <class P> __device__ __forceinline__ void Loop<P>::choose() {
     s.touched = P::ROWS ? c.a.m : P::SCHEDULED || P::EVERYONE || dense || size == 0 ? 0 : edges;
 }
 
-// Return the largest number of edges for which a push is cheaper than a pull. A pull that may stop at its first active
-// neighbor visits few edges for each edge that a push visits.
+// Return the largest number of edges of active vertices for which a push is cheaper than a pull. If a pull may stop at
+// a vertex's first active neighbor, it visits few edges, so the limit is lower.
 template <class P> __device__ __forceinline__ u64 Loop<P>::most_pushed() const {
     constexpr u64 ratio = P::LEAVES_EARLY ? 14 : 2;
     return now.remaining / ratio + c.a.self_n / 16;
 }
 
-// Guess whether the iteration after this one will pull. The guess assumes that newly reached vertices have average
-// degree.
+// Guess whether the iteration after this one will pull. The guess assumes that the vertices reached in this iteration
+// have average degree.
 template <class P> __device__ __forceinline__ bool Loop<P>::pull_follows(u64 pushed) const {
     return (float)now.edges * (float)now.remaining > 1.5f * (float)pushed * (float)c.a.self_n;
 }
 
-// Return the largest number of edges with which a frontier becomes small or, if it is small already, stays small.
+// Return the largest number of edges of active vertices for which the loop for few active vertices is used. The limit
+// is higher if that loop runs already.
 template <class P> __device__ __forceinline__ u64 Loop<P>::most_edges_of_small(u32 form, u64 pushed) const {
     const u64 most = form == SEGMENTS ? LARGE_EDGES - 2 : SMALL_EDGES;
     return P::PRIORITISED || c.a.way ? most : least(most, pushed);

@@ -1,4 +1,5 @@
-// Bookkeeping at the end of an iteration: the size of the next frontier, the log, and messages to and from the host.
+// What is done at the end of an iteration: update the size of the active set, the log, and messages to and from the
+// host.
 #pragma once
 #include "loop.cuh"
 
@@ -14,7 +15,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_iteration() {
     if constexpr (P::PRIORITISED) now.far = read[FAR];
     lower_remaining();
     if constexpr (P::HAS_STOP && !P::PEERS) now.done = P::stop(c);
-    // wait until all blocks have read the fields, before any block writes them again
+    // The program's `stop` has read the fields, so wait until all blocks have done this before any block writes the
+    // fields.
     if constexpr (P::STOP_SEES_FIELDS) barrier.arrive_and_wait();
     rotate_counters();
     begin_iteration(c.u.self_iteration + 1);

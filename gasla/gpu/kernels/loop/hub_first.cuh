@@ -8,8 +8,8 @@ namespace gasla {
 constexpr u32 GROUP = 8;  // lanes that process one vertex
 constexpr u32 LOOKS = 64;  // neighbors that are compared; if a vertex has more, a sample of them
 
-// Write the neighbor of highest degree of each vertex to `hub_neighbors`. A group of lanes processes a vertex, so that
-// the adjacency lists of consecutive vertices are read together. A vertex without neighbors gets its own id.
+// Write the neighbor of highest degree of each vertex to `hub_neighbors`. A few adjacent lanes process a vertex, so
+// that a warp reads the adjacency lists of consecutive vertices together. A vertex without neighbors gets its own id.
 template <class offset_t, class ids_t, class vertex_t>
 __device__ void find_hub_neighbors(const offset_t* offsets, ids_t indices, u64 n, vertex_t* hub_neighbors) {
     constexpr u64 AT_ONCE = WARP / GROUP;

@@ -21,15 +21,15 @@
 
 namespace gasla {
 
-// Shared memory for a gather by key (the program combines values separately per key) over a long row that a whole block
-// processes.
+// Shared memory for reducing a long row by a whole block in a gather by key, which combines the values of each key
+// separately.
 template <class P> struct BlockBest {
     typename P::Gathered of_warps[MOST_WARPS];
     u64 place;  // offset at which this row's hash table begins in global memory
 };
 struct NoBlockBest {};
 
-// Shared memory for decoding compressed vertex ids (packed_ids.cuh): one buffer for each warp.
+// Shared memory in which each warp decodes compressed vertex ids (packed_ids.cuh).
 struct NearBuffers {
     NearWords::Quad copies[MOST_WARPS][NearWords::MOST / NearWords::QUAD];
 };
@@ -74,17 +74,19 @@ template <class P> struct Loop {
     Control& now;  // changed only by thread 0 of the block, between two calls of __syncthreads
     u64* read;
 
-    // Whether claims (bits that threads set so that only one of them appends a vertex) use two bitmaps in alternate
-    // iterations. The active vertices of the next iteration then clear the bits that were set in this iteration.
+    // Whether odd and even iterations set claims in different bitmaps. A claim is a bit that a thread sets so that no
+    // other thread appends the same vertex. In the next iteration, the vertices that are then active clear their own
+    // claims.
     static constexpr bool CLAIMS_BY_TURNS = P::ABSORBS || (P::PUSHES_AT_ONCE && !P::CLOSES);
 
-    // ENDS: an iteration is over once all receiving vertices have applied, so its bookkeeping can overlap with waiting
-    // at a barrier. ENDS_AT_ONCE: an iteration is over after its first pass, without a second barrier.
+    // ENDS: nothing follows in an iteration once all receiving vertices have applied, so blocks prepare the next
+    // iteration while they wait at a barrier. ENDS_AT_ONCE: nothing follows the first pass, so one barrier suffices for
+    // an iteration.
     static constexpr bool ENDS = !P::HAS_SCATTER && !P::REVISES && !P::FALLS_BEHIND;
     static constexpr bool ENDS_AT_ONCE = ENDS && !P::AGGREGATES && !P::HAS_STOP && !P::TWO_PHASES;
 
-    // Start a run at the state in `a.control`. `target` is the barrier's count so far. It is not 0 if other runs
-    // precede this one in the same launch.
+    // Begin a run with the state in `a.control`. `target` is how often blocks have arrived at the barrier before. It is
+    // not 0 if other runs precede this run in the same launch.
     __device__ Loop(const typename P::Arguments& a, Shared& s, u32 target = 0)
         : c(a, s.uniform), barrier(a.barrier, target), s(s), now(s.now), read(s.read) {
         if (threadIdx.x < READS) read[threadIdx.x] = 0;
@@ -104,9 +106,9 @@ template <class P> struct Loop {
         __syncthreads();
     }
 
-    // Call a rarely executed method as a function that is not inlined, so that all callers share one copy. Inlined
-    // copies would take registers from the rest of the kernel and prolong compilation. The function reads the arguments
-    // from shared memory: if it got a reference to the kernel's parameters, the compiler would know neither their
+    // Call a method that is rarely executed as a function that is not inlined, so that all callers share one copy.
+    // Inlined copies would take registers from the rest of the kernel and prolong compilation. The function reads the
+    // arguments from shared memory. Of a reference to the kernel's parameters, the compiler would know neither the
     // address space nor that all lanes read the same.
     template <void (Loop::*part)()> __device__ __forceinline__ void out_of_line() {
         barrier.target = function_of<part>(s, barrier.target);
@@ -120,7 +122,7 @@ template <class P> struct Loop {
     __device__ __forceinline__ Loop(Shared& s, u32 target)
         : c(s.arguments, s.uniform), barrier(s.arguments.barrier, target), s(s), now(s.now), read(s.read) {}
 
-    // Call `what` in thread 0 of the block, between two calls of __syncthreads.
+    // Call `what` in thread 0 of the block only. The calls of __syncthreads make all threads wait for it.
     template <class Do> __device__ __forceinline__ void by_one_thread(Do what) {
         __syncthreads();
         if (threadIdx.x == 0) what();
@@ -138,8 +140,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ u64 edges_of(u64 packed) const { return packed >> c.a.shift; }
     __device__ __forceinline__ Sums* parts(u32 side) const { return (Sums*)c.a.parts + side * gridDim.x; }
 
-    // Lists that warps append vertices to. `Queue` is one of the two queues of active vertices, with the counter to
-    // use. `Aside` is the list of vertices that are yet to apply.
+    // The lists to which warps append vertices. `Queue` is one of the two queues of active vertices, with the counter
+    // of its entries. `Aside` is the list of vertices that have received a value and are yet to apply it.
     struct Queue {
         __device__ __forceinline__ static vertex_t* buffers(Shared& s) { return s.buffers.next; }
         __device__ __forceinline__ static QueueSink sink(const Loop& loop, u32 which) {
@@ -161,8 +163,8 @@ template <class P> struct Loop {
     __device__ __forceinline__ auto to_aside() const {
         return appender_to<Aside>([] { return 0; });
     }
-    // Where a push appends newly active vertices: to the queue of the next iteration. A search that will pull next sets
-    // bits in a bitmap, because a pull would not read the queue.
+    // Return an object by which a push appends newly active vertices to the queue of the next iteration. If the next
+    // iteration of a search pulls, the object sets bits in a bitmap instead, because a pull would not read the queue.
     __device__ __forceinline__ auto to_next() {
         if constexpr (P::SEARCHES)
             return OrBits<Loop, decltype(to_queue(0))>(*this, to_queue(1 - parity()));
@@ -174,18 +176,18 @@ template <class P> struct Loop {
     __device__ void run();
     __device__ void iterate();
 
-    // The start of a run; defined in start.cuh.
+    // These methods, defined in start.cuh, begin a run.
     __device__ void begin();
     __device__ void start();
     __device__ void list_active();
 
-    // Runs of several phases that take turns in one launch; defined in stay.cuh.
+    // These methods, defined in stay.cuh, serve runs of several programs that take turns in one launch (phases).
     __device__ void list_handed();
     template <class Visit> __device__ void over_handed(Visit visit);
     __device__ void end_stay();
     __device__ Handed left_active() const;
 
-    // Barriers, counters and aggregates; defined in barriers.cuh.
+    // These methods, defined in barriers.cuh, wait for all blocks, and exchange counters and aggregates between blocks.
     template <class Then> __device__ void wait_and_read(Then then);
     __device__ __forceinline__ void wait_and_read() {
         wait_and_read([] {});
@@ -201,7 +203,7 @@ template <class P> struct Loop {
     __device__ void take_sums(u32 side);
     __device__ void take(const Sums& sums);
 
-    // Whether another iteration follows, and whether it pushes or pulls; defined in choose.cuh.
+    // These methods, defined in choose.cuh, decide whether another iteration follows, and whether it pushes or pulls.
     __device__ bool goes_on() const;
     __device__ void begin_iteration(long long iteration);
     __device__ void enter(long long iteration);
@@ -210,7 +212,7 @@ template <class P> struct Loop {
     __device__ bool pull_follows(u64 pushed) const;
     __device__ u64 most_edges_of_small(u32 form, u64 pushed) const;
 
-    // How a run goes on when no vertex is active but some wait; defined in resume.cuh.
+    // These methods, defined in resume.cuh, continue a run in which no vertex is active but some vertices wait.
     __device__ void resume();
     __device__ void wait_all();
     template <class Visit> __device__ void over_waiting(Visit visit);
@@ -218,7 +220,7 @@ template <class P> struct Loop {
     __device__ void wake();
     __device__ void take_listed();
 
-    // Conversion of the active set between list, bitmap and segments; defined in active.cuh.
+    // These methods, defined in active.cuh, convert the active set between list, bitmap and segments.
     __device__ void change_form();
     static constexpr u32 SORTED = 1024;  // with at least this many active vertices, sorting their list saves time
     __device__ void to_bits();
@@ -228,7 +230,7 @@ template <class P> struct Loop {
     __device__ void clear_claims();
     __device__ void clear_claim(vertex_t v);
 
-    // Pulling: vertices gather along their incoming edges; defined in pull.cuh.
+    // These methods, defined in pull.cuh, let vertices gather along their incoming edges.
     struct Ahead {  // row offsets and closed bits of the next 32 vertices, loaded while the current 32 are processed
         u32 closed;
         offset_t first, last;
@@ -240,10 +242,11 @@ template <class P> struct Loop {
     __device__ void gather_list_narrow(const vertex_t* list);
     __device__ void apply_list_narrow(const vertex_t* list);
 
-    // Gathers by key over rows too long for one lane; defined in long_rows.cuh.
+    // This method, defined in long_rows.cuh, gathers by key over rows that are too long for one warp.
     template <bool RECEIVER, class Then> __device__ void over_put_off(Then then);
 
-    // Gathering wide vectors, where a whole warp and not a lane processes a vertex; defined in loop_wide.cuh.
+    // These methods, defined in loop_wide.cuh, gather wide vectors. A whole warp, instead of a lane, processes a
+    // vertex.
     __device__ void fill_wide();
     __device__ void gather_all_wide();
     __device__ void gather_list_wide(vertex_t* list);
@@ -268,7 +271,7 @@ template <class P> struct Loop {
             apply_list_narrow(list);
     }
 
-    // Pushing along outgoing edges, and the stages that follow apply; defined in push.cuh.
+    // These methods, defined in push.cuh, push along outgoing edges, and run the stages that follow apply.
     typedef typename Choose<P::PRIORITISED, Range, u64>::type Pushed;
     __device__ void sparse();
     __device__ void near_first();
@@ -281,7 +284,7 @@ template <class P> struct Loop {
     __device__ void catch_up(const vertex_t* list);
     __device__ void clear_deposits();
 
-    // Iterations of one program on several GPUs, which exchange values after each; defined in peers.cuh.
+    // These methods, defined in peers.cuh, exchange values with other GPUs after each iteration.
     __device__ void exchange(bool begins);
     __device__ void pass();
     __device__ bool lists_for(const Peer& peer) const;
@@ -294,13 +297,15 @@ template <class P> struct Loop {
     __device__ void count_roused(u32 form);
     __device__ void hear();
 
-    // Counts, logs and polls at the end of an iteration; defined in end_iteration.cuh.
+    // These methods, defined in end_iteration.cuh, update counts and the log at the end of an iteration, and poll the
+    // host.
     __device__ void end_iteration();
     __device__ void note(u64 touched);
     __device__ void lower_remaining();
     __device__ bool poll_host();
 
-    // Iterations whose receiving vertices are known in advance (a schedule); defined in scheduled.cuh.
+    // These methods, defined in scheduled.cuh, run a program whose receiving vertices are known in advance (a
+    // schedule).
     static constexpr long long LOOKS = 32;  // iterations between two polls of the host, with complete bookkeeping
     __device__ __forceinline__ bool looks_now() const { return c.u.self_iteration % LOOKS == 0; }
     __device__ void run_schedule();

@@ -14,14 +14,15 @@
 
 namespace gasla {
 
-// What a GPU reports to each peer once per iteration. `round` is written last, and tells the peer that the rest is
-// valid. If few vertices are active, a list of `listed` entries gives the positions of active vertices among the
-// vertices that the peer mirrors (some entries are ALL, which means none), and their values are in the order of this
-// list. Otherwise `listed` is NOT_LISTED, and a bitmap says which mirrored vertices are active.
+// What a GPU reports to each peer once per iteration. `round` is written last, and tells the peer that all other
+// members are valid. If few vertices are active, `listed` is the length of a list. It has the positions of active
+// vertices among those that the peer mirrors, or ALL for an active vertex that the peer doesn't mirror. Values are in
+// the order of this list. Otherwise `listed` is NOT_LISTED, and a bitmap tells which mirrored vertices are active.
 constexpr u64 NOT_LISTED = ~(u64)0;
-// value of the counter STOPPED if some GPU's notice has not come, so that its values here may be incomplete
+// The counter STOPPED has this value if the notice of some GPU has not come, so that values of mirrors may be out of
+// date.
 constexpr u64 ALONE = 2;
-// as a number of active vertices, this tells the host that the run has failed (peers.py)
+// In place of a number of active vertices, this tells the host that the run has failed (peers.py).
 constexpr u64 UNKNOWN = ~(u64)0;
 template <class P> struct Notice {
     u64 round, active, stops, listed;
@@ -54,7 +55,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::exchange(bool begins
     }
 }
 
-// Make an iteration on a GPU that has no active vertex while other GPUs have some: only counters advance.
+// Make an iteration on a GPU that has no active vertex while other GPUs have some. Only counters advance, so that all
+// GPUs stay in the same iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::pass() {
     if constexpr (P::PEERS) {
         by_one_thread([&] {
@@ -70,21 +72,21 @@ template <class P> __device__ __forceinline__ void Loop<P>::pass() {
     }
 }
 
-// Return whether this GPU tells a peer its active vertices in a list. Otherwise it sends a bitmap.
+// Return whether this GPU sends its active vertices to a peer as a list. Otherwise it sends a bitmap.
 template <class P> __device__ __forceinline__ bool Loop<P>::lists_for(const Peer& peer) const {
     return now.form == LIST && (peer.sent == 0 || now.size <= list_room(peer.sent));
 }
 
-// Return whether all peers get the active vertices in a list. Then no bitmap of them is needed.
+// Return whether this GPU sends its active vertices to all peers as lists, so that no bitmap of them is needed.
 template <class P> __device__ __forceinline__ bool Loop<P>::lists_for_all() const {
     bool all = true;
     for (u32 rank = 0; rank < c.a.ranks; ++rank) all = all && (rank == c.a.rank || lists_for(c.a.peers[rank]));
     return all;
 }
 
-// Store at each peer the values of the active vertices that the peer mirrors, and which vertices are active. If every
-// vertex takes part in iterations, store all values. Each GPU begins with the peer after itself, so that not all GPUs
-// write to the same peer at once.
+// Store at each peer the values of the active vertices that the peer mirrors, and which vertices are active. If all
+// vertices are active in every iteration, store all values. Each GPU begins with the peer after itself, so that not all
+// GPUs write to the same peer at once.
 template <class P> __device__ __forceinline__ void Loop<P>::send() {
     constexpr int AT_ONCE = 8;  // vertices per lane whose loads overlap
     if constexpr (P::KEEPS_ACTIVE)
@@ -134,10 +136,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::send() {
     }
 }
 
-// Tell all peers that this GPU has ended the iteration, and wait until they have ended it, too. The first warp does
-// this after all blocks have met at a barrier, with one lane for each peer. If a peer fails, its notice never comes.
-// The host then learns of the failure and asks this kernel to stop. If a peer's kernel cannot start, this kernel gives
-// up after WAIT nanoseconds.
+// Tell all peers that this GPU has ended the iteration, and wait until all peers have ended it, too. The first warp
+// does this after all blocks have met at a barrier, with one lane for each peer. If a peer fails, its notice never
+// comes. The host then learns of the failure and asks this kernel to stop. If a peer's kernel cannot start, this kernel
+// gives up after WAIT nanoseconds.
 template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     constexpr u32 POLLS = 1 << 10;  // polls of a notice between two reads of the host's page
     constexpr u64 WAIT = 60000000000;  // 60 s in nanoseconds, the same as in peers.py
@@ -163,8 +165,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::meet() {
     barrier.wait();
 }
 
-// Update the mirrors with the values that peers have stored here, and add the mirrors that are active to the active
-// set.
+// Read the values that peers have stored in this GPU's memory into its mirrors (copies of the peers' vertices), and add
+// the mirrors that are active to the active set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     const u32 half = now.round & 1;
     if constexpr (P::KEEPS_ACTIVE) {
@@ -223,12 +225,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::take_in() {
     }
 }
 
-// Return the length of the list of active vertices that the GPU `rank` has stored here, or NOT_LISTED.
+// Return the length of the list of active vertices that the GPU `rank` has stored in this GPU's memory. Return
+// NOT_LISTED if that GPU has sent a bitmap instead.
 template <class P> __device__ __forceinline__ u64 Loop<P>::listed_by(u32 rank) const {
     return fresh(&((const Notice<P>*)c.a.peers[rank].notice_here[now.round & 1])->listed);
 }
 
-// Update the mirrors that are active, and append them to the list of active vertices.
+// Update the mirrors (copies of other GPUs' vertices) that are active, and append them to the list of active vertices.
 template <class P> __device__ __forceinline__ void Loop<P>::append_mirrors() {
     if constexpr (P::KEEPS_ACTIVE) {
         const u32 half = now.round & 1;
@@ -251,7 +254,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::append_mirrors() {
     }
 }
 
-// Set the size of the active set and the number of its edges from the counter, mirrors included.
+// Set the size of the active set, mirrors included, and the number of its edges, to the values that all threads have
+// added up in the counter ROUSED.
 template <class P> __device__ __forceinline__ void Loop<P>::count_roused(u32 form) {
     by_one_thread([&] {
         const u64 all = count_now(ROUSED);

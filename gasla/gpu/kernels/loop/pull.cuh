@@ -17,8 +17,8 @@ template <class P> __device__ __forceinline__ typename Loop<P>::Ahead Loop<P>::l
     return found;
 }
 
-// Make one iteration of a search, a pull or a push. A pull builds the next frontier as a bitmap, and so does a push if
-// the next iteration pulls.
+// Make one iteration of a search, as a pull or as a push. A pull builds a bitmap of the vertices that are active next,
+// and so does a push if the next iteration pulls.
 template <class P> __device__ __forceinline__ void Loop<P>::reach() {
     const bool is_small = s.is_small, builds_bitmap = s.builds_bitmap;
     u64 next, touched = 0;
@@ -104,8 +104,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_narrow() 
     });
 }
 
-// Fill an array in shared memory with `value(i)` for each index i. The loads of 8 values per thread are in flight
-// together.
+// Fill an array in shared memory with `value(i)` for each index i. Each thread loads 8 values at a time, so that the
+// loads overlap.
 template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32 count, Value value) {
     constexpr u32 AT_ONCE = 8;
     for (u32 base = threadIdx.x; base < count; base += AT_ONCE * blockDim.x) {
@@ -118,7 +118,7 @@ template <class T, class Value> __device__ __forceinline__ void stage(T* to, u32
     }
 }
 
-// Let every vertex reduce its row and apply. For programs that have no other stage.
+// Let every vertex reduce its row and apply. Programs whose iterations have no other stage use this.
 template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     if constexpr (P::ROWS) {
         typename P::Body body{c};
@@ -136,8 +136,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::reduce_all() {
     }
 }
 
-// Let each vertex in a list of receivers gather along its incoming edges, and apply, or store the gathered value for a
-// second phase.
+// Let each receiver, a vertex in `list`, gather along its incoming edges. The vertex then applies the gathered value,
+// or stores the value for a second phase of the iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_narrow(const vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -174,9 +174,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_narrow(c
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// Let each receiver apply the value that was stored for it, or that pushes have accumulated. The order of the list of
-// receivers is arbitrary. So if the order of sums matters (as for floats), threads visit the receivers by a bitmap
-// instead, in the order of ids.
+// Let each receiver apply the gathered value that is stored for it. The order of the list of receivers is arbitrary. So
+// if the order of sums matters, as for floats, threads visit the receivers by a bitmap instead, in the order of ids.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_narrow(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](bool is, vertex_t v) {

@@ -31,9 +31,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::near_first() {
     end_push();
 }
 
-// Send values along the outgoing edges of the active vertices. In a search that pulls next, newly active vertices are
-// only marked in a bitmap, and the estimated numbers of these vertices and their edges are returned in one word. In
-// programs with priorities, the range of priorities that this thread has postponed is returned.
+// Send values along the outgoing edges of the active vertices. If the next iteration of a search pulls, newly active
+// vertices are only marked in a bitmap. The result then has estimates of their number and of the number of their edges,
+// packed in one word. In programs with priorities, the result is the range of priorities that this thread has
+// postponed.
 template <class P> template <class ToAside>
 __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside) {
     constexpr bool lists_next = P::ABSORBS || P::PUSHES_AT_ONCE;
@@ -72,8 +73,8 @@ __device__ __forceinline__ typename Loop<P>::Pushed Loop<P>::push(ToAside aside)
     return {};
 }
 
-// Wait for all blocks after a push, or after a pull of a search. If the iteration has no further stage, its bookkeeping
-// is done as well.
+// Wait for all blocks after a push, or after a pull of a search. If the iteration has no further stage, the next
+// iteration is prepared as well.
 template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     wait_and_read([&] {
         s.receivers = read[ASIDE];
@@ -83,14 +84,15 @@ template <class P> __device__ __forceinline__ void Loop<P>::end_push() {
     });
 }
 
-// Clear the claims of vertices that were claimed but that the mask still admits. If these vertices stayed claimed, no
-// value could reach them again.
+// Clear the claims of vertices that a push has reached but that the mask still admits. While a vertex is claimed, no
+// other value can reach it.
 template <class P> __device__ __forceinline__ void Loop<P>::release_open() {
     if constexpr (!P::APPLIES_ONCE)
         if (s.receivers) out_of_line<&Loop::release>();
 }
 
-// Clear the claims of the vertices in the list `aside` (those that can be reached again), and wait for all blocks.
+// Clear the claims (bits that keep other values away) of the vertices in the list `aside`, and wait for all blocks.
+// After that, values can reach these vertices again.
 template <class P> __device__ __forceinline__ void Loop<P>::release() {
     u32* taken = P::CLOSES ? c.a.closed : c.claimed();
     for (u64 i = thread_of_grid(); i < s.receivers; i += threads_of_grid())
@@ -127,8 +129,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::revise(const vertex_
     }
 }
 
-// Reset aggregates that are kept per vertex. They have three rows, which rotate: this iteration adds to one row and
-// reads another, and resets the third for the next iteration.
+// Reset aggregates with a value per vertex. They have three rows, which are used in turn: this iteration adds to one
+// row, reads another, and resets the third for the next iteration.
 template <class P> __device__ __forceinline__ void Loop<P>::clear_deposits() {
     if constexpr (P::DEPOSITS)
         for (u64 v = thread_of_grid(); v < c.a.self_n; v += threads_of_grid()) P::clear_deposits(c, v);

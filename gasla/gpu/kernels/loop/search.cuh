@@ -27,8 +27,8 @@ template <class P> struct Search {
         vertex_t u[QUAD];
     };
     struct Lists {  // in shared memory, for each warp
-        // vertices whose row needs more loads; each entry is the vertex's position among the 32 words that the warp
-        // processes, plus PLACES times the number of loads made so far
+        // The vertices whose row needs more loads. An entry is the position of the vertex among the 32 * 32 vertices
+        // that the warp processes, plus PLACES times the number of loads made so far.
         u32 pending[PENDING];
         u32 found[WARP];  // bits of vertices that became active after their word of the bitmap had been processed
         u32 shut[WARP];
@@ -38,7 +38,7 @@ template <class P> struct Search {
     typename P::Context c;
     Lists& s;
     const u32* active;
-    // the array of neighbors, read as aligned groups of 16 bytes; the first group may begin before the array
+    // The array of neighbors, read as aligned groups of 16 bytes. The first group may begin before the array.
     const Quad* quads;
     const u32 shift;  // number of ids by which the first group of `quads` begins before the array; 0 for compressed ids
     u64 next = 0;
@@ -62,14 +62,14 @@ template <class P> struct Search {
         for (u64 w = this_warp_of_grid(); w < c.a.words; w += WARP * warps_of_grid()) sweep(w);
     }
 
-    // Return the number of the k-th word of a sweep. The words are strided, so that each warp works on all parts of the
-    // graph.
+    // Return which word of the bitmap of closed vertices is the k-th of this warp's words. Warps take words in turn, so
+    // that each warp works on all parts of the graph.
     __device__ __forceinline__ u64 word(u64 base, u32 k) const { return base + k * warps_of_grid(); }
     __device__ __forceinline__ vertex_t vertex(u64 base, u32 place) const {
         return (vertex_t)(word(base, place / WARP) * WARP + place % WARP);
     }
 
-    // The neighbors of one vertex that one load returns, and the test of these neighbors.
+    // The neighbors of one vertex that a single load returns, and the test whether one of them is active.
     struct Look {
         offset_t first, last;  // where the vertex's row begins and ends
         offset_t e;  // position of the first neighbor that was loaded, which may lie before the row's first
@@ -83,8 +83,8 @@ template <class P> struct Search {
             e = (offset_t)(place * QUAD - search.shift);
         }
         __device__ __forceinline__ bool goes_on() const { return e + (offset_t)QUAD < last; }
-        // Return whether any of the loaded neighbors is active. They are tested two at a time: waiting for a second
-        // pair costs less than testing all neighbors where the first pair has an active one.
+        // Return whether any of the loaded neighbors is active. Two neighbors are tested at a time. Often the first two
+        // have an active one, so testing all at once would take longer than sometimes waiting for the next two.
         __device__ __forceinline__ bool test(const u32* active) {
             bool hit = false;
 #pragma unroll
@@ -111,8 +111,8 @@ template <class P> struct Search {
         }
     };
 
-    // Gather the value that edge `e` brings from `u` to `v`, and apply it. Returns the outcome: whether v is active,
-    // and whether it stays open.
+    // Gather the value that edge `e` brings from `u` to `v`, and apply it. Returns bits that tell whether v is active
+    // next, and whether v stays open, that is, whether the mask still admits v.
     __device__ __forceinline__ u32 receive(vertex_t v, vertex_t u, offset_t e, offset_t first, offset_t last) {
         const auto gathered = P::gather(c, P::load_source(c, u), P::load_target(c, v), P::load_edge_in(c, e));
         const u32 outcome = P::finish(c, v, gathered);
@@ -123,7 +123,7 @@ template <class P> struct Search {
         return outcome;
     }
 
-    // Process up to 32 words of the bitmap of closed vertices, 32 vertices each.
+    // Process up to 32 words of the bitmap of closed vertices, which stand for 32 vertices each.
     __device__ __forceinline__ void sweep(u64 base) {
         constexpr int G = SIDE_BY_SIDE;
         const u64 own = word(base, lane());
@@ -196,7 +196,7 @@ template <class P> struct Search {
         held += __popc(ballot);
     }
 
-    // Take up to 32 vertices from the list in shared memory, and test the next neighbors of each.
+    // Take up to 32 vertices from the warp's list of vertices that are still undecided, and test their next neighbors.
     __device__ __forceinline__ void go_on(u64 base) {
         __syncwarp();
         const bool is = lane() < held;
@@ -245,7 +245,8 @@ template <class P> struct Search {
     }
 };
 
-// What `search` returns. That function is not inlined, so that its registers are not taken from the rest of the loop.
+// The result of `search`, a function that is not inlined, so that its registers are not taken from the rest of the
+// loop.
 template <class P> struct SearchResult {
     u64 next, touched;
     typename P::Sums sums;

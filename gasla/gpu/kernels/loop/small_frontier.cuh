@@ -16,8 +16,8 @@
 
 namespace gasla {
 
-// the most vertices that a block may append in an iteration; more go to the queue, and the frontier then counts as
-// large
+// The largest number of vertices that a block can append to its segments in an iteration. Further vertices are appended
+// to the queue of all blocks, and the general loop takes over.
 constexpr u32 SEGMENT = 2048;
 constexpr u32 SEGMENTS_PER_BLOCK = 8;
 constexpr u32 SLOTS_PER_SEGMENT = SEGMENT / SEGMENTS_PER_BLOCK;
@@ -31,9 +31,10 @@ struct alignas(SMALL_SLOTS ? 16 : 32) Slot {
     u32 stamp;  // number of the iteration in which the vertex is active, by which readers know that the slot is current
 };
 
-// The word to which each block adds at a barrier. Its fields are the number of blocks that have arrived, the number of
-// these with unusual work, the number of active vertices, and the number of their edges. It has room for 256 blocks. A
-// block with too many edges for the field adds a smaller number that still makes any frontier large.
+// A word to which each block adds when it arrives at a barrier. Its fields are the number of blocks that have arrived,
+// the number of these with work that all blocks must share, the number of active vertices, and the number of their
+// edges. The word has room for 256 blocks. A block with more edges than fit adds a smaller number, which still ends the
+// loop for small frontiers.
 struct Tally {
     static constexpr u32 UNUSUAL = 9, VERTICES = 18, EDGES = 38;
     u64 bits;
@@ -55,8 +56,8 @@ struct SmallFrontierShared {
     Tally all;  // totals of all blocks in the last iteration
 };
 
-// Appends newly active vertices to the segments of the block. If these are full, it appends them to `overflow`, the
-// queue of all blocks.
+// Appends newly active vertices to the segments (lists in global memory) of this block. If the segments are full, it
+// appends vertices to `overflow`, the queue of all blocks.
 template <class Overflow> struct SegmentAppender {
     SmallFrontierShared& s;
     const offset_t* offsets;
@@ -66,7 +67,8 @@ template <class Overflow> struct SegmentAppender {
     u32 stamp;
     offset_t begin, end;
 
-    // Load the offsets of a vertex's edges early, before it is known whether the vertex will be appended.
+    // Load the offsets of a vertex's edges before it is known whether the vertex will be appended, so that the load
+    // takes no time.
     __device__ __forceinline__ void prepare(const bool (&valid)[1], const vertex_t (&v)[1]) {
         if (!valid[0]) return;
         begin = offsets[v[0]];
@@ -122,16 +124,16 @@ template <class Loop> struct SmallFrontier {
         return Slot{c.a.sp[v], c.a.sp[v + 1], v, stamp};
     }
 
-    // Clear the stamps of all slots, and return a new stamp. Needed before stamps wrap around, when an old slot could
-    // be taken for a current one.
+    // Clear the stamps (iteration numbers) of all slots, and return a new stamp. This is needed before stamps wrap
+    // around, when an old slot could be taken for a current one.
     __device__ __forceinline__ static u32 renew(Slot* slots, u32 stamp) {
         for (u64 i = thread_of_grid(); i < 2 * gridDim.x * (u64)SEGMENT; i += threads_of_grid()) slots[i].stamp = 0;
         return stamp % 4 + 4;  // equal to the old stamp modulo 4, as four words of barriers rotate with it
     }
 
-    // Iterate while the frontier is small and not empty. The loop also stops at the iteration limit, when the host asks
-    // to stop, and when a block has work in which all blocks must take part (`unusual`). If `now.form` is LIST, the
-    // first frontier is read from the queue, otherwise from segments.
+    // Iterate while the frontier (the set of active vertices) is small and not empty. The loop also stops at the
+    // iteration limit, when the host asks to stop, and when a block has work in which all blocks must take part
+    // (`unusual`). If `now.form` is LIST, the first frontier is read from the queue, otherwise from segments.
     template <class Aside> __device__ __forceinline__ void run(Aside aside) {
         bool queued = now.form == LIST;
         loop.by_one_thread([&] {
@@ -164,7 +166,8 @@ template <class Loop> struct SmallFrontier {
             if constexpr (Loop::ENDS_AT_ONCE) {
                 if (!P::PRIORITISED && !is_unusual) {
                     loop.rotate_counters();
-                    // other blocks see this when they read the counters after a barrier
+                    // This block has been asked to stop. Other blocks learn of this when they read the counters after a
+                    // barrier.
                     if (s.unusual) *loop.counter(STOPPED) = 1;
                 }
                 loop.template out_of_line<&Loop::choose>();
@@ -183,8 +186,8 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Push along the edges of the active vertices that this group of lanes reads. The slot of the next vertex is loaded
-    // before the current vertex is processed.
+    // Push along the edges of the active vertices that are assigned to this group of lanes. The slot of the next vertex
+    // is loaded before the current vertex is processed.
     template <class Visit> __device__ __forceinline__ void walk(Slot slot, bool queued, Visit& visit) {
         const u32 mine = threadIdx.x & (lanes - 1);
         u32 k = first;
@@ -209,9 +212,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Wait for all blocks, and read the totals from the same word on which blocks wait. Four words rotate from one
-    // barrier to the next: one is in use, one may still be read, and one is being zeroed. Bookkeeping is done between
-    // arriving and waiting, so it costs no time unless this block is the last.
+    // Wait for all blocks, and read the total numbers of active vertices and edges from the same word on which blocks
+    // wait. Successive barriers use four words in turn: one is in use, one may still be read, and one is being zeroed.
+    // The next iteration is prepared between arriving and waiting, which costs no time unless this block is the last.
     __device__ __forceinline__ void wait_for_totals(bool are_taken) {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -238,7 +241,7 @@ template <class Loop> struct SmallFrontier {
         __syncthreads();
     }
 
-    // Store the totals that the last barrier gave as the size and edge count of the active set.
+    // Store the totals that the last barrier gave as the size of the active set and the number of its edges.
     __device__ __forceinline__ void take_totals() {
         now.form = SEGMENTS;
         now.size = s.all.vertices();
@@ -253,9 +256,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Finish an iteration in which some block had unusual work. If the segments were too small for some vertices, all
-    // active vertices are moved to the queue. Claimed vertices that the mask still admits are released, so that they
-    // can be activated again.
+    // Finish an iteration in which some block had work that all blocks must share. If the segments were too small for
+    // some vertices, all active vertices are moved to the queue. Vertices that were reached but that the mask still
+    // admits are released, so that values can reach them again.
     __device__ __forceinline__ void finish_unusual() {
         loop.wait_and_read([&] { loop.s.receivers = loop.read[ASIDE]; });
         if (loop.count_of(loop.read[NEXT]) > 0) {
@@ -277,7 +280,8 @@ template <class Loop> struct SmallFrontier {
             });
     }
 
-    // Append the vertices of the segments that this block reads to the queue, and add their number to `counter`.
+    // Append the vertices of the segments that this block reads to the queue of all blocks, and add their number to
+    // `counter`.
     __device__ __forceinline__ void list(u32 counter) {
         auto listed = loop.to_queue(side, counter);
         for (u32 k = first;; k += groups / SEGMENTS_PER_BLOCK) {
@@ -289,7 +293,7 @@ template <class Loop> struct SmallFrontier {
         listed.flush_block();
     }
 
-    // Move all active vertices from the segments to the queue, and count their edges exactly.
+    // Move all active vertices from the segments (lists of each block) to the queue, and count their edges exactly.
     __device__ __forceinline__ void to_queue() {
         list(LISTED);
         loop.barrier.wait();

@@ -22,7 +22,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::begin() {
             }
             rotate_counters();
         }
-        // if this phase makes no iteration, only this tells the host's wish to stop to the other blocks
+        // If this phase makes no iteration, no other place tells all blocks that the host wishes to stop.
         if constexpr (P::IN_TURNS)
             if (blockIdx.x == 0 && poll_host() && P::ONE_BLOCK) read[STOPPED] = 1;
         if constexpr (P::SMALL_FRONTIERS) {  // calls the copy of `choose` that small frontiers use
@@ -47,7 +47,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
         now = Control{0, 0, size, (u64)c.a.m, (u64)c.a.m, 0, -1, -infinity(), -infinity(), LIST, 0, 0, slot, stamp, 0, 0};
         if constexpr (P::PEERS) now.round = c.a.met;
         enter(0);
-        // values that the program's aggregates read while they are computed for the initial state
+        // The program's aggregates may read aggregates. For the initial state, these are zero.
         if constexpr (P::AGGREGATES) P::take_sums(c, Sums{});
     });
     const u64 n = c.a.self_n;
@@ -80,7 +80,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     if constexpr (P::BUCKETS)
         for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid()) c.a.waiting[w] = 0;
     bool accumulates = P::ACCUMULATES;
-    // accumulators are initialized only in the first turn of a phase; after a turn, they have the identity already
+    // Accumulators are initialized only in the first turn of a phase, because they have the identity after each turn.
     if constexpr (P::IN_TURNS) accumulates = accumulates && s.stay.is_first;
     if constexpr (P::ACCUMULATES)
         for (u64 v = thread_of_grid(); accumulates && v < n; v += threads_of_grid()) P::put_aside(c, (vertex_t)v, P::identity());
@@ -92,7 +92,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::start() {
     wait_and_read();
 }
 
-// Append the initially active vertices to the queue: an array of ids, or a range of ids.
+// Append the initially active vertices to the queue. They are given as an array of ids, or as a range of ids.
 template <class P> __device__ __forceinline__ void Loop<P>::list_active() {
     auto next = to_queue(0);
     const u64 count = c.a.active_count;
