@@ -1,7 +1,7 @@
 // Hash tables for gathers by key. A table holds the total value of each key in a row, and the best key is then chosen.
 //
-// Lanes of a warp that have the same key combine their values before the table is accessed. So each key is added only
-// once per 32 entries, and a warp that has its own table needs no atomics for totals.
+// Lanes of a warp that have the same key combine their values before one of them accesses the table. So a key is added
+// at most once per 32 entries, and a warp that has its own table needs no atomics for totals.
 #pragma once
 #include "gather.cuh"
 
@@ -17,8 +17,8 @@ template <class Key> __device__ __forceinline__ u32 alike_of(Key key) {
     return alike;
 }
 
-// Combine `start` with the values of the lanes in the mask `alike`. Only the first of these lanes has the result.
-// Values are combined in the order of lanes (KEYS_IN_ORDER) or pairwise.
+// Combine `start` with the values of the lanes in the mask `alike`, which have the same key. Only the first of these
+// lanes has the result. Values are combined in the order of lanes (KEYS_IN_ORDER) or pairwise.
 template <class P>
 __device__ __forceinline__ typename P::Value total_of(typename P::Value start, typename P::Value value, u32 alike) {
     typedef typename P::Value Value;
@@ -34,7 +34,7 @@ __device__ __forceinline__ typename P::Value total_of(typename P::Value start, t
             const u32 above = rest & ~lanes_below() & ~(1u << lane());
             const Value next = shuffle(value, above ? __ffs(above) - 1 : 0);
             if (above) value = P::combine_values(value, next);
-            // lanes of odd rank are dropped, as the lane before each of them has added their value
+            // Lanes of odd rank leave the mask, because the lane before each of them has added that lane's value.
             rest &= __ballot_sync(ALL, !(rank & 1));
             rank >>= 1;
         }
@@ -61,8 +61,8 @@ template <class P> struct KeyTable {
             values[i] = P::no_value();
         }
     }
-    // Return the address of a key's total. A new key is inserted. A taken slot never becomes free, so only a slot that
-    // is read as free needs an atomic.
+    // Return the address of a key's total, and insert the key if it is new. A taken slot never becomes free, so only a
+    // slot that is read as free needs an atomic.
     __device__ __forceinline__ Value* at(Key key) const {
         for (u32 slot = home(key);; slot = slot + 1 == size ? 0 : slot + 1) {
             Key held = *const_cast<volatile Key*>(keys + slot);
@@ -73,7 +73,7 @@ template <class P> struct KeyTable {
             if (held == key) return values + slot;
         }
     }
-    // Return the best key among every `stride`-th slot of the table, from slot `first` on.
+    // Return the best key among the slots first, first + stride, ... of the table.
     __device__ __forceinline__ typename P::Gathered best(const typename P::Context& c, vertex_t v, u32 first, u32 stride) const {
         typename P::Gathered best = P::identity();
         const typename P::Chooser chooser = P::load_chooser(c, v);
@@ -83,15 +83,15 @@ template <class P> struct KeyTable {
     }
 };
 
-// Return the best key of `lanes` adjacent lanes. All of these lanes get the result.
+// Return the best of the keys of `lanes` adjacent lanes. All of these lanes get the result.
 template <class P, u32 lanes> __device__ __forceinline__ typename P::Gathered best_of_lanes(typename P::Gathered best) {
 #pragma unroll
     for (u32 step = lanes / 2; step; step >>= 1) best = P::combine(best, shuffle_xor(best, step));
     return best;
 }
 
-// Keys and values of N row entries per lane, which are loaded together. Positions at or beyond the length of the row
-// are ignored. Rows must not be empty.
+// The keys and values of N entries of rows per lane, which are loaded together. Positions at or beyond the length of
+// the row are ignored. Rows must not be empty.
 template <class P, u32 N> struct Terms {
     typename P::Key key[N];  // the entry's key, or NO_KEY if the entry is ignored
     typename P::Value value[N];
@@ -105,7 +105,7 @@ template <class P, u32 N> struct Terms {
         typename P::Source source[N];
         typename P::Edge edge[N];
 #pragma unroll
-        // beyond the end, the last entry is loaded again, so that no load waits for a branch
+        // Beyond the end of the row, its last entry is loaded again, so that no load waits for a branch.
         for (u32 k = 0; k < N; ++k) {
             place[k] = first[k] + (offset_t)least<u64>(at[k], length[k] - 1);
             u[k] = c.a.gi[place[k]];

@@ -1,8 +1,8 @@
 // Gathers by key: the values of a row (the in-edges of a vertex) are combined for each key separately, and the best key
-// is chosen. Short rows are processed side by side in the registers of a warp. For longer rows, one after another, a
-// warp uses a hash table in shared memory. Rows too long for such a table are postponed until a whole block processes
-// them (long_rows.cuh). If the order of values matters, or the kernel is not the program's loop, a warp uses a hash
-// table in global memory for these rows instead.
+// is chosen. Short rows are processed side by side in the registers of a warp. For a longer row, a warp uses a hash
+// table in shared memory. Rows too long for such a table are postponed until a whole block processes them
+// (long_rows.cuh). If the order of values matters, or if stages are kernels of their own, a warp uses a hash table in
+// global memory for these rows instead.
 #pragma once
 #include "key_table.cuh"
 
@@ -10,12 +10,12 @@ namespace gasla {
 
 constexpr u32 SHORT_ROW = 32;  // the most entries of a row that is reduced without a hash table
 
-// Return the length of the longest row for which `slots` slots suffice: at most three quarters of the slots may be
-// taken. The same as in tables.py.
+// Return the length of the longest row for which a hash table of `slots` slots suffices, at most three quarters of
+// which may be taken (as in tables.py).
 __device__ __forceinline__ u64 most_for(u64 slots) { return slots - slots / 4; }
 
-// Counters of this iteration: the number of postponed rows, and the number of slots reserved in global memory. There
-// are two sets of counters, which are used in alternate iterations.
+// The counters of an iteration: the number of postponed rows, and the number of slots of hash tables that are reserved
+// in global memory. Odd and even iterations have different counters.
 enum KeysUsed { PUT_OFF, SLOTS };
 template <class P> __device__ __forceinline__ u64* keys_used(const typename P::Context& c, u32 which) {
     return c.a.keys_used + 2 * (c.u.self_iteration & 1) + which;
@@ -26,7 +26,7 @@ template <class P> __device__ __forceinline__ void forget_keys_used(const typena
 }
 
 // Reserve a hash table in global memory for a row of `length` entries, and return its first slot. One thread calls
-// this, and passes the result to the others.
+// this, and passes the result to the threads that use the table.
 template <class P> __device__ __forceinline__ u64 take_slots(const typename P::Context& c, u64 length) {
     return atomicAdd(keys_used<P>(c, SLOTS), 2 * length);
 }
@@ -43,8 +43,8 @@ template <class P> __device__ __forceinline__ KeyTable<P> table_in_block(u32 fir
     return KeyTable<P>{keys + first, totals + first, (u32)least<u64>(slots, 2 * length)};
 }
 
-// Reduce rows of up to `lanes` entries, for the lanes whose bit is set in `wanted`. As many rows as fit in a warp are
-// processed side by side.
+// Reduce the rows of the lanes whose bit is set in `wanted`, which have up to `lanes` entries. As many rows as fit in a
+// warp are processed side by side.
 template <class P, bool TEST, u32 lanes>
 __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wanted, vertex_t v, offset_t first, u32 length,
                                            Row<P>& row) {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
                 best = P::choice(c, P::load_chooser(c, w[k]), terms.key[k], total);
             best = best_of_lanes<P, lanes>(best);
             const u32 finders = __ballot_sync(ALL, terms.found[k]);
-            // the group of lanes that has reduced this lane's own row
+            // the first lane, divided by `lanes`, of the group that has reduced this lane's own row
             const u32 place = __popc(taken[k] & lanes_below()) % GROUPS;
             best = shuffle(best, place * lanes);
             if (taken[k] >> lane() & 1) {
@@ -95,7 +95,7 @@ __device__ __forceinline__ void short_rows(const typename P::Context& c, u32 wan
     }
 }
 
-// Add the keys and values of a warp's lanes to a hash table. SHARED: other warps add to the same table at the same
+// Add the keys and values of a warp's lanes to a hash table. With SHARED, other warps add to the same table at the same
 // time.
 template <class P, bool SHARED>
 __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::Key key, typename P::Value value) {
@@ -113,8 +113,8 @@ __device__ __forceinline__ void put_into(const KeyTable<P>& table, typename P::K
     }
 }
 
-// Add entries of a row to a hash table: 32 of every `stride` entries, from entry `begin` on. Returns whether an entry
-// of this lane makes the row's vertex receive.
+// Add entries of a row to a hash table: of every `stride` entries from entry `begin` on, the first 32. Returns whether
+// the vertex receives a value because of an entry of this lane.
 template <class P, bool TEST, bool SHARED>
 __device__ __forceinline__ bool fill_table(const typename P::Context& c, const KeyTable<P>& table, vertex_t v, offset_t first,
                                            u64 begin, u64 stride, u64 length) {
@@ -151,7 +151,7 @@ __device__ __forceinline__ Row<P> row_of_warp(const typename P::Context& c, cons
     return Row<P>{best, __any_sync(ALL, found), false};
 }
 
-// Append vertices to the list of those whose rows are postponed until whole blocks reduce them.
+// Postpone the rows of vertices, by appending the vertices to a list whose rows are reduced by whole blocks later.
 template <class P> __device__ __forceinline__ void put_off(const typename P::Context& c, bool is, vertex_t v) {
     const u32 all = __ballot_sync(ALL, is);
     if (!all) return;
@@ -161,8 +161,8 @@ template <class P> __device__ __forceinline__ void put_off(const typename P::Con
     if (is) c.a.put_off[start + __popc(all & lanes_below())] = v;
 }
 
-// Reduce the rows of up to 32 vertices, one vertex per lane, by key. Used in place of `gather_rows`. Long rows are
-// postponed, and their vertices count as not receiving here.
+// Reduce the rows of up to 32 vertices by key, one vertex per lane (in place of `gather_rows`). Long rows are
+// postponed, and the result says that their vertices receive no value yet.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first,
                                              offset_t last, u64& touched) {

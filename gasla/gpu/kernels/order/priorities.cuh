@@ -18,7 +18,7 @@ namespace gasla {
 
 template <class Loop> struct Far {
     typedef typename Loop::Program P;
-    // the range of waiting priorities is split into this many buckets if no width is given
+    // If the user gives no width of buckets, the range of waiting priorities is divided into this many.
     static constexpr double PARTS = 16;
     Loop& loop;
 
@@ -64,23 +64,24 @@ template <class Loop> struct Far {
         }
     }
 
-    // Return the width of the next bucket: the given delta, or a fraction of the range of waiting priorities.
+    // Return the width of the next bucket (range of priorities): the given delta, or a fraction of the range of waiting
+    // priorities.
     __device__ __forceinline__ double width() const {
         if (P::ADDS_UP || loop.c.a.delta > 0) return loop.c.a.delta;
         const double low = from_ordered(loop.read[LOW]), high = from_ordered(loop.read[HIGH]);
         return -latest() < low && low < high ? (high - low) / PARTS : 0;
     }
 
-    // Return the upper end of the bucket that contains the priority `low`. If adding the width would be lost to
-    // rounding, this is the next double after `low`.
+    // Return the upper end of the bucket (range of priorities) that contains `low`. If the width is so small that
+    // rounding would lose it, the upper end is the next double after `low`.
     __device__ __forceinline__ static double beyond(double low, double delta) {
         double end = (floor(low / delta) + 1.0) * delta;
         if (!(end > low)) end = nextafter(low, infinity());
         return low < latest() ? least(end, latest()) : infinity();
     }
 
-    // Raise the threshold. Waiting vertices whose priority is below the new threshold become active, and the others are
-    // put into a list again. A vertex whose priority fell below the old threshold meanwhile has been processed already,
+    // Raise the threshold. Waiting vertices whose priority is below the new threshold become active, and all others are
+    // put into a list again. If a waiting vertex got a priority below the old threshold, it has been processed already,
     // and is dropped. Returns the range of priorities that this thread has put into the list again.
     __device__ __forceinline__ Range split() const {
         Control& now = loop.now;

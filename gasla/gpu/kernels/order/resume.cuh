@@ -1,6 +1,6 @@
-// How a run goes on when no vertex is active. In programs with buckets, the lowest nonempty bucket opens. In programs
-// with `wake`, this function is evaluated for every vertex. The vertices that continue become the active set of the
-// next iteration, as if the last iteration had activated them.
+// Continues a run in which no vertex is active. In programs with buckets (ranges of priorities), the vertices of the
+// lowest nonempty bucket become active. In programs with `wake`, that function tells for every vertex whether it
+// becomes active. The next iteration then begins as if the last one had activated these vertices.
 #pragma once
 #include "loop.cuh"
 
@@ -35,12 +35,13 @@ template <class P> __device__ __forceinline__ void Loop<P>::resume() {
     }
 }
 
-// Let the initially active vertices wait until the lowest bucket opens.
+// Let the initially active vertices wait until their bucket (range of priorities) opens, the lowest bucket first.
 template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     if constexpr (P::BUCKETS) {
         const Entry* entries = queue(parity());
         const u64 n = c.a.self_n;
-        // whole words are written, because an atomic per vertex would take longer than all that follows
+        // If all vertices are active, whole words are written, because an atomic per vertex would take longer than all
+        // that follows.
         if (now.size == n)
             for (u64 w = thread_of_grid(); w < c.a.words; w += threads_of_grid())
                 c.a.waiting[w] = n - w * WARP >= WARP ? ALL : bit_of((vertex_t)(n % WARP)) - 1;
@@ -52,8 +53,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::wait_all() {
     }
 }
 
-// Call `visit(w, v, waits)` for the vertices of each word of the bitmap of waiting vertices that is not zero. Each lane
-// loads a word. The warp then visits the vertices of one word at a time.
+// Call `visit(w, v, waits)` for each word w of the bitmap of waiting vertices that is not zero, with the vertex v of
+// each lane and whether v waits. Each lane loads a word. The warp then visits the vertices of one word at a time.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_waiting(Visit visit) {
     for (u64 base = this_warp_of_grid(); base < c.a.words; base += WARP * warps_of_grid()) {
         const u64 own = base + lane() * warps_of_grid();
@@ -66,8 +67,8 @@ template <class P> template <class Visit> __device__ __forceinline__ void Loop<P
     }
 }
 
-// Open the lowest bucket: its vertices become active. Returns false if no vertex waits. The lowest bucket is found as
-// the maximum of bitwise complements, so that 0 can mean that there is none.
+// Open the lowest bucket (range of priorities): its vertices become active. Returns false if no vertex waits. The
+// lowest bucket is found as the maximum of bitwise complements, so that 0 can mean that there is none.
 template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     const auto ask = [&](vertex_t v) { return P::bucket(c, v); };
     u64 found = 0;
@@ -100,8 +101,8 @@ template <class P> __device__ __forceinline__ bool Loop<P>::open_bucket() {
     return true;
 }
 
-// Evaluate the program's function `wake` for all vertices. Vertices that wake become active or, if the program has
-// buckets, wait for their bucket.
+// Evaluate the program's function `wake` for all vertices. Vertices for which it returns true become active. If the
+// program has buckets (ranges of priorities), these vertices wait for their bucket.
 template <class P> __device__ __forceinline__ void Loop<P>::wake() {
     by_one_thread([&] {
         P::idle(c);
@@ -124,7 +125,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::wake() {
         next.flush_block();
 }
 
-// Make the vertices that were appended to the queue the active set, after a barrier.
+// Wait for all blocks, and let the vertices that have been appended to the queue be the active set.
 template <class P> __device__ __forceinline__ void Loop<P>::take_listed() {
     barrier.wait();
     by_one_thread([&] {

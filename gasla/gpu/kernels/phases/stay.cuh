@@ -1,11 +1,12 @@
-// A *stay* is one run of a phase (one of several programs that take turns on the same graph). It begins and ends in the
-// middle of a launch.
+// A *stay* is one run of a phase, that is, of one of several programs that take turns on the same graph. It begins and
+// ends in the middle of a launch.
 #pragma once
 #include "loop.cuh"
 
 namespace gasla {
 
-// Run a phase until its turn ends. `target` is the count of the barrier that all phases share. Returns the new count.
+// Run a phase until its turn ends. `target` is how often blocks have arrived at the barrier that all phases share.
+// Returns the new number.
 template <class P, class Values>
 __device__ __forceinline__ u32 stay(const typename P::Arguments& a, Shared<P>& s, Kept<P>& kept, Between& between, Values& values, u32 target) {
     if (threadIdx.x == 0) {
@@ -44,8 +45,8 @@ template <class P> __device__ __forceinline__ Handed Loop<P>::left_active() cons
     }
 }
 
-// Append the active vertices with which this phase's turn begins to the queue. If only their number matters, count
-// them.
+// Append the active vertices with which this phase's turn begins to the queue. If the program only needs their number,
+// count them.
 template <class P> __device__ __forceinline__ void Loop<P>::list_handed() {
     if constexpr (P::KEEPS_ACTIVE) {
         auto next = to_queue(0);
@@ -58,11 +59,11 @@ template <class P> __device__ __forceinline__ void Loop<P>::list_handed() {
     }
 }
 
-// Call `visit(is, v)` for the active vertices with which this phase's turn begins. Whole warps call it. `is` says
-// whether this lane has an active vertex.
+// Call `visit(is, v)` for the active vertices with which this phase's turn begins. All lanes of a warp call this
+// together, and `is` tells whether this lane has an active vertex v.
 template <class P> template <class Visit> __device__ __forceinline__ void Loop<P>::over_handed(Visit visit) {
     const Handed& from = s.stay.active;
-    // whether every vertex must be tested, as there is no list of the active ones
+    // If there is no list of the active vertices, every vertex must be tested.
     const bool asks = P::STARTS || from.bits;
     const u64 count = asks ? c.a.self_n : from.size;
     for (u64 base = this_warp_of_grid() * WARP; base < count; base += threads_of_grid()) {
@@ -80,7 +81,7 @@ template <class P> template <class Visit> __device__ __forceinline__ void Loop<P
     }
 }
 
-// End this phase's turn: move fields and aggregates of vertices to where the other phases read them.
+// End this phase's turn: copy fields and aggregates of vertices to the arrays from which the other phases read them.
 template <class P> __device__ __forceinline__ void Loop<P>::end_stay() {
     by_one_thread([&] { now.iteration = c.u.self_iteration; });
     barrier.wait();

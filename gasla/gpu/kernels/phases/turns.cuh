@@ -6,8 +6,8 @@
 
 namespace gasla {
 
-// The active vertices with which a phase begins its turn. They are in the one array that is not null or, if all are
-// null, a range of ids.
+// The active vertices with which a phase begins its turn. They are in that array which is not null. If all arrays are
+// null, they are a range of ids.
 struct Handed {
     u64 size;
     long long first;  // the first id, if the active vertices are a range of ids
@@ -16,13 +16,13 @@ struct Handed {
     const u32* bits;
 };
 
-// What a run of several phases has done; `Done` in phases.py.
+// The counts that a run of several phases reports to the host (`Done` in phases.py).
 struct Done {
     long long turns, edges, stays;
     u64 is_over;
 };
 
-// Arguments of a run of several phases; `Turns` in phases.py.
+// The arguments of a run of several phases that belong to no single phase (`Turns` in phases.py).
 struct Turns {
     Handed active;
     long long limit;
@@ -33,8 +33,8 @@ struct Turns {
     u32 goes_on;  // whether another turn follows if a turn leaves no vertex active
 };
 
-// What a run of several phases keeps between the turns of two phases. It is in the shared memory of each block, and all
-// blocks compute the same values.
+// The state of a run of several phases between the turns of two phases. It is in the shared memory of each block, and
+// all blocks compute the same values.
 struct Between {
     Handed active;
     Done done;
@@ -58,13 +58,13 @@ struct Between {
     }
 };
 
-// What a block keeps of a phase from one of its turns to the next.
+// The state of a phase that a block keeps from one turn of the phase to the next.
 template <class P> struct Kept {
     Control control;
     typename P::Sums sums;
 };
 
-// What the loop of a phase knows about its current turn (a *stay*), in shared memory.
+// What the loop of a phase knows about its current turn (a *stay*). It is in shared memory.
 struct Stay {
     Handed active;
     long long turns;

@@ -1,6 +1,6 @@
-// Sorts vertices by level, and by id within a level, if there are few levels (a counting sort). In a first launch, each
-// warp counts the vertices of each level in its range. From these counts each warp knows in a second launch where to
-// write its vertices.
+// Sorts vertices by level, and by id within a level, by a counting sort, which is fast if there are few levels. In a
+// first launch, each warp counts the vertices of each level in its range. From these counts each warp knows in a second
+// launch where to write its vertices.
 //
 // The code that includes this file first defines the type vertex_t.
 //
@@ -27,8 +27,8 @@ struct WarpRange {
         end = least(n, begin + size);
     }
 
-    // Call `visit(v, level, alike)` for each vertex, with its level counted from `first` on (or `depth` if the vertex
-    // never receives), and the mask of lanes whose vertices have the same level.
+    // Call `visit(v, level, alike)` for each vertex. The level is counted from `first` on, or is `depth` if the vertex
+    // never receives. `alike` is the mask of the warp's lanes whose vertices have the same level.
     template <class Visit> __device__ __forceinline__ void each(Visit visit) const {
         for (u64 v = begin + lane(); v - lane() < end; v += AT_ONCE * WARP) {
             u32 level[AT_ONCE];
@@ -72,7 +72,7 @@ count_levels(const int* levels, u64 n, u64 first, u64 depth, u32* counts, u32* t
 extern "C" __global__ void __launch_bounds__(1024)
 place_by_level(const int* levels, u64 n, u64 first, u64 depth, const u32* counts, const u32* totals, vertex_t* order,
                long long* starts) {
-    // for each level: the number of all its vertices, and of those in the ranges of earlier blocks
+    // For each level, the number of all its vertices, and of those vertices in the ranges of earlier blocks.
     __shared__ u64 all[MOST], before[MOST];
     __shared__ u64 places[WARP][MOST];  // for each warp and level: the position of the next vertex
     for (u32 level = warp_of_block(); level < depth; level += warps_of_block()) {

@@ -22,7 +22,7 @@ constexpr u32 UNCUT = 256;  // length of the longest row that is not cut
 constexpr u32 PIECE = 1024;  // entries of a row in one piece
 constexpr u32 MARKED = 256;  // a bitmap saves time if there is at least one receiver per this many vertices
 
-// A piece of a long row, which one warp reduces.
+// A part of a long row, which one warp reduces.
 struct Piece {
     vertex_t row;
     u32 of;  // number of pieces of the row if this is its first piece, otherwise 0
@@ -36,28 +36,31 @@ template <class P> struct Receiver : P::Body {
     typedef typename P::Body::row_t row_t;
     typedef typename Position<offset_t>::type position_t;
 
-    // rows are not copied to shared memory in long reads, as rows of consecutive receivers are not adjacent in memory
+    // Rows of consecutive receivers are not adjacent in memory, so they are not copied to shared memory by long reads.
     static constexpr bool brings_near = false;
 
     using P::Body::c;
     u64 touched = 0;  // number of row entries visited
-    // with shift 0, the level of each vertex; with shift 5, a bitmap of the vertices whose level has passed
+    // If `shift` is 0, the level of each vertex. If it is 5, a bitmap of the vertices whose level the schedule has
+    // passed.
     const u32* passed;
     u32 shift;
     int limit;  // levels below this one have passed or, if the schedule runs backward, this level and those above
 
     __device__ __forceinline__ explicit Receiver(typename P::Context& c) : P::Body(c) { use_levels(0); }
 
-    // Prepare for an iteration in which the level of each neighbor is read from the array of levels.
+    // Prepare for an iteration in which the level of each neighbor is read from the array of levels, instead of a
+    // bitmap.
     __device__ __forceinline__ void use_levels(long long iteration) {
         passed = reinterpret_cast<const u32*>(c.a.levels);
         shift = 0;
         limit = (int)(c.a.first_level + (c.a.backward ? c.a.active_count - iteration : iteration));
     }
-    // Build the bitmap of vertices whose level has passed. After the next barrier, neighbors are looked up in it.
+    // Build the bitmap of the vertices whose level the schedule has passed. After the next barrier, it is used in place
+    // of the array of levels.
     __device__ __forceinline__ void use_bitmap() {
         constexpr u32 AT_ONCE = 8;
-        // `base` and `c.a.words` count words of the bitmap
+        // `base` counts words of the bitmap, of which there are `c.a.words`.
         for (u64 base = warp_of_grid() * WARP; base < c.a.words; base += threads_of_grid()) {
             u32 mine = 0;
             for (u32 word = 0; word < WARP; word += AT_ONCE) {
@@ -76,8 +79,8 @@ template <class P> struct Receiver : P::Body {
         passed = c.a.bits;
         shift = 5;
     }
-    // Return whether the schedule has passed a level. The result does not matter for vertices that never receive,
-    // because they keep their initial values.
+    // Return whether the schedule has passed a level. For vertices that never receive, either answer is right, because
+    // they keep their initial values.
     __device__ __forceinline__ bool has_passed(int level) const { return (level < limit) != (bool)c.a.backward; }
 
     __device__ __forceinline__ typename P::Source source(vertex_t u) const {
@@ -100,8 +103,8 @@ template <class P> struct Receiver : P::Body {
 
     __device__ __forceinline__ void finish(row_t v, const value_t& value) { P::finish(c, (vertex_t)v, value); }
 
-    // Cut the rows of more than UNCUT entries into pieces, and append these to an array. A barrier must follow before
-    // pieces are reduced.
+    // Cut the rows of more than UNCUT entries into pieces, and append the pieces to an array. All blocks must wait for
+    // each other before they reduce pieces.
     __device__ __forceinline__ void cut(const vertex_t* list, u64 count, u64* pieces) {
         for (u64 base = 0; base < count; base += threads_of_grid()) {
             const u64 place = base + thread_of_grid();
@@ -120,7 +123,7 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // Reduce all pieces of long rows first, as they take longest, then all rows that are not cut.
+    // Reduce all pieces of long rows, which take longest, and then all rows that are not cut.
     __device__ __forceinline__ void reduce(const vertex_t* list, u64 count, u64 cut) {
         Piece coming = piece(warp_of_grid(), cut);
         for (u64 i = warp_of_grid(); i < cut; i += warps_of_grid()) {
@@ -152,8 +155,8 @@ template <class P> struct Receiver : P::Body {
         }
     }
 
-    // Combine the results of the pieces of each row that has several pieces. There must be a barrier between `reduce`
-    // and this.
+    // Combine the results of the pieces of each row that has several pieces. All blocks must wait for each other
+    // between `reduce` and this.
     __device__ __forceinline__ void join(u64 cut) {
         for (u64 base = warp_of_grid() * WARP; base < cut; base += threads_of_grid()) {
             const Piece mine = piece(base + lane(), cut);
@@ -172,23 +175,23 @@ template <class P> struct Receiver : P::Body {
     __device__ __forceinline__ Piece piece(u64 i, u64 count) const { return i < count ? pieces()[i] : Piece{}; }
 };
 
-// Where a run is in its schedule, and what a thread has loaded ahead. For the next iteration everything is loaded but
-// the values of neighbors. For the iteration after it, the receiver and its row offsets are loaded. So at most two
-// dependent reads remain when the grid has waited for its last block.
+// The position of a run in its schedule, and what a thread has loaded ahead. For the next iteration, all is loaded but
+// the values of neighbors. For the iteration after it, the receiver (the vertex that gathers) and its row offsets are
+// loaded. So at most two dependent reads remain when all blocks have arrived at the barrier.
 template <class P> struct Schedule {
     typedef typename P::Gathered Gathered;
     typedef typename Choose<sizeof(vertex_t) == 8, u64, u32>::type index_t;  // position in the list of receivers
     static constexpr u32 NEAR = 2;  // neighbors that each lane loads ahead
 
-    // The receiver of a thread's group of lanes, and the range of its edges. `is` is false if the group has no
-    // receiver.
+    // The receiver (the vertex that gathers) of a thread's group of lanes, and the range of its edges. `is` is false if
+    // the group has no receiver.
     struct Place {
         vertex_t v = 0;
         bool is = false;
         offset_t first = 0, last = 0;
     };
 
-    // A range of the list of receivers.
+    // A range of positions in the list of receivers.
     struct Range {
         index_t first, count;
     };
@@ -201,8 +204,8 @@ template <class P> struct Schedule {
     vertex_t near[NEAR];
     int level[NEAR];
 
-    // Return the position in the list at which the receivers of an iteration begin or, if the schedule runs backward,
-    // end.
+    // Return the position in the list of receivers at which those of an iteration begin or, if the schedule runs
+    // backward, end.
     __device__ __forceinline__ static index_t bound(const typename P::Context& c, long long iteration) {
         const long long depth = c.a.active_count, i = least(iteration, depth);
         return (index_t)c.a.starts[c.a.backward ? depth - i : i];
@@ -222,16 +225,16 @@ template <class P> struct Schedule {
     }
     __device__ __forceinline__ Range receivers() const { return between(from, to); }
 
-    // Return whether there is a group of lanes for every receiver. In a single block this is always so, as its groups
-    // may process several receivers one after another.
+    // Return whether there are enough groups of lanes for all receivers of an iteration. In a single block this is
+    // always so, because a group may process several receivers one after another.
     __device__ __forceinline__ static bool is_light(const typename P::Context& c, index_t receivers) {
         return P::LANE_GROUPS && (P::ONE_BLOCK || receivers <= threads_of_grid() / c.a.lanes);
     }
     __device__ __forceinline__ bool is_light(const typename P::Context& c) const { return is_light(c, receivers().count); }
     __device__ __forceinline__ u32 lane_of_group(const typename P::Context& c) const { return lane() & (c.a.lanes - 1); }
 
-    // Find the receiver of this thread's group of lanes, if the group has one. Consecutive receivers go to different
-    // blocks.
+    // Find the receiver (the vertex that gathers) of this thread's group of lanes, if the group has one. Consecutive
+    // receivers go to different blocks.
     __device__ __forceinline__ static void find(const typename P::Context& c, Place& place, Range receivers) {
         place = Place();
         if (!is_light(c, receivers.count)) return;
@@ -259,8 +262,8 @@ template <class P> struct Schedule {
                 for (u32 j = 0; j < NEAR; ++j) level[j] = c.a.levels[near[j]];
     }
 
-    // In a single block, find the next receiver of this group of lanes in the same iteration. Returns false if all
-    // receivers have been processed.
+    // Find the next receiver of this group of lanes in the same iteration, in a run by a single block. Returns false if
+    // all receivers have been processed.
     __device__ __forceinline__ bool take_more(const typename P::Context& c) {
         if constexpr (P::ONE_BLOCK) {
             done += threads_of_grid() / c.a.lanes;
@@ -293,7 +296,8 @@ template <class P> struct Schedule {
         }
     }
 
-    // Reduce the row of the receiver of this group of lanes. Only the first lane of the group has the result.
+    // Reduce the row of the receiver (the vertex that gathers) of this group of lanes. Only the first lane of the group
+    // has the result.
     template <class Body> __device__ __forceinline__ Gathered reduce(Body& body) const {
         const u32 lanes = body.c.a.lanes, me = lane_of_group(body.c);
         typedef typename Body::row_t row_t;

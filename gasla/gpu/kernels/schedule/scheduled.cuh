@@ -4,10 +4,10 @@
 
 namespace gasla {
 
-// Iterate until the end of the schedule. The data of the next iterations is loaded ahead, as in schedule.cuh.
+// Iterate until the end of the schedule. The data of the next two iterations is loaded ahead, as schedule.cuh explains.
 template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     if constexpr (P::LISTS_ROWS) {
-        // Whether most iterations skip the bookkeeping, and only count iterations.
+        // Most iterations of such a program need no counters, so they only advance the number of the iteration.
         constexpr bool ends = ENDS && !P::AGGREGATES && !P::HAS_STOP;
         Schedule<P> schedule;
         Receiver<P> receiver(c);
@@ -78,14 +78,14 @@ template <class P> __device__ __forceinline__ void Loop<P>::run_schedule() {
     }
 }
 
-// Begin the next iteration without full bookkeeping. The counters are not read, because nothing needs them.
+// Begin the next iteration by advancing its number. The counters are not read, because nothing needs them.
 template <class P> __device__ __forceinline__ void Loop<P>::count_iteration() {
     enter(c.u.self_iteration + 1);
     --now.size;
 }
 
-// Make an iteration whose receivers are known from a schedule, in a program that needs further stages of the general
-// loop.
+// Make an iteration whose receivers are known from a schedule. This is for programs that need further stages of the
+// general loop.
 template <class P> __device__ __forceinline__ void Loop<P>::follow_schedule() {
     if constexpr (P::SCHEDULED) {
         const auto receivers = Schedule<P>::range_of(c, c.u.self_iteration);

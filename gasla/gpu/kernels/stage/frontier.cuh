@@ -1,9 +1,9 @@
-// Lists that all blocks append to: queues of active vertices, in which each entry has the number of edges of all
+// Lists to which all blocks append: queues of active vertices, in which each entry has the number of edges of all
 // entries before it, and plain lists of vertices.
 //
-// One 64-bit atomic reserves both places in the queue and a range of edge numbers (edges << shift | count), so that the
-// next pass can cut the queue into slices with equally many edges. Warps first collect vertices in a buffer in shared
-// memory, because one atomic per vertex would be the bottleneck.
+// One 64-bit atomic reserves both entries of the queue and a range of edge numbers (edges << shift | count), so that
+// the next pass can cut the queue into slices with equally many edges. Warps first collect vertices in a buffer in
+// shared memory, because one atomic per vertex would be the bottleneck.
 #pragma once
 #include "runtime.cuh"
 
@@ -14,7 +14,7 @@ struct Entry {
     vertex_t vertex;
 };
 
-// what apply returns for a vertex: whether it is active next, and whether the mask still admits it
+// What `apply` returns for a vertex, as bits: the vertex is active in the next iteration, and the mask still admits it.
 enum Outcome : u32 { ACTIVE = 1, OPEN = 2 };
 
 constexpr u32 CAPACITY = 512 / sizeof(vertex_t);  // vertices that a warp's buffer can hold
@@ -30,7 +30,7 @@ struct Buffers {  // shared memory of all other programs
     u64 sums[MOST_WARPS + 1];
 };
 
-// Writes queue entries, which have the number of edges before them.
+// Writes entries of a queue of active vertices. An entry has a vertex and the number of edges of all entries before it.
 struct QueueSink {
     Entry* entries;
     u64* counter;
@@ -56,8 +56,8 @@ struct QueueSink {
         }
         return ((u64)share.edges << shift) | share.count;
     }
-    // Write a lane's vertices to the queue. `before` has the number of edges and the number of all entries before them,
-    // packed in one word.
+    // Write the vertices of one lane to the queue. `before` is the number of edges and the number of entries that come
+    // before these vertices, packed in one word.
     __device__ __forceinline__ void write(const Share& share, u64 before) const {
         u64 place = before & (((u64)1 << shift) - 1);
         prefix_t prefix = (prefix_t)(before >> shift);
@@ -70,7 +70,7 @@ struct QueueSink {
     }
 };
 
-// Writes vertices to a plain list.
+// Writes vertices to a list without numbers of edges.
 struct ListSink {
     vertex_t* list;
     u64* counter;
@@ -96,8 +96,8 @@ struct ListSink {
     }
 };
 
-// Append the vertices in a warp's buffer to a list. Given `sums`, shared memory for the warps' counts, all warps of the
-// block do so together, with a single atomic.
+// Append the vertices in a warp's buffer to a list. With `sums`, shared memory for the counts of warps, all warps of
+// the block append their vertices together, with a single atomic.
 template <class Sink>
 __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, const Sink& sink, u64* sums) {
     __syncwarp();
@@ -124,8 +124,8 @@ __device__ __forceinline__ void flush_buffer(const vertex_t* buffer, u32 held, c
     __syncwarp();
 }
 
-// Append the buffered vertices to one of the lists of a loop. This function is not inlined: a copy in every loop that
-// may call it would take registers and compilation time.
+// Append the buffered vertices to one of the lists of a loop. This function is not inlined, because a copy in every
+// loop that may call it would take registers and compilation time.
 template <class Loop, class List>
 __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32 held, bool of_block) {
     if (of_block && !__syncthreads_or(held > 0)) return;
@@ -134,8 +134,8 @@ __device__ __noinline__ void flush_list(typename Loop::Shared& s, u32 which, u32
     if (of_block) __syncthreads();
 }
 
-// Appends vertices to a list through a warp's buffer in shared memory. All lanes call every method together. The list
-// is computed by `which` only when the buffer is flushed, because keeping it would take registers.
+// Appends vertices to a list through a warp's buffer in shared memory. All lanes call every method together. `which`
+// computes which list this is only when the buffer is written to it, because keeping the list would take registers.
 template <class Loop, class List, class Which> struct Appender {
     typename Loop::Shared& s;
     Which which;
@@ -193,8 +193,9 @@ template <class Loop, class List> struct OrBits : List {
     }
 };
 
-// Walk the edges of the vertices in a queue, from edge number `begin` up to `end`, by a warp. `visit.batch(places,
-// sources, valid)` gets several edges of each lane at once, so that their loads overlap.
+// Walk part of the edges of the vertices in a queue by a warp: of all edges in the order of the queue, those from
+// number `begin` up to `end`. `visit.batch(places, sources, valid)` gets several edges of each lane at once, so that
+// their loads overlap.
 template <int AT_ONCE, bool EMPTY, class Source, class Load, class Visit>
 __device__ __forceinline__ void walk_slice(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit, prefix_t begin,
@@ -243,9 +244,9 @@ __device__ __forceinline__ void walk_slice(
     }
 }
 
-// Walk the edges of all vertices in a queue. Each warp takes the same number of edges, whatever the degrees: one slice
-// or, with BY_TURNS, many short slices in turn. If the queue is in ascending order, all warps then read adjacency lists
-// that are near each other.
+// Walk the edges of all vertices in a queue. Each warp takes the same number of edges, whatever the degrees. A warp's
+// edges are one slice or, with BY_TURNS, many short slices, which the warps take in turn. If the queue is in ascending
+// order, all warps then read adjacency lists that are near each other.
 template <int AT_ONCE, bool EMPTY, bool BY_TURNS, class Source, class Load, class Visit>
 __device__ __forceinline__ void advance(
     const Entry* queue, u64 size, u64 edges, const offset_t* offsets, Load load, Visit& visit) {

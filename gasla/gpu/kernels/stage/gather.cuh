@@ -8,7 +8,7 @@ namespace gasla {
 
 constexpr u32 EDGES_OF_LANE = 32;  // edges of a row that one lane walks, before the whole warp walks the rest
 
-// State of the reduction of one vertex's row. P is the program, a class that gasla/gpu/program/generate writes.
+// The state of the reduction of one vertex's row. P is the program, a class that gasla/gpu/program/generate writes.
 template <class P> struct Row {
     typename P::Gathered gathered;
     bool found;  // whether the vertex has received a value
@@ -59,11 +59,12 @@ template <int AHEAD> struct Neighbors {
     }
 };
 
-// Force a value to be loaded at this point. Otherwise the compiler delays the load until a branch is decided.
+// Force a value to be loaded at this point. Otherwise the compiler would delay the load until it is known whether a
+// branch needs the value, and loads would not overlap.
 __device__ __forceinline__ void settle(u32 value) { asm volatile("" ::"r"(value)); }
 
-// Reduce the edges at positions first, first + stride, ... of a row. `neighbors` holds the first few neighbor ids.
-// Returns the number of edges visited.
+// Reduce the edges at positions first, first + stride, ... of a row. `neighbors` holds the ids of the first few
+// neighbors. Returns the number of edges visited.
 template <class P, bool TEST, int AHEAD>
 __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                     offset_t first, offset_t last, u32 stride, Neighbors<AHEAD> neighbors) {
@@ -90,7 +91,8 @@ __device__ __forceinline__ u32 walk(const typename P::Context& c, Row<P>& row, c
 
 template <class P> constexpr int ahead_of = P::LEAVES_EARLY ? 2 : 4;
 
-// Whether a gather must read which neighbors are active. RECEIVER: all vertices that gather receive in any case.
+// Whether a gather must look up which neighbors are active. With RECEIVER, all vertices that gather receive a value
+// even if no neighbor is active.
 template <class P, bool RECEIVER> struct Tests {
     static constexpr bool value = P::ACTIVE_ONLY || (!RECEIVER && !P::EVERYONE);
 };
@@ -98,8 +100,8 @@ template <class P, bool RECEIVER> struct Tests {
 template <class P, bool RECEIVER>  // gathers by key; defined in keyed_rows.cuh
 __device__ Row<P> keyed_rows(const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last, u64& touched);
 
-// Reduce the rows of up to 32 vertices, one vertex per lane. `wanted` says whether this lane has a vertex. RECEIVER:
-// all of these vertices receive in any case.
+// Reduce the rows of up to 32 vertices, one vertex per lane. `wanted` says whether this lane has a vertex. With
+// RECEIVER, all of these vertices receive a value even if no neighbor is active.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_rows(
     const typename P::Context& c, bool wanted, vertex_t v, offset_t first, offset_t last,
@@ -139,7 +141,8 @@ __device__ __forceinline__ Row<P> gather_rows(
                     part.gathered = shuffle(part.gathered, winner);
                 } else {
 #pragma unroll
-                    // adjacent lanes are combined first, which keeps the order of edges
+                    // The results of adjacent lanes are combined first, so that values are combined in the order of
+                    // edges.
                     for (u32 step = 1; step < WARP; step <<= 1) {
                         const typename P::Gathered other = shuffle(part.gathered, (lane() + step) % WARP);
                         part.gathered = P::combine(part.gathered, other);

@@ -6,9 +6,10 @@
 
 namespace gasla {
 
-// Sends values along outgoing edges. `aside` is a list to which vertices are appended that need further work: those yet
-// to apply, postponed, or to be released. LOOKS: first test by a plain read, which avoids most atomics but takes time.
-// If the read is stale, the atomic is made although it was not needed, and the result is still right.
+// Sends values along outgoing edges. Vertices that need further work are appended to the list `aside`: those that are
+// yet to apply a value, are postponed, or must be released so that other values can reach them. With LOOKS, a plain
+// read first tests whether a vertex needs an atomic operation, which avoids most of these but takes time. A stale read
+// only causes an atomic operation that was not needed.
 template <class P, class Next, class Aside, bool LOOKS> struct Push {
     typedef typename P::Context Context;
     typedef typename P::Source Source;
@@ -35,7 +36,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     }
 
     // Combine the values with the targets' fields directly, by an atomic for each component. A thread whose value
-    // improves a component appends the target to the next frontier.
+    // changes a component appends the target to the active vertices of the next iteration.
     template <int N>
     __device__ __forceinline__ void into_field(const offset_t (&at)[N], const Source (&source)[N],
                                                const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -63,8 +64,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
                     const double priority = P::priority(c, v[j], value[j]);
                     put_off[j] = priority >= c.u.threshold;
                     if (put_off[j]) waiting.take(priority);
-                    // a vertex that is not postponed sends all components in the next iteration, including postponed
-                    // ones
+                    // A vertex that is active in the next iteration sends all its components then, so no component
+                    // waits any more.
                     if constexpr (P::WAITS) {
                         if (put_off[j])
                             atomicMin(c.a.waits + v[j], ordered(priority));
@@ -82,7 +83,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
     }
 
     // Let the first thread that reaches a vertex apply to it, and no other thread. If the mask still admits the vertex
-    // afterwards, the vertex is released after the barrier, so that it can be reached again.
+    // afterwards, the vertex is released after the next barrier, so that another value can reach it.
     template <int N>
     __device__ __forceinline__ void apply_at_once(const offset_t (&at)[N], const Source (&source)[N],
                                                 const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -115,8 +116,8 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
         if constexpr (!P::APPLIES_ONCE) aside.add(open, v);
     }
 
-    // Combine the values with accumulators, which have the identity between iterations. The first thread that reaches a
-    // vertex appends it to the list of vertices that are yet to apply.
+    // Combine the values with the targets' accumulators, which hold the identity between iterations. The first thread
+    // that reaches a vertex appends it to the list of vertices that are yet to apply.
     template <int N>
     __device__ __forceinline__ void into_accumulators(const offset_t (&at)[N], const Source (&source)[N],
                                                       const bool (&valid)[N], const vertex_t (&v)[N]) {
@@ -124,7 +125,7 @@ template <class P, class Next, class Aside, bool LOOKS> struct Push {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             first[j] = false;
-            // the target is only appended to a list; its gather decides whether it receives a value
+            // Here the target is only appended to a list. Whether it receives a value is found when it gathers.
             if constexpr (P::WIDE) {
                 first[j] = valid[j] && claim(c.claimed(), v[j]);
             } else if (valid[j] && P::admits(c, v[j])) {
@@ -164,7 +165,7 @@ template <class P> struct Scatter {
     }
 };
 
-// Copies new values of edge fields to the copies that are read through the reverse edges.
+// Copies new values of edge fields to second copies, which vertices read through the reverse edges.
 template <class P> struct CatchUpEdges {
     const typename P::Context& c;
 
@@ -176,8 +177,8 @@ template <class P> struct CatchUpEdges {
     }
 };
 
-// The scatter stage with wide vectors: all lanes of a warp process one edge together, for the edge of each lane in
-// turn.
+// The scatter stage with wide vectors. Each lane has an edge, and all lanes of the warp process one edge after another
+// together.
 template <class P> struct ScatterWide {
     typedef vertex_t Source;
     const typename P::Context& c;

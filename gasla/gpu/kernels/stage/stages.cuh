@@ -1,5 +1,5 @@
-// The stages of a program as separate kernels over lists of vertices, for loops that users write in Python. The code
-// for a vertex or an edge is the same as in the fused loop (gather.cuh, send.cuh, and the program).
+// The stages of a program (gather, apply, scatter), each as a separate kernel over a list of vertices, for loops that
+// users write in Python. The code for a vertex or an edge is the same as in the loop that runs a whole program.
 #pragma once
 #include "frontier.cuh"
 #include "gather_wide.cuh"
@@ -20,8 +20,8 @@ template <class P> struct Stages {
         __syncthreads();
     }
 
-    // Call `visit` for the vertices in a list, for 32 vertices per warp at a time, so that lanes may cooperate. With
-    // wide vectors, the whole warp visits one vertex after another.
+    // Call `visit` for the vertices in a list. A warp takes 32 vertices at a time, so that its lanes may cooperate.
+    // With wide vectors, the whole warp visits one vertex after another.
     template <class Visit> __device__ __forceinline__ void over_vertices(Visit visit) {
         const u64 count = c.a.count;
         if constexpr (P::WIDE) return by_warps(count, [&](u64 i) { visit(true, i, c.a.vertices[i]); });
@@ -78,8 +78,8 @@ template <class P> struct Stages {
         });
     }
 
-    // Set a flag for each edge: whether the program's edge mask admits it. An edge is given by both ends and its
-    // position in the adjacency lists along which active vertices send.
+    // Set a flag for each edge, which tells whether the program's edge mask admits the edge. An edge is given by both
+    // ends and its position in the adjacency lists along which active vertices send.
     __device__ __forceinline__ void edge_mask() {
         const auto visit = [&](u64 i) {
             const typename P::Source source = P::load_source(c, c.a.vertices[i]);

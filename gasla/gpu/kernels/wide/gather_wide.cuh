@@ -10,7 +10,7 @@
 
 namespace gasla {
 
-// The number of neighbors whose values are loaded together. This keeps enough bytes in flight to hide memory latency,
+// The number of neighbors whose values a warp loads together. It keeps enough bytes in flight to hide memory latency,
 // without using too many registers.
 template <class P> constexpr u32 values_at_once() {
     constexpr u32 bytes = sizeof(typename P::Source);  // bytes per lane
@@ -22,15 +22,15 @@ template <class Visit> __device__ __forceinline__ void by_warps(u64 count, Visit
     for (u64 i = this_warp_of_grid(); i < count; i += warps_of_grid()) visit(i);
 }
 
-// Return this lane's neighbor among the 32 neighbors from position `first` on. Lanes beyond the end of the row get the
-// last neighbor, so that the id is always valid.
+// Return the neighbor of this lane: the warp's lanes get the 32 neighbors from position `first` on. Lanes beyond the
+// end of the row get the last neighbor, so that the id is always valid.
 __device__ __forceinline__ vertex_t own_neighbor(ids_t indices, offset_t first, offset_t last) {
     if (first >= last) return 0;
     return indices[first + least<offset_t>(lane(), last - first - 1)];
 }
 
-// Reduce the row of a vertex from position `first` on. `own` is this lane's neighbor among the first 32. RECEIVER: the
-// vertex receives in any case.
+// Reduce the row of a vertex from position `first` on. `own` is this lane's neighbor among the first 32. With RECEIVER,
+// the vertex receives a value even if no neighbor is active.
 template <class P, bool RECEIVER>
 __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, vertex_t v, offset_t first, offset_t last,
                                              vertex_t own, u64& touched) {
@@ -55,7 +55,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
                 typename P::Edge edge[AT_ONCE];
                 u32 at[AT_ONCE];
 #pragma unroll
-                // beyond the end, the last neighbor is loaded again, so that no load waits for a branch
+                // Beyond the end of the row, the last neighbor is loaded again, so that no load waits for a branch.
                 for (u32 k = 0; k < AT_ONCE; ++k) {
                     if constexpr (P::ACTIVE_ONLY) {
                         at[k] = rest ? __ffs(rest) - 1 : at[k ? k - 1 : 0];
@@ -87,7 +87,7 @@ __device__ __forceinline__ Row<P> gather_row(const typename P::Context& c, verte
     return gather_row<P, RECEIVER>(c, v, first, last, own_neighbor(c.a.gi, first, last), touched);
 }
 
-// Write the bits of a group of 32, 16 or 8 consecutive vertices to a bitmap.
+// Write the bits of a group of consecutive vertices to a bitmap. A group has 32, 16 or 8 vertices (`together`).
 __device__ __forceinline__ void put_bits(u32* bits, u64 group, u32 together, u32 mask) {
     if (together == 32)
         bits[group] = mask;

@@ -1,5 +1,5 @@
-// The loop's passes over vertices for programs with wide vectors. A whole warp processes one vertex, where the loop for
-// other programs uses one lane.
+// The loop's passes over vertices for programs with wide vectors (of more than eight numbers). A whole warp processes a
+// vertex, where the loop for other programs uses one lane.
 //
 // Such programs never push values. Active vertices only append the vertices that they might reach to a list. These then
 // gather, and find out whether they receive a value.
@@ -20,7 +20,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::fill_wide() {
 }
 
 // Let vertices gather and apply as in `gather_all_narrow` or `reduce_all`, but with a warp per vertex. The pieces of
-// long rows are reduced first, and combined at the end.
+// long rows are reduced first, and their results are combined at the end.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
     auto listed = to_aside();
     u64 next = 0, touched = 0;
@@ -29,10 +29,10 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
         next += 1;
         if constexpr (P::SENDS) next += (u64)(c.a.sp[v + 1] - c.a.sp[v]) << c.a.shift;
     };
-    // Reduce a vertex's row, and apply or store the result. Returns the outcome of apply, or 0 if the vertex receives
-    // no value.
+    // Reduce a vertex's row, and apply or store the result. Returns bits that tell whether the vertex becomes active
+    // and whether the mask still admits it, or 0 if the vertex receives no value.
     const auto settle = [&](vertex_t v, auto reduce) -> u32 {
-        // whether the vertex's fields are loaded early, before the row is reduced; only if every vertex applies
+        // If every vertex applies, its fields are loaded early, before the row is reduced.
         constexpr bool asks = P::EVERYONE && !P::TWO_PHASES;
         if (!P::admits(c, v)) {
             if constexpr (P::DOUBLED) P::carry_over(c, v);
@@ -115,8 +115,8 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_all_wide() {
     });
 }
 
-// Let the vertices in a list gather as in `gather_list_narrow`, but with a warp per vertex. Only vertices of a schedule
-// receive a value in any case. Others may find that they have none.
+// Let the vertices in a list gather as in `gather_list_narrow`, but with a warp per vertex. Vertices of a schedule
+// always receive a value. Vertices that active neighbors have appended to the list may find that they receive none.
 template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(vertex_t* list) {
     constexpr bool lists_next = !P::TWO_PHASES && P::KEEPS_ACTIVE;
     auto next = to_queue(1 - parity());
@@ -144,7 +144,7 @@ template <class P> __device__ __forceinline__ void Loop<P>::gather_list_wide(ver
     finish_pass<ENDS && !P::TWO_PHASES>(0, touched, [] {});
 }
 
-// Let receivers apply stored values as in `apply_list_narrow`, but with a warp per vertex.
+// Let each receiver apply the value that is stored for it, as in `apply_list_narrow`, but with a warp per vertex.
 template <class P> __device__ __forceinline__ void Loop<P>::apply_list_wide(const vertex_t* list) {
     auto next = to_queue(1 - parity());
     const auto apply = [&](vertex_t v) {

@@ -10,11 +10,11 @@ template <class T, int k> struct spread;
 
 namespace gasla {
 
-// items of the longest vector that is not spread over lanes, the same as in semirings/types.py
+// The number of items of the longest vector that is not spread over lanes, the same as in semirings/types.py.
 constexpr int MOST_SHORT = 8;
 
-// Call `what(part, at)` for each vector item of this lane, with the index of the item within the lane, and its index in
-// the vector.
+// Call `what(part, at)` for each item of a vector that this lane holds. `part` is the item's index within the lane, and
+// `at` its index in the vector.
 template <int k, class Do> __device__ __forceinline__ void for_items(Do what) {
     constexpr int PARTS = (k + 31) / 32, IN_REGISTERS = 16;
     const auto one = [&](int part) {
@@ -36,7 +36,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> get
     return x;
 }
 
-// Load a value that another block may have written since the last barrier.
+// Load a value past the L1 cache, because another block may have written it since the last barrier.
 template <class T> __device__ __forceinline__ T get_fresh(const T* from) { return fresh(from); }
 template <class T, int k>
 __device__ __forceinline__ auto get_fresh(const semirings::vector<T, k>* from) {
@@ -57,7 +57,7 @@ template <class T, int k> __device__ __forceinline__ semirings::spread<T, k> ali
     return x;
 }
 
-// Store a value. The caller must call __syncwarp first, as other lanes may still read the old value.
+// Store a value. The caller must call __syncwarp before, because other lanes may still have to read the old value.
 template <class T> __device__ __forceinline__ void put(T* to, const T& value) {
     if (lane() == 0) *to = value;
 }
