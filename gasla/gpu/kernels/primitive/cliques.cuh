@@ -24,8 +24,8 @@ constexpr u32 PART = WARP * WARP;  // vertices in a block's hash table at a time
 constexpr u32 SLOTS = 16384 / sizeof(vertex_t);  // slots of a block's hash table
 constexpr u32 LACK = 3;  // a search stops when a clique lacks this many vertices, as the rest can be counted directly
 
-// The later neighbors of all vertices, in the order of degrees. Those of v are the lengths[v] entries of `forward` from
-// indptr[v] on.
+// The forward lists of all vertices: the neighbors that come later in the order of degrees. The list of v is the
+// lengths[v] entries of `forward` from indptr[v] on.
 struct Forward {
     u64 n;
     const offset_t* indptr;
@@ -35,8 +35,8 @@ struct Forward {
     __device__ __forceinline__ const vertex_t* of(vertex_t v) const { return forward + indptr[v]; }
 };
 
-// Call visit(place) for each vertex of `list` that is in the hash table, with the number that `places` stores for the
-// vertex. A whole warp calls this, and each vertex is visited by one lane.
+// Call visit(place) for each vertex of `list` that is in the hash table, where `place` is the number that `places`
+// stores for the vertex. A whole warp calls this, and each vertex is visited by one lane.
 template <class Visit>
 __device__ __forceinline__ void for_common(
     const Table& table, const unsigned short* places, const vertex_t* list, u32 length, Visit visit
@@ -48,8 +48,8 @@ __device__ __forceinline__ void for_common(
     __syncwarp();
 }
 
-// Write the vertices with more than `above` later neighbors to `vertices`. Their number goes to control[0], and the
-// largest length of any forward list to control[1].
+// Write the vertices with more than `above` later neighbors (in the order of degrees) to `vertices`. Their number goes
+// to control[0], and the largest number of later neighbors of any vertex to control[1].
 extern "C" __global__ void list_long(u64 n, const u32* lengths, u32 above, vertex_t* vertices, u64* control) {
     u32 longest = 0;
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
@@ -59,7 +59,8 @@ extern "C" __global__ void list_long(u64 n, const u32* lengths, u32 above, verte
     if (longest > fresh(control + 1)) atomicMax(control + 1, (u64)longest);
 }
 
-// Count the cliques of four vertices whose first vertex has a short forward list. A warp processes such a vertex.
+// Count the cliques of four vertices whose first vertex has a short forward list (few later neighbors). A warp
+// processes such a vertex.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_short(
     u64 n, const offset_t* indptr, const vertex_t* forward, const u32* lengths, u64* tickets, u64* total
 ) {
@@ -100,9 +101,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_shor
     if (lane() == 0 && found) atomicAdd(total, found);
 }
 
-// Operations on sets of later neighbors of one vertex, which are stored as bitmaps. A whole warp calls every method.
+// Operations on sets of vertices, which are stored as bitmaps over the later neighbors of one vertex. A whole warp
+// calls every method.
 struct Neighborhood {
-    // `rows` has a bitmap of later neighbors for each vertex; `near` has bitmaps of all neighbors, for choosing pivots
+    // For each vertex, `rows` has a bitmap of its later neighbors, and `near` a bitmap of all its neighbors, by which
+    // pivots are chosen.
     const u32 *rows, *near;
     u64 words;  // words of a row
     unsigned short* listed;  // memory of this warp for the numbers of a set's members, which `edges_within` lists
@@ -135,15 +138,15 @@ struct Neighborhood {
         for (u64 at = lane(); at < words; at += WARP) size += __popc(set[at]);
         return warp_sum(size);
     }
-    // Write the intersection of a set and a row to `to`, and return its size.
+    // Write the intersection of a set and a row (the bitmap of a vertex's neighbors) to `to`, and return its size.
     __device__ __forceinline__ u32 meet(u32* to, const u32* set, const u32* row) const {
         u32 size = 0;
         for (u64 at = lane(); at < words; at += WARP) size += __popc(to[at] = set[at] & row[at]);
         __syncwarp();
         return warp_sum(size);
     }
-    // Return this lane's share of the number of edges between members of a set. Each edge is counted in one of the two
-    // rows. A few lanes process one row together, as rows are short.
+    // Return this lane's part of the number of edges between members of a set. An edge counts at the end that comes
+    // first. A few lanes process a row (the bitmap of a vertex's later neighbors) together, because rows are short.
     __device__ __forceinline__ u64 edges_within(const u32* set) const {
         const u32 lanes = words >= WARP ? WARP : words <= 1 ? 1 : 1u << (WARP - __clz((u32)words - 1));
         u64 edges = 0;
@@ -163,8 +166,9 @@ struct Neighborhood {
     }
 };
 
-// Counters of the leaves of a search, by how many vertices a clique still lacks, and by how many pivots have been
-// passed, from which the missing vertices may be chosen in any way.
+// Counters for the ends of branches of a search. A branch ends where the cliques can be counted by a formula: they lack
+// some vertices, which may be any of the pivots on the branch. There is a counter for each number of lacking vertices
+// and of pivots.
 struct Leaves {
     u64* counts;
     u64 pivots;  // one more than the largest number of pivots on a path of the search
@@ -174,7 +178,8 @@ struct Leaves {
     }
 };
 
-// A search for cliques among the members of a set. A whole warp makes it, with an explicit stack in place of recursion.
+// A search for cliques among the members of a set. A whole warp makes the search, with an explicit stack instead of
+// recursion.
 struct Search {
     struct Level {
         u32 lack, pivots, pivot;
@@ -193,7 +198,8 @@ struct Search {
         const bool is_due = lane() == 0 && looks.are_due(LOOK_INTERVAL);
         return shuffle(is_due ? page->stop : 0, 0);
     }
-    // Count the cliques of up to three members in a set directly. A clique of i members lacks 3 - i vertices.
+    // Count the cliques of up to three members in a set directly. Of the three vertices that are missing, a clique of i
+    // members still lacks 3 - i, which may be pivots.
     __device__ void tell(const u32* set, u32 pivots) const {
         u64 edges = 0, triangles = 0;
         all.each(set, [&](u64 i) {
@@ -205,8 +211,8 @@ struct Search {
         leaves.add(1, pivots, edges);
         leaves.add(0, pivots, warp_sum(triangles));
     }
-    // Start a level of the search. Its pivot is the member with the most neighbors among the members. The pivot and all
-    // members not adjacent to it are to be tried.
+    // Start a level of the search. Its pivot is the member with the most neighbors among the members. The vertices to
+    // try are the pivot and all members that are not adjacent to it.
     __device__ void enter(u32 depth, u32 lack, u32 pivots) const {
         u32 best = 0, most_near = 0;
         all.each(members(depth), [&](u64 i) {
@@ -221,8 +227,8 @@ struct Search {
         if (lane() == 0) levels[depth] = Level{lack, pivots, best};
         __syncwarp();
     }
-    // Remove the next vertex to be tried from a level, first the pivot, and return it. Returns NOWHERE if no vertex is
-    // left.
+    // Remove the next vertex to be tried from a level, and return it. The pivot is tried first. Returns NOWHERE if no
+    // vertex is left.
     __device__ u32 take(u32 depth, Level& level) const {
         const u32 i = level.pivot != NOWHERE ? level.pivot : all.first_of(untried(depth));
         if (i == NOWHERE) return i;
@@ -234,9 +240,9 @@ struct Search {
         __syncwarp();
         return i;
     }
-    // Try to count at once the cliques of `lack` vertices among members(depth), which are `size` vertices, and the
-    // pivots passed, of which any may be chosen. Returns true if this is not possible, so that the search must enter
-    // the level.
+    // Try to count the cliques of `lack` vertices among members(depth) and the pivots on the branch at once.
+    // members(depth) has `size` vertices, and any pivots may be added to a clique. Returns true if a level of the
+    // search is needed for this.
     __device__ bool goes_on(u32 depth, u32 size, u32 lack, u32 pivots) const {
         if (size + pivots < lack) return false;
         if (size == 0)
@@ -247,8 +253,8 @@ struct Search {
             return true;
         return false;
     }
-    // Count the cliques that lack `lack` more vertices, to be chosen from the set members(0) and the pivots passed, by
-    // a search over all levels.
+    // Count the cliques that still lack `lack` vertices, to be chosen from the set members(0) and the pivots of the
+    // search, by a search over all levels.
     __device__ void run(u32 size, u32 lack, u32 pivots) {
         if (!goes_on(0, size, lack, pivots)) return;
         enter(0, lack, pivots);
@@ -266,9 +272,9 @@ struct Search {
             if (goes_on(depth + 1, size, level.lack, level.pivots)) enter(++depth, level.lack, level.pivots);
         }
     }
-    // Count the cliques of `lack` later neighbors that contain the i-th, where i is the pivot or not adjacent to the
-    // pivot. To count each clique once, the pivot and those vertices before i that are not adjacent to the pivot are
-    // left out.
+    // Count the cliques of `lack` later neighbors that contain neighbor number i, which is the pivot or not adjacent to
+    // the pivot. To count each clique once, the pivot and those neighbors before i that are not adjacent to the pivot
+    // are left out.
     __device__ void run_from(u32 i, u32 pivot, u32 lack) {
         const u32 *near = all.near + i * all.words, *of_pivot = all.near + pivot * all.words;
         if (i != pivot && (of_pivot[i / WARP] & bit_of(i))) return;
@@ -283,9 +289,9 @@ struct Search {
     }
 };
 
-// Count the cliques at each of the given vertices, which have long forward lists. A block processes a vertex. `memory`
-// has `words` words for each block: the rows, for k > 4 also rows in both directions, and the sets and levels of each
-// warp. `longest` is the length of the longest forward list.
+// Count the cliques at each of the given vertices, which have long forward lists (many later neighbors). A block
+// processes a vertex. `memory` has `words` words for each block: bitmaps of later neighbors, for k > 4 also of all
+// neighbors, and the sets and levels of each warp. `longest` is the length of the longest forward list.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_long(
     u64 n, const offset_t* indptr, const vertex_t* forward, const u32* lengths, const vertex_t* vertices, u64 count,
     u32 k, u32 longest, u32* memory, u64 words, u64* tickets, u64* counts, volatile Page* page
@@ -349,7 +355,8 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) count_cliques_of_long
                 });
             if (threadIdx.x == 0) best = 0;
             __syncthreads();
-            // the vertex with the most neighbors becomes the pivot; among equals, the one with the smallest number
+            // The vertex with the most neighbors becomes the pivot, or of several such vertices the one with the
+            // smallest number.
             for (u32 i = warp; i < degree; i += warps_of_block()) {
                 const u64 size = all.size_of(near + i * width);
                 if (lane() == 0) atomicMax(&best, size << WARP | (ALL - i));

@@ -30,7 +30,8 @@ constexpr Word COLORED = Word(1) << (8 * sizeof(Word) - 1);
 // Global memory that all blocks of a launch share. It is zero before `place_vertices` and after `color_vertices`.
 struct Fitting {
     u64 tickets;
-    // vertices at the beginning of the order, up to the last with a long list, which whole warps take one by one
+    // The number of vertices at the beginning of the order that whole warps color one by one. The last vertex with a
+    // long adjacency list is the last of them.
     u64 alone;
     u64 left;  // number of blocks that have finished
 };
@@ -49,7 +50,7 @@ struct Fit {
     }
 
     // Color WARP / LANES consecutive vertices of the order by one warp, each by LANES lanes. `place` is the position of
-    // the first vertex. Their adjacency lists must be short.
+    // the first vertex in the order. The adjacency lists of these vertices must be short.
     __device__ void color_together(u64 place) const {
         const u64 mine = place + lane() / LANES;
         const bool is = mine < n;
@@ -57,7 +58,8 @@ struct Fit {
         const Word own = is ? states[v] : COLORED;
         bool waits = !(own & COLORED);
         const u64 first = waits ? (u64)offsets[v] + lane() % LANES : 0, end = waits ? (u64)offsets[v + (u64)1] : 0;
-        // bitmap of the colors 0 to 127 of earlier neighbors; a list of at most 128 entries cannot use up all of these
+        // A bitmap of those of the colors 0 to 127 that earlier neighbors have. A vertex here has at most 128
+        // neighbors. So one of these colors is free, or else color 128 is.
         u64 low = 0, high = 0;
         u32 open = 0;  // bitmap of this lane's entries that have no color yet
         const auto take = [&](Word state, u32 entry) {
@@ -118,7 +120,8 @@ struct Fit {
     __device__ void color_alone(vertex_t v, u32* taken, vertex_t* waiting) const {
         const Word own = states[v];
         if (own & COLORED) return;
-        // each round searches a window of colors; the next window is needed only if all of these are taken
+        // Each round of this loop looks for a free color in a window of colors. The next window is needed only if all
+        // colors of this window are taken.
         for (u64 window = 0;; window += WORDS * WARP) {
             __syncwarp();
             if (lane() < WORDS) taken[lane()] = 0;
@@ -153,13 +156,14 @@ struct Fit {
         const u64 place = (u64)(state & ~COLORED) - window;
         if ((state & COLORED) && place < WORDS * WARP) atomicOr(taken + place / WARP, 1u << place % WARP);
     }
-    // Append neighbors to those that the warp waits for, and return their new number.
+    // Append neighbors to the list of those for which the warp waits, and return the new length of the list.
     __device__ __forceinline__ u32 keep(vertex_t* waiting, u32 held, vertex_t u, bool is) const {
         const u32 ballot = __ballot_sync(ALL, is);
         if (is) waiting[held + __popc(ballot & lanes_below())] = u;
         return held + __popc(ballot);
     }
-    // Look at all neighbors that the warp waits for, and keep those that still have no color. Returns their number.
+    // Look again at all neighbors for which the warp waits, and keep those that still have no color in the list.
+    // Returns the length of the list.
     __device__ u32 look_again(vertex_t* waiting, u32 held, u64 window, u32* taken) const {
         u32 kept = 0;
         for (u32 i = lane(); i - lane() < held; i += WARP) {
@@ -179,8 +183,8 @@ struct Fit {
 
 using namespace gasla;
 
-// Store the position of each vertex without a color (-1), and the color of each other vertex, in `states`. Also find
-// how many vertices of the order whole warps must take one by one.
+// Store in `states` the position of each vertex without a color (-1), and the color of each other vertex. Also find
+// how many vertices at the beginning of the order whole warps must color one by one.
 extern "C" __global__ void __launch_bounds__(512)
 place_vertices(const offset_t* offsets, u64 n, const vertex_t* order, const int* colors, Word* states, Fitting* shared) {
     u64 alone = 0;

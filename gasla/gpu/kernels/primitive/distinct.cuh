@@ -7,7 +7,7 @@
 
 namespace gasla {
 
-// A sequence of vertices: first `count` distinct vertices, then those of `found`, which may repeat.
+// A sequence of vertices: first `count` vertices that are distinct, and then the vertices of `found`, which may repeat.
 struct Appearances {
     const vertex_t *vertices, *found;
     u64 count;
@@ -15,8 +15,9 @@ struct Appearances {
     __device__ __forceinline__ vertex_t operator[](u64 i) const { return i < count ? vertices[i] : found[i - count]; }
 };
 
-// Enter the vertex with number i of the sequence in the hash table, and return its slot. The slot keeps the smallest
-// number at which the vertex occurs, or ~0 if the slot is empty. There are more slots than numbers, so the search ends.
+// Enter the i-th vertex of the sequence in the hash table, and return its slot. The slot keeps the smallest i at which
+// the vertex occurs, or ~0 if the slot is empty. The table has more slots than the sequence has vertices, so the search
+// ends.
 __device__ __forceinline__ u64 enter(u64* table, u64 slots, const Appearances& all, u64 i) {
     const vertex_t v = all[i];
     for (u64 slot = mixed(0, (u64)v) & (slots - 1);; slot = (slot + 1) & (slots - 1)) {
@@ -30,7 +31,7 @@ __device__ __forceinline__ u64 enter(u64* table, u64 slots, const Appearances& a
     }
 }
 
-// Append to the `count` distinct `vertices` those of `found` that are new, each once, and write the result to `known`.
+// Append to the distinct `vertices` those of `found` that are new, each once, and write the result to `known`.
 // `at` gets, for each entry of `found`, its position in `known`, and `total` the length of `known`. The hash table has
 // `slots` words, a power of two above count + length, each ~0 at first.
 extern "C" __global__ void append_distinct(

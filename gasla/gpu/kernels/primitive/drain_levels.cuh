@@ -55,7 +55,7 @@ struct Peel {
         if (lowest > fresh(&shared->lowest)) atomicMax(&shared->lowest, lowest);
     }
 
-    // Remove the vertices in a list, and the vertices whose degree thereby falls to `level`.
+    // Remove the vertices in a list, and then also the vertices whose degree thereby falls to `level`.
     __device__ void drain(vertex_t level, u32 side, u64 size) const {
         __shared__ vertex_t kept[THREADS / WARP][ROOM];
         __shared__ u32 counts[THREADS / WARP];
@@ -86,7 +86,7 @@ struct Peel {
         }
     }
 
-    // Lower the degrees of the neighbors of v, which is removed, by `lanes` lanes.
+    // Lower the degrees of the neighbors of v, because v is removed. `lanes` lanes do this together.
     __device__ __forceinline__ void remove(vertex_t v, u32 lanes, vertex_t level, vertex_t* own, u32* count,
                                            u32 other) const {
         const u64 end = (u64)offsets[v + (u64)1];
@@ -102,10 +102,11 @@ struct Peel {
         }
     }
 
-    // Lower the degree of u if it is above `level`. If it falls to `level`, u is kept for removal.
+    // Lower the degree of u if it is above `level`. If the degree falls to `level`, u is appended to the vertices to
+    // remove.
     __device__ __forceinline__ void lower(vertex_t u, vertex_t level, vertex_t* own, u32* count, u32 other) const {
         const vertex_t degree = change(degrees + u, -1);
-        // another thread has lowered the degree to the level first, so this decrement is undone
+        // Another thread has lowered the degree to the level before, so the decrement of this thread is undone.
         if (degree <= level) change(degrees + u, 1);
         if (degree != level + 1) return;
         const u32 place = add_in_block(count, 1);

@@ -4,7 +4,7 @@
 
 namespace gasla {
 
-// The range of items that a block processes of n items. Each thread visits item begin + threadIdx.x and every
+// The range of items, of n in all, that a block processes. Each thread visits item begin + threadIdx.x and every
 // blockDim.x-th item after it.
 struct BlockShare {
     u64 begin, end;

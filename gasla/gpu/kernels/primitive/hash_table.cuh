@@ -6,7 +6,8 @@
 
 namespace gasla {
 
-// slots per entry, if there is memory for so many; with 4 instead, counting triangles takes 1.15 times as long
+// slots per entry of a hash table, if there is memory for so many; with 4 slots, counting triangles takes 1.15 times as
+// long
 constexpr u32 SPARSE = 8;
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type bits_t;

@@ -29,8 +29,8 @@ struct Deciding {
 
     __device__ __forceinline__ void set(vertex_t v, u32 rank) const { *(volatile u32*)(ranks + v) = rank; }
 
-    // Whether a vertex must wait for a neighbor, or has to stay out of the set because a neighbor is in it. `ask`
-    // answers this for the neighbors at positions first, first + stride, ...
+    // Whether a vertex must wait for a neighbor that is undecided, or has to stay out of the set because a neighbor is
+    // in the set. `ask` finds this for the neighbors at positions first, first + stride, ...
     struct Answer {
         bool waits, leaves;
     };
@@ -56,8 +56,8 @@ struct Deciding {
             if (neighbors[k] != v) set(neighbors[k], LEFT);
     }
 
-    // Look at up to 32 vertices, one per lane, and decide those that need not wait. Returns whether any of them is
-    // still undecided.
+    // Look at up to 32 vertices, one per lane, and decide those that need not wait for a neighbor. Returns whether any
+    // of these vertices is still undecided.
     __device__ bool look(u64 base, bool is_first) const {
         const u64 place = base + lane();
         const vertex_t v = (vertex_t)place;

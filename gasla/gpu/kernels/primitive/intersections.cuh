@@ -32,8 +32,8 @@ __device__ __forceinline__ offset_t first_not_less(const vertex_t* list, offset_
     return low;
 }
 
-// Return whether entry i of the shorter list also occurs in the longer list. If an entry repeats k times in the shorter
-// list, the k-th occurrence counts only if there are k in the longer list.
+// Return whether entry i of the shorter list also occurs in the longer list. If the entry is the k-th of several equal
+// entries in the shorter list, the longer list must have at least k of them.
 __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     const vertex_t w = pair.shorter[i];
     const bool repeats = i && pair.shorter[i - 1] == w;
@@ -42,8 +42,8 @@ __device__ __forceinline__ bool has_partner(const Pair& pair, offset_t i) {
     return j < pair.longer_length && pair.longer[j] == w;
 }
 
-// Sum the weights of, or count, those of the entries first, first + step, ... of the shorter list that also occur in
-// the longer list.
+// Add up the weights of those of the entries first, first + step, ... of the shorter list that also occur in the longer
+// list. Without weights, count these entries.
 __device__ __forceinline__ sum_t common_part(const Pair& pair, offset_t first, u32 step, const double* weights) {
     sum_t sum = 0;
     for (offset_t i = first; i < pair.shorter_length; i += step)

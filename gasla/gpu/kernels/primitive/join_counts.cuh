@@ -1,11 +1,12 @@
-// Counts the matches of a join in all, or per vertex. A block processes the edges of one first vertex after another.
+// Counts the matches of a join, either all matches or those that contain each vertex. A block processes the edges of
+// one first vertex after another.
 #pragma once
 #include "joins.cuh"
 
 namespace gasla {
 
-// Set the bits of the first vertex's neighbors in the block's bitmaps or, without SETS, clear them again. A whole block
-// calls this.
+// Set the bits of the first vertex's neighbors in the block's bitmaps. Without SETS, clear these bits again. A whole
+// block calls this.
 template <bool SETS> __device__ __forceinline__ void mark(const Search& search, u32* marks) {
     const u64 words = Search::mark_words(search.graph.n);
 #pragma unroll
@@ -50,9 +51,10 @@ template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search
     }
 }
 
-// Count the matches that begin with one of the edges at positions `first` to `end`, in all or per vertex (`tally`). A
-// block takes `piece` edges at a time or, if `whole`, all adjacency lists that begin among these. `counts` has a number
-// of two words for each `grain` edges. `memory` has `words` words for each block, which are 0 before and after.
+// Count the matches that begin with one of the edges at positions `first` to `end`: all of them, or those that contain
+// each vertex (`tally`). A block takes `piece` edges at a time or, if `whole`, all adjacency lists that begin among
+// these edges. `counts` has a number of two words for each `grain` edges. `memory` has `words` words for each block,
+// which are 0 before and after.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) visit_matches(
     u64 n, const offset_t* indptr, const vertex_t* indices, const unsigned char* kinds, u64 first, u64 end, u64 grain,
     u64 most, u64 piece, bool whole, u32* memory, u64 words, u64* tickets, u64* counts, u64* tally, volatile Page* page
@@ -67,10 +69,11 @@ extern "C" __global__ void __launch_bounds__(MOST_THREADS) visit_matches(
     search.looks.wait(WARP_INTERVAL);
     Looks looks;
     looks.wait(LOOK_INTERVAL);
-    // whether a warp may process several edges at once
+    // Whether a warp may process several first edges at once, which is possible if matches are not counted per group of
+    // edges.
     const bool is_wide = ALONE == 1 && grain >= end - first && most == NO_LIMIT;
     const u64 base = FIRST_SLOT * n, pieces = (end - first + piece - 1) / piece;
-    // vertices of high degree have the highest or the lowest ids; they should be processed first, as they take longest
+    // Vertices of high degree have the highest or the lowest ids. They take longest, so they are processed first.
     const bool is_reversed = indptr[base + n] - indptr[base + n - 1] > indptr[base + 1] - indptr[base];
     while (true) {
         __syncthreads();

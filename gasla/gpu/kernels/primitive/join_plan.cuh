@@ -6,7 +6,8 @@
 
 namespace gasla {
 
-// the most vertices of a pattern, and the most lists in which one vertex is looked up
+// the largest number of vertices of a pattern, and of adjacency lists in which the candidates for one vertex are looked
+// up
 constexpr u32 MOST_SIZE = 8, MOST_LISTS = 8 * MOST_SIZE;
 
 template <class T, u32 most> struct Some {
@@ -14,8 +15,8 @@ template <class T, u32 most> struct Some {
     T of[most];
 };
 
-// One of the adjacency lists of the matched vertex at a place of the pattern: its out-neighbors or in-neighbors in a
-// relation, which `slot` selects.
+// One of the adjacency lists of a matched vertex, the one at `place` in the order in which pattern vertices are
+// matched. `slot` selects the list: the vertex's out-neighbors or in-neighbors in one of the pattern's relations.
 struct Reach {
     u32 place, slot;
 };
@@ -25,19 +26,19 @@ struct Join {
     u32 kind;  // the bit of its kind that the vertex must have, or 0 if any vertex will do
     u32 label;  // the bit of its label that the vertex must have, or 0 if any vertex will do
 };
-// A test whether the vertex that is matched at a place of the pattern is in one of the adjacency lists.
+// A test whether the matched vertex at `place` is in one of the adjacency lists of another matched vertex.
 struct Test {
     Reach reach;
     u32 place;
 };
-// A matched vertex that is counted among the candidates of a counted vertex if all tests hold, and must be subtracted
-// then.
+// A matched vertex that may be among the candidates of a pattern vertex that is only counted. If all tests hold, it is
+// among them, and must be subtracted, because the vertices of a match differ.
 struct Met {
     u32 place;
     Some<Test, MOST_LISTS> tests;
 };
-// A counted vertex of the pattern: how its candidates are counted, how many vertices must be matched before (`ready`),
-// and how many matched vertices are among the candidates in any case (`certain`).
+// A vertex of the pattern whose candidates are only counted. The struct tells how they are counted, how many vertices
+// must be matched before (`ready`), and how many matched vertices are always among the candidates (`certain`).
 struct Free {
     u32 ready;
     bool is_tabled, is_degree;

@@ -1,12 +1,13 @@
-// Writes the matches of a join. A warp processes a range of edges alone, because rows of the result are ordered.
+// Writes the matches of a join. A warp processes a range of edges alone, because rows of the result are in the order of
+// edges.
 #pragma once
 #include "joins.cuh"
 
 namespace gasla {
 
 // Write the matches that begin with the edges at positions `first` to `end`. A warp processes `grain` edges at a time.
-// `wanted` has three numbers for each such range: how many matches to skip, how many to write, and the row of the
-// first. `written` gets the number of matches that were written.
+// `wanted` has three numbers for each `grain` edges: how many matches to skip, how many to write, and the row of the
+// first match. `written` gets the number of matches that were written.
 extern "C" __global__ void __launch_bounds__(MOST_THREADS) write_matches(
     u64 n, const offset_t* indptr, const vertex_t* indices, const unsigned char* kinds, u64 first, u64 end, u64 grain,
     u64 units, const u64* wanted, vertex_t* found, u64* written, u64* tickets, volatile Page* page

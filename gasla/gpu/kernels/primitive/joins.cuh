@@ -22,10 +22,10 @@ namespace gasla {
 
 constexpr u64 NO_LIMIT = ~0ull;
 constexpr long long WARP_INTERVAL = 1 << 26;  // clock ticks between two reads of host memory by a warp
-// a warp reads each adjacency list longer than this alone; shorter lists are read together by its lanes
+// A warp reads an adjacency list longer than this by itself. Lists up to this length are read several at a time.
 constexpr u32 LONG = 3 * WARP / 2;
-// if a list has more than this many entries per lane, a binary search first skips the entries that are too small to
-// match
+// If an adjacency list has more than this many entries per lane, a binary search first skips the entries whose ids are
+// too small for a match.
 constexpr u32 FAR = 4;
 
 typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type length_t;  // can hold the length of any adjacency list
@@ -51,8 +51,8 @@ struct List {
         const length_t at = less(w);
         return at < length && of[at] == w;
     }
-    // Return the number of entries that are at most w. A whole warp searches: in each step its lanes compare entries at
-    // equal distances.
+    // Return the number of entries that are at most w. A whole warp searches: in each step its lanes compare w with
+    // entries at equal distances.
     __device__ __forceinline__ length_t upto(vertex_t w) const {
         length_t low = 0, count = length;
         while (count) {
@@ -96,16 +96,16 @@ struct Graph {
     }
 };
 
-// Whether the lanes of a warp can process different last vertices at once: each count that depends on the last vertex
-// must be a look-up, in a table or of a degree.
+// Whether the lanes of a warp can process different vertices in the last place of a match. This requires that the
+// number of candidates for each vertex that is counted afterwards is looked up, in a table or as a degree.
 __device__ constexpr bool is_looked_up(const Free& free) { return free.is_tabled || free.is_degree; }
 __device__ constexpr bool ends_at_once() {
     for (u32 f = 0; f < FREE; ++f)
         if (FREES[f].ready == SIZE && !is_looked_up(FREES[f])) return false;
     return SIZE > 2;
 }
-// Whether any neighbor of the last vertex but one may be the last vertex. Then the lanes of a warp may have different
-// last vertices but one, too.
+// Whether the last matched vertex may be any neighbor of the vertex before it. Then the lanes of a warp may also
+// process different vertices in the place before the last.
 __device__ constexpr bool ends_with_path() {
     const Join& last = JOINS[SIZE - 1];
     for (u32 f = 0; f < FREE; ++f)
@@ -114,7 +114,7 @@ __device__ constexpr bool ends_with_path() {
            last.outside.count == 0;
 }
 constexpr bool SPREADS = ends_with_path();
-// from this place of a match on, each lane has a vertex of its own
+// In the places of a match from this number on, each lane of a warp has a vertex of its own.
 constexpr u32 ALONE = SPREADS ? SIZE - 2 : ends_at_once() ? SIZE - 1 : SIZE;
 
 __device__ constexpr bool is_late(u32 join, const Met& met) {
@@ -131,7 +131,8 @@ __device__ constexpr bool is_late(u32 join, const Met& met) {
 struct Search {
     Graph graph;
     const u32* marks;  // bitmaps of the first vertex's neighbors, which all warps of the block share
-    // for each vertex, the number of paths of two edges from the first vertex to it; shared by all warps of the block
+    // For each vertex, the number of paths of two edges from the match's first vertex to it. All warps of the block
+    // share this.
     const u32* tables;
     u64* tally;  // for each vertex, the number of matches that contain it
     vertex_t* found;  // rows of the result, of SIZE vertices each
@@ -139,7 +140,7 @@ struct Search {
     u64 most;  // the search may end when it has this many matches
     const volatile Page* page;
     Looks looks;
-    // whether the host has interrupted the kernel, and whether the search has as many matches as wanted
+    // whether the host has interrupted the kernel, and whether the search has found as many matches as are wanted
     bool stopped, enough;
     vertex_t row[SIZE];
     List lists[SIZE][SLOTS];
@@ -148,7 +149,7 @@ struct Search {
     u64 matches;  // matches so far, if they are counted per vertex
     u64 low, high;  // the number of matches that this lane has counted, in two words
 
-    // Return whether the search should end early.
+    // Return whether the search should end early, because the host has interrupted it or there are enough matches.
     __device__ __forceinline__ bool ends() {
         const bool is_due = lane() == 0 && looks.are_due(WARP_INTERVAL);
         if (shuffle((u32)(is_due && page->stop), 0)) stopped = true;
@@ -168,15 +169,15 @@ struct Search {
         return ALONE < SIZE && k == SIZE - 1 ? last : row[k];
     }
 
-    // Return whether vertex w, which differs by lane, is in an adjacency list.
+    // Return whether vertex w, of which each lane has its own, is in an adjacency list of a matched vertex.
     __device__ __forceinline__ bool is_in(Reach reach, vertex_t w) const {
         if (MARKS && reach.place == 0) return has(marks + reach.slot * mark_words(graph.n), w);
         return list(reach).has(w);
     }
     static __device__ __forceinline__ u64 mark_words(u64 n) { return (n + WARP - 1) / WARP; }
 
-    // Call visit(w, fits) by all lanes for each vertex w of the shortest adjacency list that has all candidates for join j.
-    // `fits` says whether w extends the match of `count` vertices.
+    // Call visit(w, fits) by all lanes for each entry w of the shortest adjacency list that must have the next vertex
+    // of the match (the vertex of join j). `fits` says whether w extends the match of `count` vertices.
     template <class Visit> __device__ __forceinline__ void scan(const u32 j, const u32 count, Visit visit) {
         List list = this->list(JOINS[j].within.of[0]);
         u32 read = 0;
@@ -207,8 +208,8 @@ struct Search {
         }
     }
 
-    // Return the number of candidates for the counted pattern vertex f, from a table or the length of a list. The
-    // result differs by lane if it depends on `last`, the lane's last vertex.
+    // Return the number of candidates for pattern vertex f, which is only counted, from a table or the length of an
+    // adjacency list. The result differs by lane if it depends on `last`, the lane's last vertex of the match.
     __device__ __forceinline__ u64 looked_up(const u32 f, vertex_t last) const {
         u64 size;
         if (FREES[f].is_tabled) {
@@ -235,8 +236,9 @@ struct Search {
         const u64 size = warp_sum((u64)count);
         return size - least<u64>(size, FREES[f].certain);
     }
-    // Return how many vertices of the match would themselves fit as the counted pattern vertex f, and must be
-    // subtracted. `late` selects those that depend on the last vertex, otherwise those that don't.
+    // Return how many matched vertices are themselves candidates for pattern vertex f, which is only counted. They must
+    // be subtracted from the candidates. With `late`, those are counted that depend on the last vertex, otherwise all
+    // others.
     __device__ __forceinline__ u32 coinciding(const u32 f, bool late, vertex_t last) const {
         u32 count = 0;
 #pragma unroll
@@ -260,7 +262,7 @@ struct Search {
         for (u32 f = 0; f < FREE; ++f) coincide[f] = coinciding(f, false, 0);
     }
 
-    // Count or write the matches that end with vertex `last` of each lane for which `fits` is true.
+    // Count or write the matches that end with vertex `last`, in each lane for which `fits` is true.
     __device__ __forceinline__ void take(vertex_t last, bool fits) {
         if constexpr (WRITES) {
             write(last, fits);
@@ -301,8 +303,8 @@ struct Search {
         left -= written;
     }
 
-    // Count the candidates of those counted pattern vertices that depend on the first `count` matched vertices only.
-    // Returns false if one of them has no candidate, as then there is no match.
+    // Count the candidates of pattern vertices that are only counted, as far as they depend on the first `count`
+    // matched vertices alone. Returns false if a pattern vertex has no candidate, because then there is no match.
     __device__ __forceinline__ bool count_ready(const u32 count) {
         bool any = true;
 #pragma unroll
@@ -336,9 +338,8 @@ struct Search {
             });
         }
     }
-    // Extend a match by the last vertex but one, w, which differs by lane, and by each neighbor of w as the last
-    // vertex. Long adjacency lists are read one after another by the whole warp, and the entries of all short lists
-    // together.
+    // Extend a match by its last two vertices: w, of which each lane has its own, and then each neighbor of w. A long
+    // adjacency list is read by the whole warp. The entries of all short lists are distributed over the lanes.
     __device__ __forceinline__ void spread(vertex_t w, bool fits) {
         constexpr Reach reach = JOINS[SIZE - 1].within.of[0];
         const List mine = fits ? graph.of(w, reach.slot) : List{graph.indices, 0};
@@ -362,8 +363,8 @@ struct Search {
             take(last, is_there && fits_besides(SIZE - 1, SIZE - 1, last));
         }
     }
-    // Return whether vertex w, which differs by lane, meets the conditions of join j other than being in adjacency
-    // lists: order, distinctness and kind.
+    // Return whether vertex w, of which each lane has its own, meets the conditions of join j on order, distinctness
+    // and kind. The conditions on adjacency lists are tested elsewhere.
     __device__ __forceinline__ bool fits_besides(const u32 j, const u32 count, vertex_t w) const {
         bool fits = true;
 #pragma unroll
@@ -401,7 +402,7 @@ struct Search {
             add_matches(row[1], before);
         }
     }
-    // Add the totals of all lanes to a number of two words in global memory, and reset them to 0.
+    // Add the totals of all lanes to a number in global memory, which has two words, and reset the totals to 0.
     __device__ __forceinline__ void tell(u64* total) {
         constexpr u64 HALF = 0xffffffff;
         const u64 lows = warp_sum(low & HALF), middle = warp_sum(low >> WARP), highs = warp_sum(high);

@@ -58,7 +58,8 @@ struct Forest {
     vertex_t* targets;  // for each root, the root that it gets attached to in this round
     u64* best;  // for each root, the key of the lightest edge that leaves its tree
     position_t* starts;  // for each vertex, the first position in its list with a larger neighbor
-    // for each vertex, the phase in which no edge in its list leaves its tree any more, so that the list is skipped
+    // For each vertex, the phase (a range of weights) in which no edge in its adjacency list leaves its tree any more.
+    // In this phase, the list is skipped.
     unsigned char* done;
     long long* taken;  // for each former root, the position of the edge by which it was attached, or -1
     Slice* slices;
@@ -94,8 +95,8 @@ struct Forest {
             slices[place + i] = {low + i * SLICE, least(low + (i + 1) * SLICE, end), v};
     }
 
-    // Estimate from a sample the key below which there are about LIGHT * n edges, and store it as the limit of light
-    // edges. One block calls this.
+    // Store the limit up to which the key of an edge (its weight and position) counts as light. The limit is estimated
+    // from a sample, such that there are about LIGHT * n light edges. One block calls this.
     __device__ void choose_limit() const {
         __shared__ u64 keys[KEYS];
         const u64 rank = 2 * LIGHT * lists.n * KEYS / most(m, (u64)1);
@@ -103,7 +104,7 @@ struct Forest {
             if (threadIdx.x == 0) shared->limit = NO_EDGE;
             return;
         }
-        // not `sample`, as its result is an id, which may be too small for a position
+        // The function `sample` is not used here. Its result is an id, whose type may be too small for a position.
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) keys[i] = key(i * GOLDEN % m);
         __syncthreads();
         for (u32 i = threadIdx.x; i < KEYS; i += blockDim.x) {
@@ -113,8 +114,9 @@ struct Forest {
         }
     }
 
-    // Offer edges with keys above `floor` and up to `limit` to the trees at their other ends. Returns the smallest key
-    // of an edge that leaves the tree with root `root`, which the caller offers to that tree.
+    // Offer each edge whose key (weight and position) is above `floor` and up to `limit` to the tree at its other end,
+    // as that tree's lightest edge. Returns the smallest key of an edge that leaves the tree with root `root`. The
+    // caller offers that edge to this tree.
     __device__ __forceinline__ u64 offer(vertex_t root, u64 first, u64 last, u32 step, u64 floor, u64 limit) const {
         u64 own = NO_EDGE;
         for (u64 k = first; k < last; k += AT_ONCE * step) {
@@ -196,7 +198,7 @@ struct Forest {
         return (vertex_t)low;
     }
 
-    // Choose for each root the root at the other end of the tree's lightest edge as the target to attach to. If two
+    // For each root, choose the root to attach it to: the root at the other end of its tree's lightest edge. If two
     // trees have chosen the same edge, the smaller root stays a root. Returns the number of roots to attach.
     __device__ u64 choose() const {
         u64 attached = 0;
@@ -216,8 +218,8 @@ struct Forest {
         for (u64 r = thread_of_grid(); r < lists.n; r += threads_of_grid())
             if (parents[r] == (vertex_t)r && targets[r] != (vertex_t)r) parents[r] = targets[r];
     }
-    // Let every former root climb up to STEPS steps towards its root. Returns how many of them are not yet a child of a
-    // root.
+    // Let every former root climb up to STEPS steps towards its root, and make the vertex reached its parent. Returns
+    // how many former roots are not yet children of a root.
     __device__ u64 climb() const {
         u64 left = 0;
         for (u64 r = thread_of_grid(); r < lists.n; r += threads_of_grid()) {
@@ -238,8 +240,8 @@ struct Forest {
             if (flatten(parents, (vertex_t)v) == (vertex_t)v) best[v] = NO_EDGE;
     }
 
-    // Return the sum of `mine` over all threads of the grid. This includes a barrier. `turn` counts the calls, as
-    // counters rotate.
+    // Return the sum of `mine` over all threads of the grid. All blocks wait for each other in this. `turn` counts the
+    // calls, because successive calls use different counters.
     __device__ u64 sum(u64 mine, u32& turn, Barrier& barrier) const {
         const u64 of_warp = warp_sum(mine);
         if (lane() == 0 && of_warp) atomicAdd(shared->counts + turn % 4, of_warp);
@@ -278,8 +280,8 @@ struct Forest {
 
 }  // namespace gasla
 
-// Compute a minimum spanning forest. Afterwards taken[v] is an edge of the forest for all vertices v but one of each
-// component, and -1 for that one. An edge is given by its position in the adjacency list of its smaller end.
+// Compute a minimum spanning forest. In each component, taken[v] is then an edge of the forest for all vertices v but
+// one, and -1 for that vertex. An edge is given by its position in the adjacency list of its smaller end.
 KERNEL lightest_forest(const offset_t* offsets, const vertex_t* neighbors, u64 n, u64 m, const weight_t* weights, u32 lanes,
                        vertex_t* parents, vertex_t* targets, u64* best, position_t* starts, unsigned char* done,
                        long long* taken, Slice* slices, Growing* shared) {

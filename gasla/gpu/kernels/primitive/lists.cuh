@@ -8,7 +8,8 @@ namespace gasla {
 
 struct ListProperties {
     u64 imbalance;  // sum of the hashes modulo 2^64, which is 0 if the lists are symmetric
-    // whether any entry is less than the previous entry, equal to it, or equal to the list's own vertex
+    // whether any entry of an adjacency list is less than the previous entry, equal to the previous entry, or equal to
+    // the list's own vertex
     u64 falls, repeats, loops;
 };
 
@@ -42,8 +43,8 @@ __device__ void find_list_properties(
         for (u64 begin = from; begin < to;) {  // each step takes the adjacency lists of 32 vertices
             const offset_t start = offsets[least(owner + lane(), n)];
             const u64 end = least(to, (u64)offsets[least(owner + WARP, n)]);
-            // If all 32 lists are empty, search for the next nonempty list. This saves time where nearly all lists are
-            // empty.
+            // If all 32 adjacency lists are empty, search for the next list with an entry. This saves time where nearly
+            // all lists are empty.
             const u64 next = begin == end ? owner_of(offsets, n, begin) : owner + WARP;
 #pragma unroll 1
             for (; begin < end; begin += WARP) {

@@ -5,9 +5,10 @@
 
 namespace gasla {
 
-// What all blocks reduce into, in global memory. It is zero before and after each launch.
+// The memory into which all blocks reduce. It is zero before and after each launch.
 struct MinMax {
-    // the largest bitwise complement of a value's word (which gives the minimum), and the largest word
+    // `below` is the largest bitwise complement of an encoded value, which gives the minimum, and `above` the largest
+    // encoded value.
     u64 below, above;
     u64 checksum;
     u64 unordered;  // not 0 if any value is NaN
@@ -20,12 +21,12 @@ struct MinMaxPage {
     u32 unordered, ended;
 };
 
-// Map a value to an unsigned integer such that integers compare as the values do. It has 32 bits for types of up to 4
-// bytes.
+// Map a value to an unsigned integer, such that integers compare as the values do. The integer has 32 bits for types of
+// up to 4 bytes, and else 64 bits.
 template <class T> __device__ __forceinline__ auto word_of(T x) {
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Word;
     constexpr Word SIGN = Word(1) << (8 * sizeof(Word) - 1);
-    // true for floats only: converting 0.5 to an integer gives 0, and a bool has only one byte
+    // This is true for floats only, because 0.5 becomes 0 as an integer, and a bool has only one byte.
     if constexpr ((T)0.5 != (T)0 && sizeof(T) >= 4) {
         const Word bits = reinterpret_cast<const Word&>(x);
         return bits & SIGN ? ~bits : bits | SIGN;
@@ -36,8 +37,9 @@ template <class T> __device__ __forceinline__ auto word_of(T x) {
     }
 }
 
-// Return the checksum's term for `word` at position i, given place = i * STRIDE. At any position, different words have
-// different terms. The checksum is the sum of all terms, so it does not depend on the order of threads.
+// Return what a value at position i adds to the checksum. `word` is the encoded value, and `place` is i * STRIDE. At
+// any position, different values have different terms. The checksum is the sum of all terms, so it does not depend on
+// the order of threads.
 constexpr u64 STRIDE = 0x9e3779b97f4a7c15ull;
 __device__ __forceinline__ u64 term_of(u64 word, u64 place) {
     const u64 mixed = (word ^ place) * 0xbf58476d1ce4e5b9ull;
@@ -45,7 +47,7 @@ __device__ __forceinline__ u64 term_of(u64 word, u64 place) {
 }
 
 // Write the result that all blocks have reduced to host memory, and zero the global memory. One thread of each block
-// calls this, and the last one does it.
+// calls this, and only the call of the last block writes anything.
 __device__ __forceinline__ void publish(MinMax* found, MinMaxPage* page, u32 launch) {
     __threadfence();
     if (atomicAdd(&found->blocks, 1ull) != gridDim.x - 1) return;
@@ -62,7 +64,8 @@ __device__ __forceinline__ void publish(MinMax* found, MinMaxPage* page, u32 lau
 
 template <class T>
 __device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch) {
-    // loads in flight per thread; if the loop could end between them, each would wait for the load before
+    // number of loads of a thread that overlap; if the loop could end between two of them, the second would wait for
+    // the first
     constexpr u32 LOADS = 4;
     __shared__ u64 of_block[3];
     if (threadIdx.x < 3) of_block[threadIdx.x] = 0;
@@ -107,8 +110,8 @@ __device__ void min_max(const T* values, u64 count, MinMax* found, MinMaxPage* p
     publish(found, page, launch);
 }
 
-// The exact sum of integers, or of their absolute values. `below` is the sum of the low 32 bits of all values, and
-// `above` that of the high bits.
+// Compute the exact sum of integers, or of their absolute values. `below` is the sum of the low 32 bits of all values,
+// and `above` the sum of the high bits.
 template <class T>
 __device__ void total(const T* values, u64 count, MinMax* found, MinMaxPage* page, u32 launch, bool magnitudes) {
     __shared__ u64 of_block[2];

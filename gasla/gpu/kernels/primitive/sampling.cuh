@@ -10,8 +10,8 @@
 namespace gasla {
 
 // Write the cumulative sums of each adjacency list's weights, with one thread per list. Additions are made in the same
-// order as on the CPU, so that results are the same. `single` says that weights are float32. They are converted here,
-// because CuPy's conversion would turn subnormal weights into 0.
+// order as on the CPU, so that results are the same. `single` says that weights are float32. The kernel converts them
+// itself, because CuPy's conversion would turn subnormal weights into 0.
 extern "C" __global__ void sum_lists(u64 n, const offset_t* indptr, const void* weights, bool single, double* sums) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
         double total = 0;
@@ -34,7 +34,7 @@ extern "C" __global__ void guide_lists(u64 n, const offset_t* indptr, const doub
     }
 }
 
-// Return whether a position is among the first `count` positions drawn.
+// Return whether a position is among the first `count` positions in `drawn`.
 __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place) {
     for (u64 i = 0; i < count; ++i) {
         if ((u64)drawn[i] == place) return true;
@@ -44,7 +44,8 @@ __device__ __forceinline__ bool has(const vertex_t* drawn, u64 count, u64 place)
 
 // Draws neighbors from an adjacency list with probabilities proportional to weights.
 struct Weighted : Weights {
-    // Draw one of the positions not drawn yet, by adding up their weights. Returns `size` if all their weights are 0.
+    // Draw one of the positions that are not drawn yet, by adding up their weights. Returns `size` if all their weights
+    // are 0.
     __device__ __forceinline__ u64 draw_of_rest(const vertex_t* drawn, u64 count, double part) const {
         double total = 0;
         for (u64 place = 0; place < size; ++place) {
@@ -120,7 +121,7 @@ extern "C" __global__ void begin_samples(
     barrier.leave();
 }
 
-// The number of the edge at a position. Without an array of numbers, this is the position itself.
+// Returns the number of the edge at a position. Without an array of numbers, this is the position itself.
 struct EdgeNumbers {
     const void* numbers;
     bool wide;  // whether each number has 8 bytes; otherwise 4

@@ -37,8 +37,8 @@ struct RecordedEdges : AllEdges {
     }
 };
 
-// An arc of the tour. At first `next` is the next arc of the tour. After `walk`, `next` is the splitter before this
-// arc, and `place` the number of arcs from the splitter to it.
+// An arc of an Euler tour, one direction of an edge. At first `next` is the next arc of the tour. After `walk`, `next`
+// is the splitter (sampled arc) before this arc, and `place` the number of arcs from the splitter to it.
 struct Arc {
     rank_t next, place;
 };
@@ -49,7 +49,7 @@ struct Splitter {
     rank_t next, distance;
 };
 
-// Return the mask of lanes of the warp whose `source` is equal to this lane's.
+// Return the mask of the warp's lanes whose `source` is equal to this lane's `source`.
 __device__ __forceinline__ u32 alike(rank_t source) {
     u32 lanes = __match_any_sync(ALL, (u32)source);
     if constexpr (sizeof(rank_t) == 8) lanes &= __match_any_sync(ALL, (u32)((u64)source >> 32));
@@ -79,8 +79,8 @@ struct Tour {
         for (u64 i = thread_of_grid(); i < words(); i += threads_of_grid()) marks[i] = 0;
     }
 
-    // Put one arc of each vertex of a warp at the head of the list of arcs from the same source. Lanes with equal
-    // sources link their arcs, and only one of them makes an atomic exchange.
+    // Insert one arc of each lane at the head of the list of arcs that begin at its source. Lanes with equal sources
+    // link their arcs, so that only one of them makes an atomic exchange.
     __device__ __forceinline__ void insert(rank_t source, u64 start, u32 side, u32 present) const {
         const u32 equal = alike(source) & present, lower = equal & lanes_below();
         if (!(present >> lane() & 1)) return;
@@ -103,7 +103,8 @@ struct Tour {
         }
     }
 
-    // Turn the lists of arcs into the tour: the arc after an arc is the one that follows its reverse in the list.
+    // Turn the lists of arcs into an Euler tour: after an arc, the tour takes the arc that follows the reverse arc in
+    // the list.
     __device__ void connect() const {
         for (u64 s = thread_of_grid(); s < n; s += threads_of_grid()) {
             const Ends edge = ends[s];
@@ -113,8 +114,8 @@ struct Tour {
         }
     }
 
-    // Follow the tour from each splitter to the next splitter, and store for each arc the splitter before it and its
-    // distance.
+    // Follow the tour from each splitter (sampled arc) to the next splitter, and store for each arc the splitter before
+    // it and its distance from this splitter.
     __device__ void walk() const {
         for (u64 i = thread_of_grid(); i < stretches(); i += threads_of_grid()) {
             const u64 start = splitter(i);
@@ -128,7 +129,8 @@ struct Tour {
         }
     }
 
-    // Sum the distances of each splitter to splitter 0 by pointer jumping. Returns the array that has the result.
+    // Sum the distances along the tour from each splitter (sampled arc) to splitter 0 by pointer jumping. Returns the
+    // array that has the result.
     __device__ const Splitter* jump(Barrier& barrier) const {
         Splitter* now = splitters;
         Splitter* after = splitters + stretches();
@@ -154,8 +156,8 @@ struct Tour {
         return arc.next == 0 ? arc.place : (rank_t)count() - distances[arc.next].distance + arc.place;
     }
 
-    // Find the parent and the subtree size of each vertex. Of the two arcs of an edge, the one that comes first in the
-    // tour leads down to the child. A vertex's number is, for now, the rank of the arc that leads to it.
+    // Find the parent and the subtree size of each vertex. Of the two arcs of an edge, the arc that comes first in the
+    // tour leads down to the child. In this step, a vertex's number is the rank of the arc that leads to it.
     __device__ void unroll(const Splitter* distances, vertex_t* parents, vertex_t* numbers, vertex_t* sizes) const {
         const rank_t origin = rank(distances, arcs[lists[n]]), all = (rank_t)count();
         const auto from_origin = [&](rank_t rank) { return rank >= origin ? rank - origin : rank + (all - origin); };
@@ -182,7 +184,7 @@ struct Tour {
     }
 };
 
-// The minimum and maximum of several values.
+// The smallest and the largest of several values.
 struct Extremes {
     vertex_t low, high;
 
@@ -191,8 +193,8 @@ struct Extremes {
     }
 };
 
-// A sparse table for range minima and maxima: the extremes of each block of 32 values, and of 2, 4, 8, ... consecutive
-// blocks that begin at each block.
+// A sparse table, which gives the smallest and the largest value of any range. It has these extremes for each block of
+// 32 values, and for 2, 4, 8, ... consecutive blocks that begin at each block.
 struct ExtremesTable {
     u64 n;
     const Extremes* values;
@@ -217,7 +219,7 @@ struct ExtremesTable {
         }
     }
 
-    // Return the extremes of the values at positions `first` to `last` inclusive.
+    // Return the smallest and the largest of the values at positions `first` to `last` inclusive.
     __device__ Extremes of(u64 first, u64 last) const {
         Extremes all = values[first];
         const u64 begin = first / WARP + 1, end = last / WARP;  // the blocks that lie entirely in the range
@@ -263,7 +265,7 @@ KERNEL number_trees(const offset_t* offsets, const vertex_t* neighbors, u64 n, u
 }
 
 // Replace low[v] and high[v] of each vertex by the minimum of `low` and the maximum of `high` over the subtree of v.
-// The numbers of a subtree are a contiguous range.
+// This is a query for a range, because the vertices of a subtree have consecutive numbers.
 KERNEL extremes_of_subtrees(const vertex_t* numbers, const vertex_t* sizes, u64 n, vertex_t* low, vertex_t* high,
                             Extremes* values, Extremes* table, Control* control) {
     Barrier barrier(control->barrier);

@@ -9,10 +9,9 @@
 // is in the forward lists of both, where a forward list holds the neighbors that come later in the order. There are two
 // methods:
 //
-//   merging      If all adjacency lists are short, the order is that of ids, and a forward list is the start of a
-//   sorted
-//                list. A few threads per vertex merge the lists in place (count_merging). Nothing else is read or
-//                written.
+//   merging      If all adjacency lists are short, the order is that of descending ids, and a forward list is the start
+//                of a sorted list. A few threads per vertex merge the lists in place (count_merging). Nothing else is
+//                read or written.
 //   look-up      Otherwise the order is that of degrees, so no forward list is longer than the square root of twice the
 //                number of edges. Forward lists are copied (copy_forward_*). The list of a vertex x goes into a hash
 //                table in shared memory. The forward lists of all its neighbors that are shorter are looked up in the
@@ -67,8 +66,8 @@ __device__ __forceinline__ void copy_forward(
     }
 }
 
-// The part of the vertices that one GPU processes: every `all`-th group of 32 vertices. GPUs that have the same graph
-// divide the work in this way.
+// The part of the vertices that one GPU processes: of every `all` groups of 32 vertices, the group number `mine`.
+// Several GPUs that have the same graph divide the work in this way.
 struct Share {
     u32 mine, all;
 
@@ -116,8 +115,8 @@ extern "C" __global__ void __launch_bounds__(256) copy_forward_of_pieces(
 
 __device__ __forceinline__ bool is_long(u32 length, offset_t degree) { return length > LONG || degree > BUSY; }
 
-// Cut the adjacency lists of vertices of high degree into pieces, and append these to an array. Given `lengths`, the
-// pieces are those that blocks count, otherwise those whose forward lists are copied.
+// Cut the adjacency lists of vertices of high degree into pieces, and append the pieces to an array. With `lengths`,
+// the pieces are those whose triangles blocks count, otherwise those whose forward lists are copied.
 extern "C" __global__ void list_pieces(
     u64 n, const offset_t* indptr, const u32* lengths, vertex_t* piece_vertices, offset_t* piece_starts, u64* pieces,
     Share share
@@ -209,8 +208,8 @@ template <> struct Place<true> {
     __device__ offset_t place() const { return held; }
 };
 
-// A neighbor whose forward list is looked up. Its position in the adjacency list is kept if triangles are counted per
-// edge.
+// A neighbor whose forward list is looked up in the hash table. If triangles are counted per edge, the struct also has
+// the neighbor's position in the adjacency list.
 struct Neighbor : Place<per_edge> {
     offset_t start;
     vertex_t vertex;
@@ -277,8 +276,8 @@ __device__ __forceinline__ u32 look_up_neighbors(
     return found;
 }
 
-// Add the counts of the table's slots to the counters of the edges whose other ends are in these slots. The counters
-// begin at `first`.
+// Add the counts of the hash table's slots to the counters of edges. A slot counts the triangles of the edge from the
+// vertex being processed to the vertex in the slot. The counters of these edges begin at `first`.
 __device__ __forceinline__ void add_tallies_to_edges(
     const Oriented& graph, offset_t first, u32 entries, const Table& table, const u32* tallies, u32 thread, u32 threads
 ) {
@@ -288,8 +287,8 @@ __device__ __forceinline__ void add_tallies_to_edges(
     }
 }
 
-// Add the counts of the table's slots to the counters of the vertices in these slots, and empty the slots, by `threads`
-// threads.
+// Add the counts of the hash table's slots to the counters of the vertices in these slots, and empty the slots.
+// `threads` threads do this together.
 __device__ __forceinline__ void clear(const Table& table, u32* tallies, u64* counts, u32 thread, u32 threads) {
     for (u32 slot = thread; slot <= table.mask; slot += threads) {
         if constexpr (per_vertex)
@@ -400,7 +399,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
     add_to_total(total, found);
 }
 
-// --- triangles of each edge ------------------------------------------------------------------------------------------
+// --- writing the number of triangles of each edge --------------------------------------------------------------------
 
 __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t first, offset_t last, vertex_t w) {
     while (last - first > 1) {

@@ -23,9 +23,9 @@ typedef Choose<sizeof(vertex_t) == 8, u64, u32>::type rank_t;
 
 constexpr u32 SAMPLES = 256;
 constexpr u32 SHORT = 32;  // the longest adjacency list that one thread walks alone
-// the longest adjacency list that one warp walks; longer ones are cut into slices of this length
+// length of the longest adjacency list that one warp walks; longer lists are cut into slices of this length
 constexpr u32 SLICE = 2048;
-// attempts to link trees without following paths, before the remaining edges are linked with full searches
+// number of attempts to link trees by their roots alone, before the remaining edges are linked by following paths
 constexpr u32 ROUNDS = 2;
 
 struct Lists {
@@ -59,7 +59,7 @@ struct Slice {
 };
 
 // Global memory that all blocks of a launch share. It is zero before and after the launch, except for `known` and
-// `counts`.
+// `counts`, which need no initial value.
 struct Control {
     u32 barrier[2];
     u64 slices;
@@ -86,20 +86,21 @@ struct Order {
     }
 };
 
-// Policy: every edge unites the trees of its two ends. The structs below derive from this one to select edges.
+// A policy for which edges unite trees, and what the nodes of the forest are: every edge unites, and nodes are
+// vertices. The structs below derive from this one to select edges.
 struct AllEdges {
-    // the node of the forest that stands for v
+    // Return the node of the forest that stands for v.
     __device__ __forceinline__ vertex_t entry(vertex_t v) const { return v; }
     __device__ __forceinline__ bool is_inside(const vertex_t* parents, vertex_t v, vertex_t root) const {
         return parents[v] == root;
     }
     __device__ __forceinline__ bool unites(vertex_t, vertex_t) const { return true; }
-    // called with a root that has just become a child, and the edge (two vertices) that caused this
+    // This is called with a root that has just become a child, and the two ends of the edge that caused this.
     __device__ __forceinline__ void joined(vertex_t, vertex_t, vertex_t) const {}
 };
 
-// Policy: the nodes of the forest are groups of vertices, and an edge unites the groups of its ends. A vertex keeps its
-// group when that group's root changes.
+// A policy in which the nodes of the forest are groups of vertices, and an edge unites the groups of its ends. A vertex
+// keeps its group when the root of that group changes.
 struct GroupedEdges : AllEdges {
     const vertex_t* groups;
 
@@ -110,8 +111,8 @@ struct GroupedEdges : AllEdges {
     }
 };
 
-// Policy: only edges across subtrees of a rooted forest unite, that is, edges where neither end is an ancestor of the
-// other. Vertices are numbered in preorder, so a subtree is the range of numbers that starts with its topmost vertex.
+// A policy in which only some edges unite trees: those where neither end is an ancestor of the other in a given rooted
+// forest. Vertices are numbered in preorder, so the vertices of a subtree have consecutive numbers, its root the first.
 struct AcrossEdges : AllEdges {
     const vertex_t* numbers;
     const vertex_t* sizes;
@@ -133,8 +134,8 @@ struct Hooked {
     vertex_t other;  // a neighbor that may be in another tree still, or the vertex itself if there is none
 };
 
-// Choose a first parent for v among its first neighbor, or with `two` its first two neighbors: the one of lowest rank,
-// if that ranks below v. Otherwise v is its own parent, a root.
+// Choose a first parent for v: its first neighbor or, with `two`, the one of its first two neighbors that has the lower
+// rank. If that neighbor doesn't rank below v, then v is its own parent, a root.
 template <class L>
 __device__ __forceinline__ Hooked hooked(const L& lists, Order order, vertex_t v, bool two) {
     const position_t low = lists.begin(v), high = lists.begin(v + (u64)1);
@@ -175,16 +176,16 @@ __device__ __forceinline__ vertex_t compare_and_swap(vertex_t* address, vertex_t
     return (vertex_t)atomicCAS(reinterpret_cast<rank_t*>(address), (rank_t)expected, (rank_t)wanted);
 }
 
-// Make `low` the parent of `high` if `high` is still a root, and return the previous parent of `high`. Many threads
-// attach the same large root. Threads that come late only read that it is no root any more, all lanes of a warp at
-// once, and make no atomic.
+// Make `low` the parent of `high` if `high` is still a root, and return the previous parent of `high`. Many threads try
+// to attach the same large root. A thread that comes late only reads that it is no root any more, and makes no atomic
+// operation.
 __device__ __forceinline__ vertex_t attach(vertex_t* parents, vertex_t high, vertex_t low) {
     const vertex_t parent = fresh(parents + high);
     return parent == high ? compare_and_swap(parents + high, high, low) : parent;
 }
 
-// Unite the tree of `root` with the tree of v, and return their common root. `joined` is called with the former root
-// that now has a parent.
+// Unite the tree of `root` with the tree of v, and return their common root. `joined` is called with the root that has
+// got a parent, if any.
 template <class Joined>
 __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex_t root, vertex_t v, Joined joined) {
     vertex_t other = find(parents, v);
@@ -209,8 +210,8 @@ __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
         parents[v] = hooked(lists, order, (vertex_t)v, false).parent;
 }
 
-// Give every vertex a first parent, and store in `others` a second neighbor of each vertex that is to be linked next.
-// This saves reading the adjacency lists again.
+// Give every vertex a first parent. Also store in others[v] the second neighbor of v that is linked with v in the next
+// step, which saves reading the adjacency lists again.
 template <class L, class Edges>
 __device__ void hook(const L& lists, Order order, const Edges& edges, vertex_t* parents, vertex_t* others) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
@@ -221,9 +222,9 @@ __device__ void hook(const L& lists, Order order, const Edges& edges, vertex_t* 
     }
 }
 
-// Try once to link each vertex v with others[v], where trees are flat, without following paths. A thread whose root has
-// got a parent meanwhile gives up. A tree is attached to another tree unless its root has a lower rank than all roots
-// that it meets. So few trees remain, and few threads contend for the same root.
+// Try once to link the trees of each vertex v and others[v] by their roots, which are known because trees are flat. Of
+// two roots, the one of higher rank is attached. A thread whose root has got a parent meanwhile gives up. So few trees
+// remain, and few threads contend for the same root.
 template <class Edges>
 __device__ void try_others(Order order, const Edges& edges, vertex_t* parents, const vertex_t* others, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) {
@@ -237,7 +238,8 @@ __device__ void try_others(Order order, const Edges& edges, vertex_t* parents, c
     }
 }
 
-// Link each vertex v with others[v], following paths as far as needed. Afterwards others[v] is v for every vertex.
+// Link the trees of each vertex v and others[v], following paths as far as needed. Afterwards others[v] is v for every
+// vertex, so that the array can be used again.
 template <class Edges>
 __device__ void link_others(Order order, const Edges& edges, vertex_t* parents, vertex_t* others, u64 n) {
     for (u64 i = thread_of_grid(); i < n; i += threads_of_grid()) {
@@ -250,8 +252,8 @@ __device__ void link_others(Order order, const Edges& edges, vertex_t* parents, 
 }
 
 // Unites trees along the edges of all vertices outside one tree, `known`, which is usually the largest. With `outward`,
-// edges that lead out of that tree are followed, too (for directed graphs, where they are not listed in both
-// directions).
+// edges that lead out of that tree are followed, too. Directed graphs need this, because their edges are listed in one
+// direction only.
 template <class Edges, class L = Lists> struct Linker {
     L lists;
     Order order;
@@ -326,8 +328,8 @@ template <class Edges, class L = Lists> struct Linker {
     }
 };
 
-// Make the root of v's tree the parent of v. No other parent is changed, because other threads may have read the
-// parents along the path for the last time.
+// Make the root of v's tree the parent of v. The parents of other vertices on the path are not changed, because other
+// threads may have read them for the last time.
 __device__ __forceinline__ vertex_t flatten(vertex_t* parents, vertex_t v) {
     const vertex_t parent = parents[v], root = root_of(parents, v);
     if (parent != root) parents[v] = root;
@@ -338,10 +340,10 @@ __device__ void compress(vertex_t* parents, u64 n) {
     for (u64 v = thread_of_grid(); v < n; v += threads_of_grid()) flatten(parents, (vertex_t)v);
 }
 
-// Make all trees flat, and find the smallest vertex of each tree, which is stored in firsts[root]. Before the call,
-// firsts[v] must be v.
+// Make all trees flat, so that every vertex's parent is its root. Also store the smallest vertex of each tree in
+// firsts[root]. Before the call, firsts[v] must be v.
 __device__ void compress(vertex_t* parents, vertex_t* firsts, u64 n) {
-    // the root that this thread has seen last; its vertices ascend, so it needs only one atomic per root
+    // The root of this thread's last vertex. A thread's vertices ascend, so it needs only one atomic per root.
     vertex_t seen = -1;
     for (u64 start = warp_of_grid() * WARP; start < n; start += threads_of_grid()) {
         const vertex_t v = (vertex_t)least(start + lane(), n - 1);
@@ -368,9 +370,9 @@ __device__ vertex_t likely_largest(const vertex_t* parents, u64 n) {
     return roots[best % SAMPLES];
 }
 
-// Find the connected components along all edges, starting from vertices that are in no tree yet (the algorithm
-// Afforest). After the call and a barrier, the parent of every vertex is the root of its component, and firsts[root] is
-// the smallest vertex of the component.
+// Find the connected components along all edges, by the algorithm Afforest. At first every vertex is a tree of its own.
+// After the call and a barrier, the parent of every vertex is the root of its component, and firsts[root] is the
+// smallest vertex of the component.
 template <class L, class Edges>
 __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges, vertex_t* parents, vertex_t* firsts,
                          Slice* slices, Control* control, Barrier& barrier) {
@@ -403,9 +405,9 @@ __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges
 
 // Replaces parents, which must be roots, by component numbers from 0 in the order of the components' smallest
 // vertices, and writes the number of components to `result`. Each warp takes a range of vertices and counts the
-// components whose smallest vertex lies in it. The counts of all warps before give the number of its first component.
-// Until all numbers are known, firsts[root] holds the bitwise complement of the number, which cannot be mistaken for a
-// vertex as it is negative.
+// components whose smallest vertex lies in this range. The counts of all earlier warps give the number of the warp's
+// first component. Until all numbers are known, firsts[root] holds the bitwise complement of the number, which cannot
+// be mistaken for a vertex because it is negative.
 struct ComponentNumbering {
     vertex_t* parents;
     vertex_t* firsts;
@@ -424,7 +426,7 @@ struct ComponentNumbering {
         return warp_sum(firsts_seen);
     }
 
-    // Vertices that each lane processes together, so that their loads overlap.
+    // number of vertices that each lane processes together, so that their loads overlap
     static constexpr u32 AT_ONCE = 4;
 
     __device__ u64 name(u64 number) const {
