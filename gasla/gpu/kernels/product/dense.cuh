@@ -21,8 +21,9 @@
 //     value_t term(row_t row, entry_t entry, x_t x, u32 i, u32 column);   the term of value i in x, at this column
 //     typedef ... had_t;                                  what `finish` reads of the previous results
 //     had_t load_old(row_t row, u32 column);
-//     bool wanted(row_t row, u32 column);                 the column is skipped if false; `width` is 1 if any is
-//     skipped void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
+//     bool wanted(row_t row, u32 column);                 the column is skipped if false; if it ever is,
+//                                                         `width` is 1
+//     void finish(row_t row, u32 column, const value_t (&totals)[width], had_t had);
 //
 // The order in which terms are combined is fixed by the graph, so results are bit-identical in every run.
 #pragma once
@@ -31,8 +32,7 @@
 
 namespace gasla {
 
-// `width` adjacent values, which one instruction loads or stores. Left to the compiler, several instructions might be
-// used.
+// `width` adjacent values, which one instruction loads or stores. The compiler alone might use several instructions.
 template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     T item[width];
 
@@ -74,14 +74,14 @@ template <class T, u32 width> struct alignas(sizeof(T) * width) Pack {
     }
 };
 
-// A row or a piece of a row that a group of threads reduces next. The range is empty if there is nothing to do.
+// A row or a piece of a row, which a group of threads reduces next. The range is empty if no row is left.
 template <class row_t, class position_t> struct Run {
     row_t row;
     position_t first, last;
     bool wanted, is_part;  // is_part: the result is that of a piece, not of the whole row
 };
 
-// What is loaded to describe the row or piece after the next one. These loads are issued early, so that other loads
+// Numbers that describe the row or piece after the next one. They are loaded early, so that the loads of its entries
 // need not wait for them.
 template <class row_t, class offset_t> struct Coming {
     typedef typename Position<offset_t>::type position_t;
@@ -113,8 +113,8 @@ template <class row_t, class offset_t> struct Coming {
     }
 };
 
-// Load the first AT_ONCE entries of a row or piece. Beyond its end, the last entry is loaded again, which the caller
-// drops.
+// Load the first AT_ONCE entries of a row or piece. Beyond the end of the row or piece, its last entry is loaded again,
+// which the caller drops.
 template <u32 AT_ONCE, class Body, class position_t>
 __device__ __forceinline__ void read_entries(
     const Body& body, position_t first, position_t last, typename Body::entry_t (&entries)[AT_ONCE]
@@ -124,8 +124,8 @@ __device__ __forceinline__ void read_entries(
     for (u32 k = 0; k < AT_ONCE; ++k) entries[k] = body.entry(least<position_t>(first + k, last - 1));
 }
 
-// Reduce one row or piece, whose first entries are loaded already. The first entries of the next row or piece are
-// loaded together with the last rows of X for this one.
+// Reduce one row or piece, whose first entries have been loaded before. The first entries of the next row or piece are
+// loaded together with the last rows of X that this one needs.
 template <u32 AT_ONCE, u32 width, class Run, class Body, class value_t>
 __device__ __forceinline__ void reduce_run_of_columns(
     const Body& body, const Run& run, const Run& next, u32 column, typename Body::entry_t (&coming)[AT_ONCE],
@@ -143,7 +143,7 @@ __device__ __forceinline__ void reduce_run_of_columns(
         read_entries(body, goes_on ? at + AT_ONCE : next.first, goes_on ? run.last : next.last, coming);
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            // a selection in place of a branch, for which loads would have to wait
+            // The term is selected without a branch, because loads would have to wait for a branch.
             const bool counts = at + k < run.last;
 #pragma unroll
             for (u32 i = 0; i < width; ++i) {
@@ -192,7 +192,7 @@ __device__ __forceinline__ void reduce_dense(const Rows<offset_t>& rows, u32 col
     }
 }
 
-// Combine the results of the pieces of each row that was cut, in the order of pieces.
+// Combine the results of the pieces of each row that was cut into pieces, in the order of pieces.
 template <u32 lanes, u32 width, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_dense_cut_rows(const Rows<offset_t>& rows, u32 columns, Body& body) {
     typedef typename Body::value_t value_t;

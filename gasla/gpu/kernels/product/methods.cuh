@@ -9,7 +9,7 @@ namespace gasla {
 constexpr u64 LONG = 32;  // a row with more entries is counted by a whole warp
 constexpr u64 WIDEST = 1u << 30;
 
-// An upper bound of the number of columns in a row of the product, including columns that are left out.
+// Gives an upper bound of the number of columns in a row of the product, including columns that a mask leaves out.
 struct MaxColumns {
     const long long* pairs;  // number of partial products of each row
     const long long* offsets;  // row offsets of the product, or null if they are unknown
@@ -51,8 +51,8 @@ __device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_of
     }
 }
 
-// The methods for computing a row. Rows in windows have several classes by their number of partial products. So the
-// longest rows can start first, and no warp begins a long row when other warps end.
+// The methods for computing a row of the product. Rows in windows of columns have several classes by their number of
+// partial products. So the longest rows can start first, and no warp begins a long row when other warps end.
 enum : u32 { SMALL, TABLES, LARGE, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {
@@ -84,8 +84,8 @@ __device__ __forceinline__ void choose_methods_of_rows(
         if (here[i]) atomicAdd(counts + i, (u64)here[i]);
 }
 
-// Write the numbers of all rows, grouped by method. `taken`, which is zero before, counts the rows written for each
-// method.
+// Write the numbers of all rows to a list, grouped by method. `taken`, which is zero before, counts the rows written
+// for each method.
 __device__ __forceinline__ void list_rows_by_method(
     const unsigned char* methods, u64 rows, const u64* counts, u64* taken, long long* list, u32* here, u64* starts
 ) {
@@ -106,7 +106,8 @@ __device__ __forceinline__ void list_rows_by_method(
     }
 }
 
-// Count the entries with a lower column than the previous entry of the same row, and those with the same column.
+// Count the entries with a lower column than the previous entry of the same row, and the entries with the same column
+// as the previous entry of the row.
 __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* found) {
     const u64 first = rows ? lines.offsets[0] : 0, last = rows ? lines.offsets[rows] : 0;
     u64 falls = 0, repeats = 0;
@@ -116,7 +117,7 @@ __device__ __forceinline__ void find_order_of_rows(CSR lines, u64 rows, u64* fou
         repeats += here == before ? times : 0;
     };
     for (u64 at = first + 1 + thread_of_grid(); at < last; at += threads_of_grid()) add_at(at, 1);
-    // entries in different rows were compared above, too; this subtracts those comparisons
+    // The first entry of each row was compared with the last entry of another row, too. Subtract these comparisons.
     for (u64 row = thread_of_grid(); row < rows; row += threads_of_grid()) {
         const u64 at = lines.offsets[row];
         if (at > first && at < (u64)lines.offsets[row + 1]) add_at(at, ~(u64)0);

@@ -26,8 +26,8 @@ struct Entries {
     bool are_apart;  // whether no row of B has duplicate columns
 };
 
-// Combine each lane's term into the value of the lane's slot (or drop the term if the slot is NONE). Lanes with the
-// same slot do so one after another, in the order of lanes.
+// Combine each lane's term into the value of the lane's slot (an index of a value), or drop the term if the slot is
+// NONE. Lanes with the same slot do so one after another, in the order of lanes.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_in_turn(
     const Product& product, value_t* values, u32 slot, const value_t& term, bool may_meet
@@ -47,8 +47,8 @@ __device__ __forceinline__ void combine_in_turn(
     }
 }
 
-// Combine all partial products of a row into values. `slot_of(column)` returns the index of the value, or NONE if the
-// partial product is to be dropped.
+// Combine all partial products of a row into values. `slot_of(column)` returns the index of the value for a column, or
+// NONE if the partial product is to be dropped.
 template <u32 lanes, class Product, class Part, class Slot, class value_t = typename Product::value_t>
 __device__ __forceinline__ void combine_pairs(
     const Product& product, const Entries& e, long long row, u64 first, u64 last, Part part, Slot slot_of, value_t* values
@@ -72,8 +72,8 @@ __device__ __forceinline__ void combine_pairs(
     });
 }
 
-// Compute one row of the product by `lanes` threads with their own hash table. The other lanes of the warp compute
-// other rows, or none.
+// Compute one row of the product by `lanes` threads with a hash table of their own. At the same time, the other lanes
+// of the warp compute other rows, or none.
 template <u32 lanes, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_row(
     const Product& product, const Entries& e, bool has_row, long long row, const Table& table, value_t* values
@@ -92,8 +92,8 @@ __device__ __forceinline__ void multiply_row(
     __syncwarp();
 }
 
-// Compute rows for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size that the warp's
-// largest row needs.
+// Compute rows of the product for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size
+// that the largest of the warp's rows needs.
 template <u32 lanes, u32 most_bits, class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_tables(const Product& product, const Entries& e, u32* keys, value_t* values) {
     constexpr u32 groups = WARP / lanes;
@@ -107,9 +107,9 @@ __device__ __forceinline__ void multiply_in_tables(const Product& product, const
     }
 }
 
-// Compute rows that are cut into `windows` windows of `width` columns. `values` is memory for one window. If the given
-// entries of each row ascend, those of a window are found by binary search. Otherwise all entries of the row are
-// scanned for each window.
+// Compute rows of the product in `windows` windows, ranges of `width` columns. `values` is memory for one window. If
+// the columns of given entries ascend in each row, the entries in a window are found by binary search. Otherwise all
+// entries of the row are scanned for each window.
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_windows(
     const Product& product, const Entries& e, value_t* values, u32 width, u32 windows, bool ascends
@@ -134,7 +134,8 @@ __device__ __forceinline__ void multiply_in_windows(
     }
 }
 
-// Compute rows whose hash tables are in global memory. The table of the i-th row begins at slot places[i].
+// Compute rows of the product whose hash tables are in global memory. The table of the i-th row begins at slot
+// places[i].
 template <class Product, class value_t = typename Product::value_t>
 __device__ __forceinline__ void multiply_in_memory(
     const Product& product, const Entries& e, u32* keys, value_t* values, const u64* places

@@ -22,7 +22,7 @@ struct CSR {
     const int* indices;
 };
 
-// An entry of A and an entry of B that are multiplied, each given by its position.
+// An entry of A and an entry of B that are multiplied with each other. Each is given by its position.
 struct Pair {
     bool valid, mixed;  // mixed: the row of B differs from that of the first lane's pair
     u64 left, right;
@@ -45,7 +45,7 @@ template <u32 lanes, class T> __device__ __forceinline__ T sum_lanes(T x) {
     return x;
 }
 
-// Return the maximum of x over the rows that a warp processes. All lanes of a row have the same x.
+// Return the maximum of x over the rows that a warp processes at the same time. All lanes of a row have the same x.
 template <u32 lanes> __device__ __forceinline__ u32 most_of_rows(u32 x) {
 #pragma unroll
     for (u32 step = lanes; step < WARP; step <<= 1) x = most(x, shuffle_xor(x, step));
@@ -55,10 +55,10 @@ template <u32 lanes> __device__ __forceinline__ u32 most_of_rows(u32 x) {
 // Return the row at position `item` in a list of rows, or `item` itself if there is no list.
 __device__ __forceinline__ long long row_at(const long long* rows, u64 item) { return rows ? rows[item] : (long long)item; }
 
-// Call `take(pairs)` for all pairs of A's entries from position `first` up to `last`, `at_once` pairs per lane at a
-// time. `part(left, begin, length)` sets the range of a row of B with which A's entry `left` is multiplied. The ranges
-// for `lanes` entries together must have fewer than 2^31 entries. Threads that have no row pass an empty range, but
-// must call this, too.
+// Call `take(pairs)` for all pairs of an entry of A at position `first` up to `last` and an entry of B. Each lane gets
+// `at_once` pairs at a time. `part(left, begin, length)` sets the range of a row of B with which A's entry `left` is
+// multiplied. The ranges for `lanes` entries together must have fewer than 2^31 entries. Threads that have no row pass
+// an empty range, but must call this, too.
 template <u32 lanes, u32 at_once, class Part, class Take>
 __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Take take) {
     const u32 me = lane_of<lanes>();
@@ -108,8 +108,8 @@ struct WholeRow {
     }
 };
 
-// Multiply each entry of A with the columns from `low` up to `high` of the row of B. The columns of each row of B must
-// be sorted.
+// Multiply each entry of A with some entries of the row of B: those in the columns from `low` up to `high`. The columns
+// of each row of B must be sorted.
 struct ColumnWindow {
     CSR a, b;
     long long low, high;
@@ -136,8 +136,8 @@ struct Table {
     template <u32 lanes> __device__ __forceinline__ void clear() const {
         for (u32 i = lane_of<lanes>(); i < size(); i += lanes) keys[start + i] = NONE;
     }
-    // Insert a column, with an optional flag bit. Returns true only to the lane that has inserted the column. A taken
-    // slot never becomes free, so only a slot that is read as free needs an atomic.
+    // Insert a column into the table, with an optional flag bit. Returns true only to the lane that has inserted the
+    // column. A taken slot never becomes free, so only a slot that is read as free needs an atomic.
     __device__ __forceinline__ bool insert(u32 column, u32 bit = 0) const {
         for (u32 slot = home(column);; slot = after(slot)) {
             u32 held = *const_cast<volatile u32*>(keys + start + slot);

@@ -1,5 +1,5 @@
-// Properties of compressed rows, found in one pass, by which the host divides rows among threads (rows.py), and the
-// numbers of long rows.
+// Finds properties of a sparse matrix's rows in one pass, by which the host divides the rows among threads (rows.py),
+// and the numbers of long rows.
 #pragma once
 
 #include "runtime.cuh"
@@ -10,8 +10,8 @@ struct RowProperties {
     long long lowest, highest;  // column indices; `lowest` is set only if it is negative
     u64 longest;  // length of the longest row
     u32 wrong_offsets;
-    // number of sampled entries, and of those whose column is near that of the entry at the same position in the next
-    // row
+    // The number of entries in the sample, and of those whose column is near the column of the entry at the same
+    // position in the next row.
     u32 compared, near;
 };
 
@@ -58,7 +58,7 @@ __device__ void find_row_properties(const offset_t* offsets, ids_t indices, u64 
     if (highest >= 0) atomicMax(&found->highest, highest);
 }
 
-// Compare samples of entries with those of the next row. Only called if the row offsets are valid.
+// Compare a sample of entries with entries at the same positions of the next row. This requires valid row offsets.
 template <class offset_t, class ids_t>
 __device__ void sample_rows(const offset_t* offsets, ids_t indices, u64 rows, RowProperties* found) {
     const u64 step = most<u64>(rows / SAMPLES, 1);

@@ -64,8 +64,8 @@ template <class offset_t> struct Position {
     typedef typename Choose<sizeof(offset_t) == 8, u64, u32>::type type;
 };
 
-// Load a value that only this warp needs, and only once. Its cache line is the first to be evicted from the L1 cache,
-// which keeps other data there longer.
+// Load a value that only this warp needs, and only once. Its cache line is marked to be evicted first, so that other
+// data stays in the L1 cache longer.
 template <class T> __device__ __forceinline__ T read_once(const T* address) {
 #ifdef GASLA_EMULATED
     return *address;
@@ -165,7 +165,8 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
     const auto ahead = [&](position_t at, position_t last, u32 terms) {
         if constexpr (Body::brings_near && !Body::has_terminal) {
             const position_t first = at - lane(), upto = least<position_t>(first + WARP * terms, last) - 1;
-            // in the last group of loads some lanes have no term, and do not take part
+            // In the last group of loads, some lanes have no term and do not get here. As all lanes must call
+            // `bring_near`, it is not called for that group.
             if (last - first >= WARP) body.bring_near(lane() == WARP - 1 ? upto : first);
         }
     };
@@ -177,8 +178,8 @@ __device__ __forceinline__ void reduce_piece(const Rows<offset_t>& rows, Body& b
         reinterpret_cast<typename Body::value_t*>(rows.partials)[piece] = total;
 }
 
-// The row of a thread in a group of rows (one row for each `lanes` threads of a warp), and where the row's entries
-// begin and end.
+// The row of a thread, and where the row's entries begin and end. A warp takes a group of rows, one row for each
+// `lanes` of its threads.
 template <class offset_t> struct Extent {
     typedef typename Position<offset_t>::type position_t;
     u64 row;
@@ -223,10 +224,10 @@ __device__ __forceinline__ u32 lane_of_bit(u32 bits, u32 n) {
 
 // Reduce up to 32 rows with their entries packed side by side. Each lane has one row of `length` entries from position
 // `begin` on, and gets the combination of its terms in `total`. The rows of a warp may be any rows if `listed`, and are
-// consecutive otherwise. The packed entries are processed in chunks of 32. In `row_starts` the bits of entries are set
-// at which a row starts, and a segmented scan combines the terms of each row. The first chunk is shifted so that chunks
-// of adjacent rows coincide with cache lines. (Testing a few entries of all rows first made reductions that stop early
-// twice as fast, and all other reductions slower by a fifth.)
+// consecutive otherwise. The packed entries are processed in chunks of 32. In `row_starts`, the bits of those entries
+// are set at which a row starts, and a segmented scan combines the terms of each row. The first chunk is shifted so
+// that chunks of adjacent rows coincide with cache lines. (Testing a few entries of all rows first made reductions that
+// stop early twice as fast, and all other reductions slower by a fifth.)
 template <bool listed, class row_t, class position_t, class Body, class value_t>
 __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t begin, u32 length, value_t& total) {
     constexpr u32 AT_ONCE = sizeof(value_t) <= 4 ? 8 : sizeof(value_t) <= 8 ? 4 : 2;
@@ -275,7 +276,7 @@ __device__ __forceinline__ void add_packed(Body& body, row_t row, position_t beg
                 const value_t below = shuffle(terms[k], lane() - step);
                 if (lane() >= head + step) terms[k] = body.combine(below, terms[k]);
             }
-            // the last entry of this lane's row in the chunk, if there is one
+            // position of the last entry in the chunk that belongs to this lane's row, if the chunk has such entries
             const u32 last = least(upto, start + WARP) - 1;
             const value_t found = shuffle(terms[k], last - start);
             if (most(before, start) <= last && last >= start && length) total = body.combine(total, found);
@@ -307,7 +308,7 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     auto coming = Extent<offset_t>::template find<width>(rows, group);
     for (; group < groups; group += warps_of_grid()) {
         const auto extent = coming;
-        // loaded early, while the current group of rows is processed
+        // The next group of rows is loaded early, while the current group is processed.
         coming = Extent<offset_t>::template find<width>(rows, group + warps_of_grid());
         if constexpr (lanes == PACKED && !Body::first_only)
             reduce_packed<row_t>(rows, body, extent);
@@ -316,8 +317,8 @@ __device__ __forceinline__ void reduce_rows(const Rows<offset_t>& rows, Body& bo
     }
 }
 
-// Combine the results of the pieces of each row that was cut, in the order of pieces. A warp processes a row. There
-// must be a barrier between `reduce_rows` and this.
+// Combine the results of the pieces of each row that was cut into pieces, in the order of pieces. A warp processes a
+// row. All blocks must wait for each other between `reduce_rows` and this.
 template <class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_cut_rows(const Rows<offset_t>& rows, Body& body) {
     typedef typename Body::value_t value_t;

@@ -14,7 +14,7 @@ namespace gasla {
 
 constexpr u32 AT_ONCE = 4;  // pairs of entries per lane whose loads overlap
 
-// Arguments of all kernels of the symbolic phase.
+// The arguments of all kernels of the symbolic phase, which find the columns of a product's rows.
 struct Structure {
     CSR a, b, left_out;  // entries of `left_out`, if it has offsets, are left out of the product
     const long long* rows;  // the rows to process, or null for all rows
@@ -30,8 +30,8 @@ struct Structure {
 
 constexpr u32 OUT = 0x80000000u;  // flag in the table's key of a column that is left out of the product
 
-// Insert the columns of a row of the product into a hash table. Returns the number of columns, without those that are
-// left out.
+// Insert the columns of a row of the product into a hash table. Returns the number of columns, not counting those that
+// a mask leaves out.
 template <u32 lanes>
 __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& table, bool has_row, long long row) {
     const u64 first = has_row ? s.a.offsets[row] : 0, last = has_row ? s.a.offsets[row + 1] : 0;
@@ -54,7 +54,7 @@ __device__ __forceinline__ u32 insert_pairs(const Structure& s, const Table& tab
     return sum_lanes<lanes>(found);
 }
 
-// Move the columns in a hash table to its front, without those that are left out. Returns their number.
+// Move the columns in a hash table to its first slots, except those that a mask leaves out. Returns their number.
 template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) {
     u32* keys = table.keys + table.start;
     const u32 first = lane() & ~(lanes - 1), all = ALL >> (WARP - lanes);
@@ -89,8 +89,8 @@ template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& tab
         }
 }
 
-// Process rows for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size that the warp's
-// largest row needs.
+// Find the columns of rows for which hash tables of 2^most_bits slots suffice. All tables of a warp have the size that
+// the largest of the warp's rows needs.
 template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns_in_tables(const Structure& s, u32* keys) {
     constexpr u32 groups = WARP / lanes;
     const u32 group = lane() / lanes;
@@ -112,9 +112,9 @@ template <u32 lanes, u32 most_bits> __device__ __forceinline__ void find_columns
     }
 }
 
-// Process rows that are cut into `windows` windows of `width` columns, a multiple of 32. `bits` is memory for the
-// bitmap of one window. While columns are counted, counts[i] receives the number of columns of window i. When columns
-// are written, counts[i] holds the number of columns in earlier windows of the same row.
+// Find the columns of rows in `windows` windows, ranges of `width` columns, a multiple of 32. `bits` is memory for the
+// bitmap of one window. While columns are counted, counts[i] receives the number of columns in window i. While columns
+// are written, counts[i] is the number of columns in earlier windows of the same row.
 __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32* bits, u32 width, u32 windows, u32* counts) {
     for (u64 item = this_warp_of_grid(); item < s.count * windows; item += warps_of_grid()) {
         const long long row = s.rows[item / windows], low = (long long)(item % windows) * width;
@@ -153,7 +153,7 @@ __device__ __forceinline__ void find_columns_in_windows(const Structure& s, u32*
     }
 }
 
-// Process rows whose hash tables are in global memory. The table of the i-th row begins at slot places[i].
+// Find the columns of rows whose hash tables are in global memory. The table of the i-th row begins at slot places[i].
 __device__ __forceinline__ void find_columns_in_memory(const Structure& s, u32* keys, const u64* places) {
     for (u64 item = this_warp_of_grid(); item < s.count; item += warps_of_grid()) {
         const long long row = s.rows[item];
