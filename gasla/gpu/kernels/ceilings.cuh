@@ -32,7 +32,7 @@ __device__ __forceinline__ void gather_words(const u32* x, u32 mask, u32 reads, 
 #pragma unroll
         for (u32 j = 0; j < TOGETHER; ++j) total += x[scattered(k + i + j) & mask];
     }
-    // practically never true; the store keeps the compiler from removing the reads
+    // This is practically never true. Without the store, the compiler would remove the reads.
     if (total == 0xfffffffeu) *sum = total;
 }
 

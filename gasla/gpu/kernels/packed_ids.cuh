@@ -1,6 +1,6 @@
-// Compressed vertex ids: the lowest bits of an id are in pinned host memory and the rest is on the GPU.
-// gasla/graph/packed.py describes the format. `ids[k]` decodes entry k without decoding others, so kernels read such an
-// array as they would read a pointer to ids.
+// Compressed vertex ids, whose lowest bits are in pinned host memory and whose other bits are on the GPU. The format is
+// described in gasla/graph/packed.py. `ids[k]` decodes entry k alone, so kernels read such an array as they would read
+// a pointer to ids.
 #pragma once
 #include "runtime.cuh"
 
@@ -23,8 +23,8 @@ struct PackedIds {
     static constexpr u32 ADDRESS_BITS = 48, SIZE_BITS = 5, SHIFT_BITS = 5, FROM_ZERO = (1 << SHIFT_BITS) - 1;
 
     struct Group {  // BLOCKS blocks of ENTRIES ids, in GPU memory
-        // address of the group's lowest bits in host memory, and above ADDRESS_BITS the window that the group's ids lie
-        // in
+        // The address of the group's lowest bits in host memory. Above ADDRESS_BITS bits, it has the window, that is,
+        // the range of numbers in which the group's ids lie.
         u64 place;
         u64 ends;  // for each block, in one byte: the number of words of lowest bits up to the end of the block
         u32 bases[BLOCKS];
@@ -78,7 +78,7 @@ struct PackedIds {
     }
 };
 
-// The address that a kernel reads first to get entry k. Kernels prefetch it.
+// Return the address that a kernel reads first to get entry k, so that the kernel can prefetch it.
 template <class T, class position_t> __device__ __forceinline__ const void* address_of(const T* ids, position_t k) {
     return ids + k;
 }
@@ -86,9 +86,9 @@ template <class position_t> __device__ __forceinline__ const void* address_of(Pa
     return ids.groups + (u64)k / PackedIds::OF_GROUP;
 }
 
-// A warp's copy, in shared memory, of words of lowest bits that it is about to decode. Each word then crosses the link
-// from the host once, in long reads. If the words were left to the L1 cache, they would be evicted before all their ids
-// are decoded, and cross the link again.
+// A warp's copy, in shared memory, of the words with the lowest bits of the ids that it is about to decode. The copy is
+// made by long reads, so each word crosses the link from the host once. In the L1 cache, words would be evicted before
+// all their ids are decoded, and cross the link again.
 struct NearWords {
     static constexpr u32 MOST = 192, QUAD = 4;
     struct alignas(16) Quad {
@@ -98,8 +98,9 @@ struct NearWords {
     const u32* first = nullptr;
     u32 count = 0;
 
-    // Copy the words that hold the entries k of all lanes, from the word of the first lane's entry to that of the last
-    // lane's. All lanes of the warp must call this. If there are too many words for the buffer, none is copied.
+    // Copy the words with the lowest bits of the entries k of all lanes: from the word of the first lane's entry to
+    // that of the last lane's entry. All lanes of the warp must call this. If there are too many words for the buffer,
+    // none is copied.
     template <class position_t> __device__ __forceinline__ void copy(PackedIds ids, position_t k) {
         const PackedIds::Place its = ids.place_of(k);
         const u64 from = shuffle((u64)its.word(), 0) & ~(u64)31, upto = shuffle((u64)its.word(), WARP - 1) + 8;

@@ -1,11 +1,11 @@
-// Pinned host memory that host and device both access while a kernel runs, so that the host can interrupt the kernel
+// Pinned host memory that both the host and a kernel access while the kernel runs, so that the host can stop the kernel
 // and show its progress.
 #pragma once
 #include "runtime.cuh"
 
 namespace gasla {
 
-// clock ticks between two reads of host memory by a block: about a millisecond
+// clock ticks (about a millisecond) between two reads of host memory by a block
 constexpr long long LOOK_INTERVAL = 1 << 21;
 
 struct Page {

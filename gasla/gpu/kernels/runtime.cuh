@@ -19,17 +19,17 @@ __device__ __forceinline__ u64 threads_of_grid() { return gridDim.x * (u64)block
 __device__ __forceinline__ u64 warp_of_grid() { return thread_of_grid() / WARP; }
 __device__ __forceinline__ u64 warps_of_grid() { return threads_of_grid() / WARP; }
 
-// The number of the warp within its block or grid, passed through a shuffle. Only then does the compiler know that all
-// lanes of the warp have the same value. Without the shuffle it would expect lanes to diverge in loops over this
-// number, and add code to every shuffle inside such a loop.
+// Return the number of the warp within its block or grid. The number is passed through a shuffle, because only then
+// does the compiler know that all lanes of the warp have the same value. Otherwise it would expect lanes to diverge in
+// loops over this number, and add code to every shuffle inside such a loop.
 __device__ __forceinline__ u32 this_warp() { return __shfl_sync(ALL, warp_of_block(), 0); }
 __device__ __forceinline__ u64 this_warp_of_grid() { return blockIdx.x * (u64)warps_of_block() + this_warp(); }
 
 template <class T> __device__ __forceinline__ T least(T a, T b) { return b < a ? b : a; }
 template <class T> __device__ __forceinline__ T most(T a, T b) { return a < b ? b : a; }
 
-// A timer that says when a thread should next read host memory (to see whether the user asks to stop). If all blocks
-// read host memory together, each read takes a microsecond, so reads are spaced out.
+// A timer that says when a thread should next read host memory, to see whether the user asks to stop. Reads by many
+// blocks at the same time take a microsecond each, so they are spaced out.
 struct Looks {
     long long next;  // time of the next read, in ticks of clock64
 
@@ -47,7 +47,7 @@ struct Looks {
 template <bool first, class A, class B> struct Choose { typedef A type; };
 template <class A, class B> struct Choose<false, A, B> { typedef B type; };
 
-// --- loads that bypass the L1 cache, or that avoid branches ----------------------------------------------------------
+// --- loads of values that other blocks may have written, and loads without branches ----------------------------------
 
 // Load a value through the L2 cache. A plain load could return a stale value from the L1 cache if another block has
 // written the address since the last barrier.
@@ -72,8 +72,8 @@ template <class T> __device__ __forceinline__ T fresh(const T* address) {
     }
 }
 
-// Load a value from shared memory if `near` is true, otherwise from global memory. Predicated instructions are used in
-// place of a branch, so that many such loads can be in flight together.
+// Load a value from shared memory if `near` is true, otherwise from global memory. Predicated instructions do this
+// without a branch, so that many such loads can be in flight together.
 template <class T> __device__ __forceinline__ T from_either(bool near, const T* shared, const T* global) {
     if constexpr (sizeof(T) == 4) {
         u32 bits;
@@ -92,8 +92,8 @@ template <class T> __device__ __forceinline__ T from_either(bool near, const T* 
     }
 }
 
-// Load the value at `from` if `wanted` is true, otherwise return `otherwise`. Predicated instructions are used in place
-// of a branch.
+// Load the value at `from` if `wanted` is true, otherwise return `otherwise`. Predicated instructions do this without a
+// branch, so that many such loads can be in flight together.
 template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* from, T otherwise) {
 #ifndef GASLA_EMULATED
     if constexpr (sizeof(T) == 4) {
@@ -118,8 +118,8 @@ template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* fr
 
 // --- the barrier of a cooperative grid, and the acquire and release instructions that it needs -----------------------
 
-// The tests that run kernels on the CPU (tests/helpers/emulation) define this macro and supply C++ functions in place
-// of the PTX below.
+// Tests run kernels on the CPU (tests/helpers/emulation). They define this macro, and supply C++ functions that replace
+// the PTX instructions below.
 #ifndef GASLA_EMULATED
 __device__ __forceinline__ u32 load_acquire(const u32* address) {
     u32 value;
@@ -137,7 +137,8 @@ __device__ __forceinline__ void add_release(u32* address, u32 value) {
 __device__ __forceinline__ void add_release(u64* address, u64 value) {
     asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// Acquire loads and release stores with system scope: for GPUs or processes that write into each other's memory.
+// Loads with acquire semantics and stores with release semantics for GPUs or processes that write into each other's
+// memory (system scope).
 __device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
     u64 value;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
@@ -146,8 +147,8 @@ __device__ __forceinline__ u64 load_acquire_of_peer(const u64* address) {
 __device__ __forceinline__ void store_release_to_peer(u64* address, u64 value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
-// Atomic add in shared memory, to be called by one lane of a warp. With atomicAdd the compiler would add code that
-// first finds out which lanes of the warp take part.
+// Add a value in shared memory atomically. One lane of a warp calls this. With atomicAdd, the compiler would add code
+// that first finds out which lanes of the warp call it.
 __device__ __forceinline__ u32 add_in_block(u32* address, u32 value) {
     u32 old;
     asm volatile("atom.shared.add.u32 %0, [%1], %2;"
@@ -220,8 +221,8 @@ __device__ __forceinline__ u64 scan_inclusive(u64 x) {
     return x;
 }
 __device__ __forceinline__ u32 warp_sum(u32 x) {
-// The sum is one instruction on these devices. With shuffles, a block of 1024 threads would be limited by their
-// throughput.
+// These devices sum over a warp by one instruction. A block of 1024 threads would be limited by the throughput of
+// shuffles.
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL, x);
 #endif
@@ -276,8 +277,8 @@ template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u
 template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
 
 // Set the bit of vertex v. Returns true only to the caller that found the bit clear, so that exactly one of several
-// threads goes on with v. LOOKS: first read the word, which avoids most atomics. If that read is stale, the atomic is
-// made although it was not needed, and the result is still right.
+// threads goes on with v. With LOOKS, a plain read first tests the bit, which avoids most atomic operations. If that
+// read is stale, the result is still right, and only the atomic operation was not needed.
 template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32* bits, V v) {
     const u32 bit = bit_of(v);
     if (LOOKS && (bits[v / WARP] & bit)) return false;
@@ -310,7 +311,7 @@ template <class T, class Change> __device__ __forceinline__ T update(T* address,
     }
 }
 
-// Atomic addition by a hardware instruction.
+// Add a value at an address atomically, by a hardware instruction.
 template <class T> __device__ __forceinline__ void add(T* address, T value) {
     if constexpr (sizeof(T) == 8 && T(0.5) == T(0))
         atomicAdd(reinterpret_cast<u64*>(address), (u64)value);
@@ -320,9 +321,9 @@ template <class T> __device__ __forceinline__ void add(T* address, T value) {
         atomicAdd(address, value);
 }
 
-// Atomically lower (improve_min) or raise (improve_max) the value at an address to `value`. Returns whether the value
-// at the address changed. NaN wins over all numbers, as in NumPy's minimum. If the hardware instruction has replaced a
-// NaN, the thread writes the NaN back.
+// Lower (improve_min) or raise (improve_max) the value at an address to `value`, atomically. Returns whether the value
+// at the address changed. As in NumPy's minimum, NaN counts as smaller and larger than all numbers. If the hardware
+// instruction has replaced a NaN, the thread writes the NaN back.
 template <class T> __device__ __forceinline__ bool improve_min(T* address, T& value);
 template <class T> __device__ __forceinline__ bool improve_max(T* address, T& value);
 
@@ -342,13 +343,13 @@ template <bool MIN, class T> __device__ __forceinline__ bool improve_integer(T* 
         return MIN ? value < old : value > old;
     }
 }
-// Atomic minimum or maximum of floats, made from the integer instructions. The bits of nonnegative floats compare like
-// signed integers, and those of negative floats like unsigned integers in reverse order.
+// Compute the atomic minimum or maximum of floats by instructions for integers. The bits of nonnegative floats compare
+// like signed integers, and those of negative floats like unsigned integers in reverse order.
 template <bool MIN, class T> __device__ __forceinline__ bool improve_float(T* address, T& value) {
     typedef typename Choose<sizeof(T) == 8, long long, int>::type Signed;
     typedef typename Choose<sizeof(T) == 8, u64, u32>::type Unsigned;
-    // Store a NaN at the address, and return the old value. `update` could do this, too, but contains a loop, after
-    // which the compiler would expect the lanes of a warp to have diverged.
+    // Store a NaN at the address, and return the old value. `update` could do this, but has a loop, after which the
+    // compiler would expect that the lanes of a warp have diverged.
     const auto put = [=](T nan) {
         const Unsigned before = atomicExch(reinterpret_cast<Unsigned*>(address), reinterpret_cast<Unsigned&>(nan));
         return reinterpret_cast<const T&>(before);
@@ -388,7 +389,7 @@ template <class T> __device__ __forceinline__ bool improve_max(T* address, T& va
 
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
-// Map a double to an unsigned integer such that integers compare as the doubles do; `from_ordered` maps back.
+// Map a double to an unsigned integer, such that integers compare as the doubles do. `from_ordered` maps it back.
 __device__ __forceinline__ u64 ordered(double x) {
     const long long bits = __double_as_longlong(x);
     return (u64)(bits < 0 ? ~bits : bits | (1ll << 63));
@@ -397,7 +398,7 @@ __device__ __forceinline__ double from_ordered(u64 x) {
     return __longlong_as_double(x >> 63 ? (long long)(x & ~(1ull << 63)) : ~(long long)x);
 }
 
-// The largest finite double, to which `ranked` maps NaN.
+// Return the largest finite double, which `ranked` returns in place of NaN.
 __device__ __forceinline__ double latest() { return __longlong_as_double(0x7fefffffffffffffll); }
 __device__ __forceinline__ double ranked(double priority) {
     const double before = __longlong_as_double(0x7feffffffffffffell);
@@ -405,8 +406,8 @@ __device__ __forceinline__ double ranked(double priority) {
     return least(priority < -latest() ? -latest() : priority, before);
 }
 
-// The smallest and the largest priority among waiting vertices. Priorities that were infinite or NaN are left out of
-// the maximum.
+// The smallest and the largest priority of the vertices that wait. Infinite and NaN priorities don't count for the
+// largest.
 struct Range {
     double low = infinity(), high = -infinity();
     __device__ __forceinline__ void take(double priority) {

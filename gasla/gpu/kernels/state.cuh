@@ -6,19 +6,21 @@
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-// values that each block reads after a barrier: the first four counters, followed by these
+// Numbers of the values that each block reads after a barrier. Numbers 0 to 3 are the first four counters, and these
+// follow.
 enum Read { FAR = 4, LOW, HIGH, READS };
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };
 
-// State of a run that the next launch continues from. It has the layout of the class `Control` in workspace.py.
+// The state of a run that the next launch continues. Its layout is that of the class `Control` in workspace.py.
 struct Control {
     long long iteration, total;
     u64 size, edges, remaining, far;
     long long bucket;
     double threshold, last_threshold;
     u32 form, done, splits, slot, stamp;
-    // with several GPUs: exchanges between them so far, and active and waiting vertices on all GPUs together
+    // In runs on several GPUs: the number of exchanges between the GPUs so far, and the number of active and waiting
+    // vertices on all GPUs together.
     u64 round, everywhere;
 };
 

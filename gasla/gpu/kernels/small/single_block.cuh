@@ -16,8 +16,8 @@ constexpr u32 HELD = 8;  // edges of a lane's first vertex that stay in register
 constexpr u32 LONG_FOR_LANE = 32;  // edges per lane; if a vertex has more, the whole warp walks its edges
 
 #ifndef GASLA_EMULATED
-// Return a shared-memory address as a value that the compiler cannot trace back, so that it does not compute the
-// address again at every access.
+// Return a shared-memory address as a value whose origin the compiler cannot see, so that it keeps the value and does
+// not compute the address again at every access.
 __device__ __forceinline__ u32 opaque(u32 at) {
     asm volatile("" : "+r"(at));
     return at;
@@ -35,7 +35,7 @@ template <class P> struct Shared {
     bool active[2][P::KEEPS_ACTIVE ? MOST_VERTICES : 1];
     u32 counts[2][MOST_WARPS];
     typename P::Sums sums[MOST_WARPS], total;
-    // used by thread 0 only, as is `touched`; in shared memory they take no registers of the other threads
+    // These are used by thread 0 only. In shared memory they take no registers of the other threads.
     Looks polls;
     long long touched;
 };
@@ -43,14 +43,14 @@ template <class P> struct Shared {
 template <class P> struct SingleBlock {
     typedef typename P::Gathered Gathered;
     typedef typename P::Sums Sums;
-    // A thread's counts, packed in one word: active vertices in bits 0 to 15, edges visited from bit 16 on, and whether
-    // to stop in bit 31.
+    // In a thread's counts, packed in one word: bits 0 to 15 are the number of active vertices, the bits from 16 on the
+    // number of edges visited, and bit 31 tells whether to stop.
     static constexpr u32 TOUCHED_AT = 16, STOP = 1u << 31;
 
     const typename P::Arguments& a;
     Shared<P>& s;
-    // each thread has its own; a reference, because with a member of this type the whole object would stay in local
-    // memory
+    // Each thread has an object of its own. It is held by reference, because an object with such a member would stay in
+    // local memory as a whole.
     typename P::Uniform& uniform;
     typename P::Context c;
     long long iteration;
@@ -58,8 +58,8 @@ template <class P> struct SingleBlock {
     const u32 at_once;  // vertices that the block processes at the same time
     bool stopped = false;
 
-    // The row (incoming edges) of the lane's first vertex, and the first HELD of the lane's edges in it. They stay in
-    // registers, because reading them in every iteration would take most of its time.
+    // The row (incoming edges) of the lane's first vertex, and the first HELD edges of this row that the lane
+    // processes. They stay in registers, because reading them in every iteration would take most of its time.
     offset_t first, last;
     vertex_t neighbors[HELD];
     typename P::Edge edges[HELD];
@@ -75,11 +75,11 @@ template <class P> struct SingleBlock {
             s.touched = a.fresh ? 0 : a.control->total;
         }
         enter(a.fresh ? 0 : a.control->iteration);
-        // values that the program's aggregates read while they are computed for the initial state
+        // The program's aggregates may read aggregates. For the initial state, these are zero.
         if constexpr (P::AGGREGATES) P::take_sums(c, typename P::Sums{});
         hold();
         begin();
-        // aggregates of the initial state, or those that the previous launch has stored
+        // Sum the aggregates of the initial state, or those that the previous launch has stored.
         if constexpr (P::AGGREGATES) publish(0);
         while (goes_on()) {
             if constexpr (P::DEPOSITS)
@@ -92,7 +92,7 @@ template <class P> struct SingleBlock {
         end();
     }
 
-    // Unpack the sum of all threads' counts: set the number of active vertices of the next iteration and whether to
+    // Unpack the sum of all threads' counts into the number of active vertices of the next iteration and whether to
     // stop. Returns the number of edges visited in the last iteration.
     __device__ __forceinline__ u32 receive(u32 counts) {
         size = counts & ((1u << TOUCHED_AT) - 1);
@@ -119,7 +119,8 @@ template <class P> struct SingleBlock {
             P::take_sums(c, s.total);
         }
         const bool done = is_done();
-        // wait until all threads have read the fields, before any thread writes the fields again
+        // The program's `stop` has read the fields, so wait until all threads have done this before any thread writes
+        // the fields.
         if constexpr (P::STOP_SEES_FIELDS) __syncthreads();
         const bool more = P::ENDS_WHEN_STILL ? size != 0 : a.self_n != 0;
         return more & !stopped & !done & (iteration < a.limit);  // evaluated without branches, which would take longer
@@ -153,8 +154,8 @@ template <class P> struct SingleBlock {
             }
     }
 
-    // The part of a row that one of `width` lanes walks. These are consecutive edges, so that combining the lanes'
-    // results in the order of lanes keeps the order of the row.
+    // The part of a row that one of `width` lanes walks. The edges are consecutive, so combining the lanes' results in
+    // the order of lanes combines values in the order of the row.
     struct Run {
         offset_t from, to;
     };
@@ -189,7 +190,7 @@ template <class P> struct SingleBlock {
     }
 
     // Let each vertex that the mask admits gather and apply, with `a.lanes` threads per vertex. Returns the thread's
-    // packed counts of newly active vertices and visited edges.
+    // numbers of newly active vertices and of visited edges, packed in one word.
     __device__ __forceinline__ u32 pull() {
         const u32 n = (u32)a.self_n, me = lane() & (a.lanes - 1);
         u32 counts = 0, base = 0;
@@ -242,7 +243,7 @@ template <class P> struct SingleBlock {
                 walk(row, target, run, counts);
             }
 #pragma unroll 1
-            // adjacent lanes are combined first, which keeps the order of the row
+            // The results of adjacent lanes are combined first, so that values are combined in the order of the row.
             for (u32 step = 1; step < width; step <<= 1) {
                 const Gathered other = shuffle(row.gathered, me + step, width);
                 const bool found = shuffle((u32)row.found, me + step, width);
@@ -265,7 +266,8 @@ template <class P> struct SingleBlock {
         return result;
     }
 
-    // Walk those edges of a run that the lane keeps in registers, and shorten `run` to the edges that are left.
+    // Walk those edges of a run (a part of a row) that the lane keeps in registers, and shorten `run` to the other
+    // edges.
     __device__ __forceinline__ void walk_held(Row<P>& row, const typename P::Target& target, Run& run, u32& counts) {
         const offset_t count = run.to - run.from;
         bool from_active[HELD];
@@ -282,7 +284,7 @@ template <class P> struct SingleBlock {
         run.from = least(run.from + (offset_t)HELD, run.to);
     }
 
-    // Walk the edges of a run. The loads of four edges are in flight together.
+    // Walk the edges of a run, a part of a row. The loads of four edges overlap.
     __device__ __forceinline__ void walk(Row<P>& row, const typename P::Target& target, const Run& run, u32& counts) {
         constexpr int AT_ONCE = 4;
         const offset_t last = run.to;
@@ -320,8 +322,8 @@ template <class P> struct SingleBlock {
         return warp_sum(lane() < warps_of_block() ? s.counts[side()][lane()] : 0u);
     }
 
-    // Sum the aggregates of a warp's lanes and store the total in `place`. Shuffles take most of the time. So if there
-    // are two aggregates of the same type (PAIRED), each half of the warp sums one of them.
+    // Sum the aggregates of a warp's lanes and store the total in `place`. Shuffles take most of the time. So if a
+    // program has exactly two aggregates, of the same type (PAIRED), each half of the warp sums one of them.
     __device__ __forceinline__ static void put_total(Sums& place, const Sums& sums) {
         if constexpr (P::PAIRED) {
             typedef typename P::Sum Sum;

@@ -6,7 +6,7 @@
 
 namespace gasla {
 
-// the increment of the generator SplitMix64; its multiples are evenly spread
+// The increment of the generator SplitMix64, whose multiples are evenly spread over 64-bit numbers.
 constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;
 
 // The last steps of the generator SplitMix64, which map 64-bit words one-to-one.
@@ -26,11 +26,12 @@ __device__ __forceinline__ u64 share(u64 bits, u64 count) {
 
 __device__ __forceinline__ double fraction(u64 bits) { return (double)(bits >> 11) * (1.0 / 9007199254740992.0); }
 
-// after this many rejected draws, the weights of all edges in a list are computed, and one is drawn by these
+// After this many rejected draws, the weights of all edges in an adjacency list are computed, and an edge is drawn by
+// them.
 constexpr u64 TRIES = 32;
 
-// The weights of a list of edges as cumulative sums, and for each of `size` fractions of the total the position at
-// which a search for it starts. Positions count from 0.
+// The weights of the edges in an adjacency list as cumulative sums. For each of `size` fractions of the total, the
+// struct also has the position at which a search for this fraction starts. Positions count from 0.
 struct Weights {
     const double* sums;
     const u32* guides;

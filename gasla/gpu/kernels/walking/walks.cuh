@@ -9,7 +9,7 @@
 
 namespace gasla {
 
-// numbers of the random draws that decide whether a walker stops or restarts
+// In place of numbers of draws, these give the random numbers that decide whether a walker stops or restarts.
 constexpr u64 TO_STOP = ~0ull, TO_RESTART = ~1ull;
 constexpr u64 NOWHERE = ~0ull;
 // codes that tell which function of the program has returned a value out of range
@@ -78,7 +78,7 @@ struct SortedLists {
     }
 };
 
-// Decides by rejection sampling whether the program's function `accept` lets a drawn edge pass.
+// Decides by rejection sampling whether the program's function `accept` admits a drawn edge.
 template <class Program> struct Acceptance {
     const Program& program;
     const SortedLists& sorted;
@@ -92,8 +92,8 @@ template <class Program> struct Acceptance {
         if (!(0 <= found && found <= bound)) error.note(walker, OF_ACCEPT, found);
         return found;
     }
-    // Return whether a random number, `mark`, accepts an edge. Edges are looked up in the graph only if the result
-    // depends on this.
+    // Return whether a random number, `mark`, accepts an edge. The edges that `accept` asks about are looked up in the
+    // graph only if the result depends on them.
     __device__ __forceinline__ bool passes(u64 place, double mark) const {
         if constexpr (Program::looks_up) {
             const auto range = program.range(walker, place);
@@ -104,8 +104,8 @@ template <class Program> struct Acceptance {
         }
         return mark < accepted(place);
     }
-    // Draw edges until one passes. After many rejections, compute the weights of all edges and draw among these, so
-    // that the loop ends.
+    // Draw edges until one is accepted. After many rejections, compute the weights of all edges and draw by these
+    // weights, so that the loop ends.
     __device__ __forceinline__ u64 first_to_pass(const List& list, u64 state, u64 place) const {
         const u64 tries = TRIES + list.last - list.first;
         u64 draw = 1;
@@ -115,7 +115,8 @@ template <class Program> struct Acceptance {
         }
         return weighed(list, fraction(mixed(state, draw)));
     }
-    // Draw an edge with probability proportional to its weight times its acceptance. Returns NOWHERE if all are zero.
+    // Draw an edge with probability proportional to its weight times its acceptance. Returns NOWHERE if this is 0 for
+    // all edges.
     __device__ __forceinline__ u64 weighed(const List& list, double part) const {
         double total = 0;
         for (u64 k = list.first; k < list.last; ++k) {
@@ -159,7 +160,7 @@ struct Row {
         else
             write();
     }
-    // Write the entries that are still in registers.
+    // Write the entries of the path that are still in registers.
     __device__ __forceinline__ void write() const {
         const u64 from = (place - 1) / WIDE * WIDE;
 #pragma unroll
@@ -168,7 +169,7 @@ struct Row {
     }
 };
 
-// Return true with the probability `chance`, which a program's function has returned.
+// Return true with the probability `chance`, which a function of the program, such as `stop`, has returned.
 __device__ __forceinline__ bool happens(
     double chance, u64 bits, u64 function, const Walker& walker, const FirstError& error
 ) {
@@ -176,7 +177,8 @@ __device__ __forceinline__ bool happens(
     return fraction(bits) < chance;
 }
 
-// Walk all walkers of a call. Each step needs two dependent reads at distant addresses, which take most of the time.
+// Walk all walkers of a launch, with one thread per walker. Each step needs two dependent reads at distant addresses,
+// which take most of the time.
 template <class Program> __device__ __forceinline__ void walk_all(
     const Program& program, u64 walkers, u64 steps, const double* sums, const u32* guides, const SortedLists& sorted,
     const vertex_t* starts, u64 first, u64 key, double bound, const FirstError& error, vertex_t* walks
