@@ -53,10 +53,13 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))
-    packed = {ids.data.ptr: ids.words for ids in arrays.values() if isinstance(ids, PackedIds)}
-    plain = {a.data.ptr: a for a in arrays.values() if not isinstance(a, PackedIds) and on_host(a) is not None}
-    size, how = sum(int(a.nbytes) for a in (packed | plain).values()), ", with packed ids" if packed else ""
-    return [f"Neighbor lists stay in host memory, {size:,} bytes{how}, which the GPU reads over the link."]
+    packed_arrays = {ids.data.ptr: ids.words for ids in arrays.values() if isinstance(ids, PackedIds)}
+    plain_arrays = {a.data.ptr: a for a in arrays.values() if not isinstance(a, PackedIds) and on_host(a) is not None}
+    size, packing = (
+        sum(int(a.nbytes) for a in (packed_arrays | plain_arrays).values()),
+        ", with packed ids" if packed_arrays else "",
+    )
+    return [f"Neighbor lists stay in host memory, {size:,} bytes{packing}, which the GPU reads over the link."]
 
 
 def loop(plan: GpuPlan) -> list[str]:
@@ -72,8 +75,8 @@ def loop(plan: GpuPlan) -> list[str]:
     if plan.wide and plan.partitions_rows:
         lines.append("Long rows are cut into pieces, which are distributed over all warps.")
     if plan.rows:
-        how = "packed 32 to a warp" if variant.row_lanes == PACKED else f"by {variant.row_lanes} threads per row"
-        lines.append(f"Whole rows are reduced, {how}; long rows are cut into pieces.")
+        method = "packed 32 to a warp" if variant.row_lanes == PACKED else f"by {variant.row_lanes} threads per row"
+        lines.append(f"Whole rows are reduced, {method}; long rows are cut into pieces.")
     if plan.relabelled:
         lines.append(
             "Vertices are renumbered by descending degree internally, so that most neighbors are found in the cache."

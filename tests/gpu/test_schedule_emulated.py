@@ -10,7 +10,7 @@ import pytest
 
 import gasla
 from gasla.algorithms.centrality.betweenness.brandes import SCALED, Count, scaled_plus
-from gasla.gpu.program.plan import Variant, as_held
+from gasla.gpu.program.plan import Variant, as_ctypes_value
 from gasla.graph.graph import Graph
 from tests.gpu.test_schedule import PROGRAMS, Alone, First, graph_of
 from tests.helpers import programs
@@ -49,7 +49,7 @@ class Emulated(EmulatedLoop):
         setattr(self.arguments, f"fills_{name}", fills)
         if fills:
             at, seed = next(iter(seeds.items()), (-1, 0))
-            for part, x in (("start", value), ("at", at), ("seed", as_held(seed, kind)), ("from", 0)):
+            for part, x in (("start", value), ("at", at), ("seed", as_ctypes_value(seed, kind)), ("from", 0)):
                 setattr(self.arguments, f"{part}_{name}", x)
 
     def run(

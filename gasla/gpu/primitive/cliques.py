@@ -52,9 +52,9 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
         kernel = _kernel("count_cliques_of_long", lists)
         blocks = max(1, min(count, kernel.blocks, min(MEMORY, free_bytes() // 2) // (4 * words)))
         memory, page = xp.empty(blocks * words, np.uint32), work_page()
-        numbers, size = (np.uint64(count), np.uint32(k), np.uint32(longest)), np.uint64(words)
+        numbers, word_count = (np.uint64(count), np.uint32(k), np.uint32(longest)), np.uint64(words)
         kernel.plain(
-            blocks, *forward, vertices, *numbers, memory, size, control[3:], leaves, np.uint64(page.ctypes.data)
+            blocks, *forward, vertices, *numbers, memory, word_count, control[3:], leaves, np.uint64(page.ctypes.data)
         )
         wait_for_work(page, count, "vertices")
     counts = moved(leaves, "cpu")

@@ -185,17 +185,22 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
     n, lists, ids = graph.n, graph.out, graph.id_dtype
     parents, numbers, sizes = (cupy.empty(n, ids) for _ in range(3))
     if n:
-        kernel, words, stretches = (
+        kernel, bitmap_words, splitter_count = (
             _kernel("number_trees", parents, lists.indptr),
             -(-2 * n // _BITS),
             -(-2 * n // _STRIDE),
         )
-        ends, arcs, last, splitters, before = (
-            cupy.empty(count, ids) for count in (2 * n, 4 * n, n + 1, 4 * stretches, words)
+        ends, arcs, last_arcs, splitters, bits_before = (
+            cupy.empty(count, ids) for count in (2 * n, 4 * n, n + 1, 4 * splitter_count, bitmap_words)
         )
         kernel.cooperative(
-            *(lists.indptr, lists.indices, n, graph.m, parents, numbers, sizes, ends, arcs, last, splitters),
-            *(cupy.empty(words, np.uint32), before, cupy.empty(_slice_capacity(graph.m), np.uint64), _counters(kernel)),
+            *(lists.indptr, lists.indices, n, graph.m, parents, numbers, sizes, ends, arcs, last_arcs, splitters),
+            *(
+                cupy.empty(bitmap_words, np.uint32),
+                bits_before,
+                cupy.empty(_slice_capacity(graph.m), np.uint64),
+                _counters(kernel),
+            ),
             blocks=_blocks(n),
         )
     return parents, numbers, sizes

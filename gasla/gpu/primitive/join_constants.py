@@ -115,9 +115,9 @@ def _join_initializer(plan: JoinPlan, join: Join) -> str:
     lists = (
         _sized_array(_reach_initializer(plan, reach) for reach in reaches) for reaches in (join.within, join.outside)
     )
-    places = (_sized_array(map(str, each)) for each in (join.apart, join.above))
+    earlier_places = (_sized_array(map(str, each)) for each in (join.apart, join.above))
     bits = _bit(join) * join.is_checked, _bit(join) * join.has_label
-    return f"{{{', '.join((*lists, *places, *map(str, bits)))}}}"
+    return f"{{{', '.join((*lists, *earlier_places, *map(str, bits)))}}}"
 
 
 def _free_initializer(plan: JoinPlan, k: int, tabled: list[int]) -> str:

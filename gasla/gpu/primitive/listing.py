@@ -28,21 +28,21 @@ def common(graph: Graph, sources: Array, targets: Array, above: Array | None) ->
     if not (len(keys) and len(sources)):
         return xp.empty(0, np.int64), lists.indices[:0]
     sources, targets = (xp.ascontiguousarray(ids, np.int64) for ids in (sources, targets))
-    least = 0 if above is None else above.astype(np.int64) + 1
-    starts = [xp.searchsorted(keys, ids * n + least) for ids in (sources, targets)]
+    smallest_id = 0 if above is None else above.astype(np.int64) + 1
+    starts = [xp.searchsorted(keys, ids * n + smallest_id) for ids in (sources, targets)]
     lengths = [lists.indptr[ids + 1] - first for ids, first in zip((sources, targets), starts)]
-    swaps = lengths[1] < lengths[0]
-    longer, start = xp.where(swaps, sources, targets), xp.where(swaps, starts[1], starts[0])
-    sums = running_sums(xp.minimum(*lengths))
-    places = xp.arange(int(sums[-1]))
-    if not len(places):
-        return places, lists.indices[:0]
-    pair_index = gpu_lists.owners(sums, places)
-    places += (start - sums[:-1])[pair_index]
-    vertices = lists.indices[places]
+    second_is_shorter = lengths[1] < lengths[0]
+    longer, start = xp.where(second_is_shorter, sources, targets), xp.where(second_is_shorter, starts[1], starts[0])
+    candidate_offsets = running_sums(xp.minimum(*lengths))
+    candidate_positions = xp.arange(int(candidate_offsets[-1]))
+    if not len(candidate_positions):
+        return candidate_positions, lists.indices[:0]
+    pair_index = gpu_lists.owners(candidate_offsets, candidate_positions)
+    candidate_positions += (start - candidate_offsets[:-1])[pair_index]
+    vertices = lists.indices[candidate_positions]
     # If a vertex has several edges to the same neighbor, edge number i of these is common only if the other vertex has
     # at least i edges to this neighbor.
-    earlier_parallels = places - xp.searchsorted(keys, keys[places])
+    earlier_parallels = candidate_positions - xp.searchsorted(keys, keys[candidate_positions])
     wanted_keys = longer[pair_index] * n + vertices
     key_positions = xp.searchsorted(keys, wanted_keys) + earlier_parallels
     hits = _is_key_at(keys, key_positions, wanted_keys)

@@ -185,7 +185,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 def source(terms: Terms, variant: Variant) -> str:
     """Return the CUDA source of a product's two kernels."""
     inputs, outs = semiring.inputs(terms, variant.masked), semiring.outputs(terms)
-    kinds, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
+    type_by_name, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
     entry |= {"value": types["value"]} if "value" in types else {}
     packs = [f"Pack<{printer.ctype(kind)}, WIDTH>" for kind in parts(terms.out_type)]
@@ -202,7 +202,7 @@ def source(terms: Terms, variant: Variant) -> str:
         entry=" ".join(f"{kind} {name};" for name, kind in entry.items()),
         x=f"Pack<{types['x']}, WIDTH>" if "x" in types else "bool",
         had=" ".join(f"{pack} {name};" for name, pack in zip(outs, packs)) if terms.reads_old else "",
-        members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
+        members="\n".join(f"    {kind} {name};" for name, kind in type_by_name.items()),
         monoid=semiring.monoid(terms),
         wanted="mask[(u64)row * columns + column] != complement" if variant.masked else "true",
         loaded=", ".join({"other": "indices[at]", "value": "values[at]"}[name] for name in entry),
@@ -218,8 +218,8 @@ def source(terms: Terms, variant: Variant) -> str:
         stored="\n".join(f"        pack{p}.store({name} + at);" for p, name in enumerate(outs)),
         threads=rows.THREADS,
         resident=RESIDENT,
-        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
-        names=", ".join([*kinds, "columns"]),
+        parameters="".join(f", {kind} {name}" for name, kind in type_by_name.items()),
+        names=", ".join([*type_by_name, "columns"]),
     )
 
 

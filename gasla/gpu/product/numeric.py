@@ -190,7 +190,7 @@ def compiled(terms: Terms, method: str, device: int) -> Kernel:
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
     """Return the CUDA source of a product's kernels for the given methods, such as "small" and "windows"."""
-    kinds = semiring.values(terms) | semiring.outputs(terms)
+    type_by_name = semiring.values(terms) | semiring.outputs(terms)
     sizes = {
         "threads": symbolic.THREADS,
         "warps": symbolic.WARPS,
@@ -205,12 +205,12 @@ def source(terms: Terms, methods: tuple[str, ...]) -> str:
         functions=semiring.functions(terms),
         value=printer.ctype(terms.type),
         out=printer.ctype(terms.out_type),
-        members="\n".join(f"    {kind} {name};" for name, kind in (_MEMBERS | kinds).items()),
+        members="\n".join(f"    {kind} {name};" for name, kind in (_MEMBERS | type_by_name).items()),
         monoid=semiring.monoid(terms),
         arguments=", ".join(_ARGUMENTS[s.name] for s in terms.symbols),
         finish=semiring.store(terms, "at"),
-        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
-        names=", ".join([*_MEMBERS, *kinds]),
+        parameters="".join(f", {kind} {name}" for name, kind in type_by_name.items()),
+        names=", ".join([*_MEMBERS, *type_by_name]),
         kernels="\n".join(KERNELS[method].format(**sizes) for method in methods),
         bits=limits.bits,
         large_bits=limits.large_bits,

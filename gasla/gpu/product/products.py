@@ -144,7 +144,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 def source(terms: Terms, variant: Variant) -> str:
     """Return the CUDA source of a product's two kernels."""
-    kinds = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
+    type_by_name = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
         functions=semiring.functions(terms),
@@ -154,7 +154,7 @@ def source(terms: Terms, variant: Variant) -> str:
         value=printer.ctype(terms.type),
         ordered=semiring.flag(not terms.monoid.commutative),
         first_only=semiring.flag(terms.takes_first),
-        members="\n".join(f"    {kind} {name};" for name, kind in kinds.items()),
+        members="\n".join(f"    {kind} {name};" for name, kind in type_by_name.items()),
         monoid=semiring.monoid(terms),
         wanted="mask[row] != complement" if variant.masked else "true",
         had=printer.ctype(terms.out_type) if terms.merged is not None else "bool",
@@ -162,8 +162,8 @@ def source(terms: Terms, variant: Variant) -> str:
         term="\n".join(f"        {line}" for line in _term_statements(terms, variant)),
         finish=semiring.store(terms, "row"),
         threads=rows.THREADS,
-        parameters="".join(f", {kind} {name}" for name, kind in kinds.items()),
-        arguments=", ".join(kinds),
+        parameters="".join(f", {kind} {name}" for name, kind in type_by_name.items()),
+        arguments=", ".join(type_by_name),
         lanes=variant.lanes,
     )
 
@@ -172,13 +172,13 @@ def _term_statements(terms: Terms, variant: Variant) -> list[str]:
     """Return C++ statements that return the product of the matrix's entry at position `at` with its entry of `x`."""
     # Where several threads process a row, neighboring threads read the same cache line one after the other, so a plain
     # load keeps the line in the cache. Packed rows are read just once.
-    once = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
+    load_text = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
     lines = []
     if terms.reads("x") or terms.reads("other"):
-        lines.append(f"const vertex_t other = {once.format('indices')};")
-    texts = {"value": once.format("values"), "x": "x[other]"}
-    texts |= {"row": "(long long)row", "other": "(long long)other"}
-    return [*lines, f"return product_({', '.join(texts[s.name] for s in terms.symbols)});"]
+        lines.append(f"const vertex_t other = {load_text.format('indices')};")
+    argument_texts = {"value": load_text.format("values"), "x": "x[other]"}
+    argument_texts |= {"row": "(long long)row", "other": "(long long)other"}
+    return [*lines, f"return product_({', '.join(argument_texts[s.name] for s in terms.symbols)});"]
 
 
 # The following functions convert CuPy's sparse matrices to another format if needed, and cache their arrays between
@@ -210,8 +210,8 @@ def _find_cached_lists(A: Any, form: Format) -> Lists | None:
     lists = entry[1]
     if A.shape[form == "csr"] != lists.width:
         return None
-    same = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values
-    return lists if same else None
+    has_same_arrays = A.indptr is lists.indptr and A.indices is lists.indices and A.data is lists.values
+    return lists if has_same_arrays else None
 
 
 class Compressed(NamedTuple):

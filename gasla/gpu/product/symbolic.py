@@ -229,10 +229,10 @@ class MaxColumns(NamedTuple):
             return _to_host(offsets[listed + 1]) - _to_host(offsets[listed])
 
         pairs = _to_host(self.pairs[listed])
-        known = np.minimum(pairs, self.width) if self.offsets is None else lengths(self.offsets)
+        bounds = np.minimum(pairs, self.width) if self.offsets is None else lengths(self.offsets)
         if self.left_out is None:
-            return known
-        return np.where(pairs > 0, np.minimum(known + lengths(self.left_out), WIDEST), 0)
+            return bounds
+        return np.where(pairs > 0, np.minimum(bounds + lengths(self.left_out), WIDEST), 0)
 
 
 def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = True) -> dict[str, RowSet]:
@@ -352,8 +352,8 @@ class Structure:
             _sort_columns(listed, offsets, columns)
 
     def _launch(self, sizes: Array | None, offsets: Array | None, columns: Array | None, in_windows: Array) -> None:
-        out = (None, None) if self.left_out is None else (self.left_out.offsets, self.left_out.indices)
-        matrices = self.a.offsets, self.a.indices, self.b.offsets, self.b.indices, *out
+        left_out_arrays = (None, None) if self.left_out is None else (self.left_out.offsets, self.left_out.indices)
+        matrices = self.a.offsets, self.a.indices, self.b.offsets, self.b.indices, *left_out_arrays
         other_arguments = self.pairs, np.uint32(self.b.width), sizes, offsets, columns
 
         def arguments(row_set: RowSet) -> list[Any]:
@@ -416,11 +416,11 @@ def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
         return
     owners = lists_gpu.owners(sums, columns[:count])
     positions = xp.arange(count) + (starts - sums[:-1])[owners]
-    packed = owners.astype(np.uint64)
-    packed <<= 32
-    packed |= columns[positions].astype(np.uint64)
-    packed.sort()
-    columns[positions] = packed.view(np.uint32)[::2].astype(np.int32)
+    row_and_column = owners.astype(np.uint64)
+    row_and_column <<= 32
+    row_and_column |= columns[positions].astype(np.uint64)
+    row_and_column.sort()
+    columns[positions] = row_and_column.view(np.uint32)[::2].astype(np.int32)
 
 
 def blocks(items: int, per_warp: float = 1) -> int:

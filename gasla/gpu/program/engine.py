@@ -9,7 +9,7 @@ import numpy as np
 from gasla.arrays import as_bits, current_device, finish
 from gasla.gpu.program import generate, levels, phases, relabel
 from gasla.gpu.program.inputs import default_delta, offset_type
-from gasla.gpu.program.plan import Start, Variant, as_held
+from gasla.gpu.program.plan import Start, Variant, as_ctypes_value
 from gasla.gpu.program.variants import for_lists_of, variant_for
 from gasla.gpu.program.workspace import Cached, field_bytes, free_workspaces, frontier_of, is_small, workspace_sizes
 from gasla.gpu.runtime import compile
@@ -135,12 +135,12 @@ class Run(Binding):
         return True
 
     def _too_little_memory(self) -> str:
-        need = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
-        streaming = "gasla.Graph(graph, device='gpu', stream=True), whose neighbor lists stay in host memory"
+        needed_bytes = _workspace_size(self.plan, self.graph) + field_bytes(self.plan, self.graph)
+        streaming_advice = "gasla.Graph(graph, device='gpu', stream=True), whose neighbor lists stay in host memory"
         return (
-            f"a run of {type(self.program).__name__} needs {need:,} bytes of GPU memory besides the graph, and "
+            f"a run of {type(self.program).__name__} needs {needed_bytes:,} bytes of GPU memory besides the graph, and "
             f"{free_bytes():,} are free; free some arrays, or take "
-            f"{'a smaller graph' if self.graph.is_streamed else streaming}"
+            f"{'a smaller graph' if self.graph.is_streamed else streaming_advice}"
         )
 
     def _set(self, name: str, array: Any) -> None:
@@ -148,17 +148,17 @@ class Run(Binding):
         setattr(self._arguments, name, array.data.ptr)
 
     def _set_fields(self, fields: Mapping[str, Any]) -> None:
-        arguments, cached, alloc, array = self._arguments, self._cached, self.xp.cuda.alloc, self.xp.ndarray
+        arguments, cached, allocate, array_type = self._arguments, self._cached, self.xp.cuda.alloc, self.xp.ndarray
         for name, start in self.plan.starts.items():
             initial = fields.get(name)
             if name in self._caller_arrays and self.numbering is None:
                 self._set_caller_array(name, start, initial)
                 continue
             initial = self._caller_arrays.get(name) if initial is None else initial
-            if is_ready := isinstance(initial, array) and self._is_ready(initial, cached.layouts[name]):
+            if is_ready := isinstance(initial, array_type) and self._is_ready(initial, cached.layouts[name]):
                 self._set(start.source, initial)
             if is_ready or self._fill_uniformly(name, start, initial):
-                memory = self._raw_memory[name] = alloc(cached.sizes[name])
+                memory = self._raw_memory[name] = allocate(cached.sizes[name])
                 setattr(arguments, start.field, memory.ptr)
             else:
                 self._set(start.field, self._vertex_array(name, initial))
@@ -170,37 +170,37 @@ class Run(Binding):
         for name in self.plan.edges_behind:
             self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
-    def _set_caller_array(self, name: str, start: Start, given: Any) -> None:
+    def _set_caller_array(self, name: str, start: Start, initial_values: Any) -> None:
         """Let the run write a field to the array that its caller has passed for it.
 
         Initial values, if the caller gives any, are copied into the array.
         """
         array = self._caller_arrays[name]
-        if given is not None and given is not array:
-            as_bits(array)[...] = as_bits(self._start_array(name, given))
+        if initial_values is not None and initial_values is not array:
+            as_bits(array)[...] = as_bits(self._start_array(name, initial_values))
         self._set(start.field, array)
         setattr(self._arguments, start.fills, False)
         if name in self.plan.read_by_level:
             self._set(start.source, array.copy())
 
-    def _fill_uniformly(self, name: str, start: Start, given: Any) -> bool:
+    def _fill_uniformly(self, name: str, start: Start, initial_values: Any) -> bool:
         """Let the kernel fill a field whose initial value is the same number for all vertices, or all but one.
 
         Return False if the initial values are not of this form.
         """
-        if given is not None and type(given) is not dict:
-            value = start.number_of(given)
+        if initial_values is not None and type(initial_values) is not dict:
+            value = start.number_of(initial_values)
             if value is not None:
                 setattr(self._arguments, start.value, value)
             return value is not None
-        if start.number is None or (given and len(given) > (self.numbering is None)):
+        if start.number is None or (initial_values and len(initial_values) > (self.numbering is None)):
             return False
-        for v, x in (given or {}).items():
+        for v, x in (initial_values or {}).items():
             number = start.number_of(x)
             if number is None and start.is_wide:
                 return False
             setattr(self._arguments, start.at, self._vertex(name, v))
-            setattr(self._arguments, start.seed, as_held(x, start.kind) if number is None else number)
+            setattr(self._arguments, start.seed, as_ctypes_value(x, start.kind) if number is None else number)
         return True
 
     def _wrap_memory(self) -> None:
@@ -285,13 +285,13 @@ class Run(Binding):
         if is_watched():
             return False
         n, is_over = self.graph.n, self.plan.is_over(self._arguments.active_count, self.graph.n)
-        is_exact = self.plan.never_ends and not is_over and until * (n + self.graph.m) <= LONG
-        if not is_exact and (self.plan.doubled or self.plan.variant.local or self.plan.never_ends):
+        has_fixed_iterations = self.plan.never_ends and not is_over and until * (n + self.graph.m) <= LONG
+        if not has_fixed_iterations and (self.plan.doubled or self.plan.variant.local or self.plan.never_ends):
             return False
-        if is_exact:
+        if has_fixed_iterations:
             self._shown = self._workspace.show_on_device()
         self.launch(until)
-        if is_exact:
+        if has_fixed_iterations:
             self.iteration = until
         return True
 
@@ -438,11 +438,11 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
     """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
     kind: Any = type(program)
-    pushes = way == PUSH and not (deterministic or scheduled or program.everyone)
-    small = is_small(graph) and not pushes  # a single block can't push
+    must_push = way == PUSH and not (deterministic or scheduled or program.everyone)
+    uses_one_block = is_small(graph) and not must_push  # a single block can't push
     # The key has the program's class, which determines the kernel, not the program itself. Programs with the parameters
     # 1 and True would be equal keys, but may need different kernels.
-    key = "gpu", kind, deterministic, scheduled, small, current_device()
+    key = "gpu", kind, deterministic, scheduled, uses_one_block, current_device()
     cached: Cached | None = graph.known(key)
     return cached or _make_cached(key, program, graph)
 
@@ -452,10 +452,10 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
 
     If memory is short, the graph is not inspected to choose the kernel.
     """
-    _, kind, *choices, _ = key
+    _, kind, *variant_options, _ = key
     try:
-        return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *choices)))
+        return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *variant_options)))
     # The basic variant of the kernel needs no inspection of the graph. The run itself reports how much memory it lacks.
     except MemoryError:
-        basic_variant = Variant(offset_type(program, graph), *choices[:2])
+        basic_variant = Variant(offset_type(program, graph), *variant_options[:2])
         return Cached(kind, graph, for_lists_of(graph, basic_variant))

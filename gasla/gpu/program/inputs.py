@@ -19,8 +19,8 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
     """
     entries = graph.m * (2 if program.direction == "all" else 1)
     given_lists = graph.lists.rows or graph.lists.columns
-    wide = entries >= 2**31 or (given_lists is not None and given_lists.indptr.dtype.itemsize == 8)
-    return np.dtype(np.int64 if wide else np.int32)
+    needs_64_bits = entries >= 2**31 or (given_lists is not None and given_lists.indptr.dtype.itemsize == 8)
+    return np.dtype(np.int64 if needs_64_bits else np.int32)
 
 
 def graph_arrays(binding: Binding) -> dict[str, Any]:

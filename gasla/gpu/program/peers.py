@@ -82,8 +82,8 @@ def can_exchange(plan: Plan) -> bool:
         return False
     if plan.everyone:
         return not plan.keeps_active
-    later = set(traced.seen_by_neighbors) & traced.revised
-    return plan.active_only or not ({"activate"} & functions.keys() or later)
+    fields_revised_for_neighbors = set(traced.seen_by_neighbors) & traced.revised
+    return plan.active_only or not ({"activate"} & functions.keys() or fields_revised_for_neighbors)
 
 
 def are_peers(cards: Sequence[int]) -> bool:
@@ -229,12 +229,16 @@ class Buffers:
     """
 
     def __init__(self, plan: GpuPlan, cuts: Sequence[int], empty: Callable[[int], Any]) -> None:
-        per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
-        sums = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
+        bytes_per_vertex = sum(bytes_of(plan.traced.vertex_types[name]) for name in plan.traced.seen_by_neighbors)
+        aggregate_bytes = np.dtype([*plan.traced.aggregate_types.items()], align=True).itemsize
         counts = np.diff(np.asarray(cuts, np.int64))
-        each = [np.full(len(counts), 32 + sums), -(-counts // 32) * 4, entries_of(counts) * per_vertex]
+        buffer_sizes = [
+            np.full(len(counts), 32 + aggregate_bytes),
+            -(-counts // 32) * 4,
+            entries_of(counts) * bytes_per_vertex,
+        ]
         # buffer sizes in bytes: a row for each half of the notices, bitmaps and values, and a column for each rank
-        sizes = -(-np.repeat(each, 2, axis=0) // ALIGNMENT) * ALIGNMENT
+        sizes = -(-np.repeat(buffer_sizes, 2, axis=0) // ALIGNMENT) * ALIGNMENT
         ends = sizes.cumsum().reshape(sizes.shape)
         self.memory = empty(int(ends[-1, -1]))
         self.memory[: ends[1, -1]] = 0  # zero means that no notice has come yet
@@ -463,7 +467,10 @@ class Meeting:
                 cuts = mirrors[i].cuts
                 receives = [_received(run, *ends, order) for ends, order in zip(pairwise(cuts), orders[i], strict=True)]
                 rank = group.here[i]
-                there = [offsets[r][rank] + np.uint64(at) for r, at in enumerate(self._shared.addresses)]
+                there = [
+                    offsets[r][rank] + np.uint64(memory_address)
+                    for r, memory_address in enumerate(self._shared.addresses)
+                ]
                 structs = self._buffers[i].peers(cuts, sent[i], receives, np.array(there, np.uint64))
                 peers = run.xp.asarray(structs.view(np.uint8))
                 self.places.append(Place(peers, structs, rank, group.size, (sent[i], receives)))
@@ -498,9 +505,9 @@ def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
     def ordered(_: Graph) -> tuple[Any, Any]:
         if run.numbering is None:
             return ids, run.xp.empty(0, np.int64)
-        new = run.numbering.inverse[ids]
-        order = run.xp.argsort(new).astype(np.int64)
-        return new[order], order
+        new_ids = run.numbering.inverse[ids]
+        order = run.xp.argsort(new_ids).astype(np.int64)
+        return new_ids[order], order
 
     key = "sent", run.program.direction, rank, run.numbering is not None
     ids, order = run.graph.kept(key, ordered)
@@ -549,9 +556,9 @@ def _received(run: Any, first: int, last: int, order: Any) -> _Received:
         return _Received(None, 0, first)
     ids = xp.arange(first, last, dtype=run.graph.id_dtype) if numbering is None else numbering.inverse[first:last]
     ids = ids[xp.array(order)] if len(order) else ids
-    base = int(ids[-1]) - len(ids) + 1
-    irregular = xp.flatnonzero(ids != xp.arange(base, base + len(ids), dtype=ids.dtype))
-    return _Received(ids, int(irregular[-1]) + 1 if len(irregular) else 0, base)
+    first_id = int(ids[-1]) - len(ids) + 1
+    irregular_positions = xp.flatnonzero(ids != xp.arange(first_id, first_id + len(ids), dtype=ids.dtype))
+    return _Received(ids, int(irregular_positions[-1]) + 1 if len(irregular_positions) else 0, first_id)
 
 
 def number(
@@ -575,7 +582,7 @@ def number(
             orders.append(relabel.order_of_part(graph, program.direction, own_count) if is_new else None)
     if not np.any(group.gather([np.array([order is not None]) for order in orders])):
         return
-    places = []
+    mirror_positions = []
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         with on[i]():
             numbering, xp = _numbering(program, graph), module_of(graph.device)
@@ -583,17 +590,17 @@ def number(
             if orders[i] is not None:
                 inverse = relabel.inverse_of(orders[i][0], graph.id_dtype)
             sends = mirrors[i].sends
-            places.append([(ids if inverse is None else inverse[ids]).astype(np.int64) for ids in sends])
+            mirror_positions.append([(ids if inverse is None else inverse[ids]).astype(np.int64) for ids in sends])
             finish(graph.device)
-    received = group.exchange(places)
+    received = group.exchange(mirror_positions)
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         if orders[i] is not None:
             with on[i]():
                 parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
                 (order, rows), own_count = orders[i], program.values[OWN]
                 relabel.number_part(graph, program.direction, order, rows, own_count, xp.concatenate(parts))
-                # Another GPU may reuse the memory of its `places` after this, so the copies in `parts` must be
-                # complete.
+                # Another GPU may reuse the memory of its `mirror_positions` after this, so the copies in `parts` must
+                # be complete.
                 finish(graph.device)
 
 

@@ -76,17 +76,17 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
     them on the GPU: if an aggregate has a type other than the parameter's, as only the host could convert it, or if
     such a parameter is an aggregate with a value per vertex.
     """
-    counts = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
+    aggregate_types = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
     parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
-    turn = parameters.setdefault(TURN, np.dtype(np.int64))
-    if TURN in counts or turn.kind not in "iuf" or turn.itemsize < 4:
+    turn_type = parameters.setdefault(TURN, np.dtype(np.int64))
+    if TURN in aggregate_types or turn_type.kind not in "iuf" or turn_type.itemsize < 4:
         return None
     for t in traced:
         if parameters.keys() & t.deposit_types.keys():
             return None
         if any(name in parameters and parameters[name] != kind for name, kind in t.aggregate_types.items()):
             return None
-    return {name: kind for name, kind in parameters.items() if name == TURN or name in counts}
+    return {name: kind for name, kind in parameters.items() if name == TURN or name in aggregate_types}
 
 
 def can_start(traced: Traced) -> bool:
@@ -111,8 +111,8 @@ class Phases:
     plans: tuple[generate.Module, ...] | None = None
 
     def __init__(self, programs: Sequence[VertexProgram], variants: Sequence[Variant], ids: np.dtype) -> None:
-        kinds: list[Any] = [type(program) for program in programs]
-        traced = [kind.traced(ids) for kind in kinds]
+        classes: list[Any] = [type(program) for program in programs]
+        traced = [kind.traced(ids) for kind in classes]
         values = shared_types(traced)
         self.workspaces: deque[_PhaseWorkspaces] = deque()
         self.meetings: deque[Any] = deque()
@@ -120,10 +120,10 @@ class Phases:
             return
         widest = max((v.offset_type for v in variants), key=lambda kind: kind.itemsize)
         variants = [replace(v, offset_type=widest, relabelled=False, shared=tuple(values)) for v in variants]
-        plans = tuple(generate.module(k, ids, v) for k, v in zip(kinds, variants, strict=True))
+        plans = tuple(generate.module(k, ids, v) for k, v in zip(classes, variants, strict=True))
         of_phases = [(f"of_{i}", plan.struct) for i, plan in enumerate(plans)]
-        held = type("SharedValues", (ctypes.Structure,), {"_fields_": _members(values)})
-        members = [("turns", Turns), ("values", held), *of_phases]
+        shared_struct = type("SharedValues", (ctypes.Structure,), {"_fields_": _members(values)})
+        members = [("turns", Turns), ("values", shared_struct), *of_phases]
         self.struct = type("Phases", (ctypes.Structure,), {"_fields_": members})
         if any(plan.changes or plan.edges_behind for plan in plans) or ctypes.sizeof(self.struct) > MOST_ARGUMENTS:
             return
@@ -150,8 +150,8 @@ class _PhaseWorkspaces:
     def __init__(self, phases: Phases, parts: Sequence[Part]) -> None:
         plans, graph = phases.plans, parts[0].graph
         assert plans is not None
-        shared = max(tables.shared_bytes(plan, plan.variant.table_slots) for plan in plans)
-        self.kernel = compile.Kernel(phases.source, "run_phases", generate.THREADS, 1, shared)
+        shared_memory_bytes = max(tables.shared_bytes(plan, plan.variant.table_slots) for plan in plans)
+        self.kernel = compile.Kernel(phases.source, "run_phases", generate.THREADS, 1, shared_memory_bytes)
         blocks = self.kernel.grid(max(blocks_for(plan, graph, self.kernel.blocks) for plan in plans))
         self.each = [Workspace(part, None, self.kernel, blocks) for part in parts]
         self.blocks, self.page = blocks, self.each[0].page
@@ -223,14 +223,14 @@ class PhasesRun:
         self.pairs: dict[str, Any] = {}
         for part in self.parts:
             for name, kind in part.traced.vertex_types.items():
-                array, wanted = self.state[given(name)], layout(kind, self.graph.n)
+                array, array_layout = self.state[given(name)], layout(kind, self.graph.n)
                 if given(name) in self.pairs:
                     continue
                 if given(name) in doubled:
-                    pair = self.pairs[given(name)] = xp.empty((2, *wanted[0]), wanted[1])
-                    pair[0] = array
-                    self.state[given(name)] = pair[0]
-                elif not part._is_ready(array, wanted):
+                    both_copies = self.pairs[given(name)] = xp.empty((2, *array_layout[0]), array_layout[1])
+                    both_copies[0] = array
+                    self.state[given(name)] = both_copies[0]
+                elif not part._is_ready(array, array_layout):
                     self.state[given(name)] = xp.ascontiguousarray(array)
 
     def _set(self, i: int, part: Part, arguments: Any, stay: int, way: int, delta: float | None) -> None:

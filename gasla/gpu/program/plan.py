@@ -113,19 +113,19 @@ class Start:
         # a wide vector has more than eight numbers, which are all filled with the same number, or else from an array
         self.is_wide = has_wide(kind)
         self.kind = kind = kind.scalar if self.is_wide else kind
-        plain = not isinstance(kind, VectorType) and kind != HALF
+        has_plain_numbers = not isinstance(kind, VectorType) and kind != HALF
         self._number_types = (
-            ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if plain else ()
+            ((int, float) if kind.kind == "f" else (int,) if kind.kind in "iu" else ()) if has_plain_numbers else ()
         )
         self.number = self.number_of(init)
-        parts = ("v", "from", "fills", "start", "at", "seed")
-        self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in parts)
+        prefixes = ("v", "from", "fills", "start", "at", "seed")
+        self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in prefixes)
 
     def number_of(self, value: Any) -> Any:
         """Convert an initial value to the field's type. Return None if it is an array or a function, not a number."""
         if type(value) in self._number_types:  # ctypes converts numbers of these Python types itself
             return value
-        return as_held(value, self.kind) if isinstance(value, _NUMBER_TYPES) else None
+        return as_ctypes_value(value, self.kind) if isinstance(value, _NUMBER_TYPES) else None
 
 
 class GpuPlan(Plan):
@@ -149,8 +149,10 @@ class GpuPlan(Plan):
             self.two_phases, self.keeps_receivers = False, bool(self.revising or self.behind)
         # in a single block, processing by priority saves less time than it costs
         self.prioritised = self.prioritised and not variant.small
-        goes_on = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
-        self.small_frontiers = bool(variant.bounded_degree and (self.absorbs or self.push_at_once) and goes_on)
+        has_no_later_stage = not (self.resumes or self.stop_sees_fields or "scatter" in self.functions)
+        self.small_frontiers = bool(
+            variant.bounded_degree and (self.absorbs or self.push_at_once) and has_no_later_stage
+        )
 
     @functools.cached_property
     def wide(self) -> bool:
@@ -423,7 +425,7 @@ def bytes_of(kind: Any) -> int:
     return int(kind.itemsize)
 
 
-def as_held(value: Any, kind: Any) -> Any:
+def as_ctypes_value(value: Any, kind: Any) -> Any:
     """Convert a vertex's value to Python objects that ctypes accepts for the field's type.
 
     A float16 becomes the integer with the same bits, because C++ code takes a float16 as a 16-bit integer. A vector

@@ -131,8 +131,8 @@ def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
     Beyond the first `HOT` vertices, all own vertices come before all mirrors (copies of vertices that other GPUs own).
     """
     xp: Any = module_of(graph.device)
-    uses = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
-    order = xp.argsort(-uses)
+    occurrences = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
+    order = xp.argsort(-occurrences)
     hot, rest = order[:HOT], order[HOT:]
     is_own = xp.less(rest, own)
     return xp.concatenate([hot, rest[is_own], rest[xp.logical_not(is_own)]]), len(hot) + int(is_own.sum())
@@ -156,17 +156,17 @@ def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places
 def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
     """Return the inverse of a permutation: for each number, its position in `order`."""
     xp: Any = array_module(order)
-    places = xp.empty(len(order), dtype)
-    places[order] = xp.arange(len(order), dtype=dtype)
-    return places
+    positions = xp.empty(len(order), dtype)
+    positions[order] = xp.arange(len(order), dtype=dtype)
+    return positions
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
     """Return whether renumbering makes reductions over all rows faster, and enough memory is free for the new lists."""
     if graph.known(("numbering", side)):
         return True
-    mean = properties.entries / max(1, properties.rows)
-    if graph.is_streamed or properties.entries < LEAST_EDGES or properties.longest < SKEW * mean:
+    mean_degree = properties.entries / max(1, properties.rows)
+    if graph.is_streamed or properties.entries < LEAST_EDGES or properties.longest < SKEW * mean_degree:
         return False
     return free_bytes() >= FREE_PER_EDGE * properties.entries
 
@@ -180,11 +180,15 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
     if not plan.relabelled:
         return 0
     entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
-    ids, offset = graph.id_dtype.itemsize, plan.offset_type.itemsize
-    values: int = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
-    numbers = offset * (plan.needs_gather_ids + plan.needs_gather_partners) + plan.needs_leaving
-    positions = graph.offset_dtype.itemsize * bool(values or numbers)
-    return (graph.n + 1) * offset + 2 * graph.n * ids + entries * (ids + values + numbers + positions)
+    id_bytes, offset_bytes = graph.id_dtype.itemsize, plan.offset_type.itemsize
+    value_bytes: int = sum(plan.traced.edge_types[name].itemsize for name in plan.edge_values)
+    index_bytes = offset_bytes * (plan.needs_gather_ids + plan.needs_gather_partners) + plan.needs_leaving
+    position_bytes = graph.offset_dtype.itemsize * bool(value_bytes or index_bytes)
+    return (
+        (graph.n + 1) * offset_bytes
+        + 2 * graph.n * id_bytes
+        + entries * (id_bytes + value_bytes + index_bytes + position_bytes)
+    )
 
 
 def partition_renumbered(indptr: Any, indices: Any) -> rows.RowPartition:

@@ -206,19 +206,21 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     """Inspect all offsets and indices of a matrix in a kernel, and wait for the result."""
     import cupy
 
-    rows, stored = len(indptr) - 1, len(indices)
-    start = np.zeros(1, PROPERTIES)
-    start["highest"] = -1
-    facts = cupy.asarray(start.view(np.uint8))
+    row_count, entry_count = len(indptr) - 1, len(indices)
+    initial_properties = np.zeros(1, PROPERTIES)
+    initial_properties["highest"] = -1
+    properties_on_gpu = cupy.asarray(initial_properties.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
-    sizes = np.uint64(rows), np.uint64(stored)
+    sizes = np.uint64(row_count), np.uint64(entry_count)
     ids = _ids_argument(indices)
-    kernel(source, "find_properties", THREADS).plain(_blocks_for(max(rows, stored)), indptr, ids, *sizes, facts)
-    properties = facts.get().view(PROPERTIES)[0]
-    if not properties["wrong_offsets"] and properties["lowest"] >= 0 and rows > 1:
-        kernel(source, "sample", THREADS).plain(_blocks_for(1 << 14), indptr, ids, sizes[0], facts)
-        properties = facts.get().view(PROPERTIES)[0]
-    return RowProperties.of(rows, stored, properties)
+    kernel(source, "find_properties", THREADS).plain(
+        _blocks_for(max(row_count, entry_count)), indptr, ids, *sizes, properties_on_gpu
+    )
+    properties = properties_on_gpu.get().view(PROPERTIES)[0]
+    if not properties["wrong_offsets"] and properties["lowest"] >= 0 and row_count > 1:
+        kernel(source, "sample", THREADS).plain(_blocks_for(1 << 14), indptr, ids, sizes[0], properties_on_gpu)
+        properties = properties_on_gpu.get().view(PROPERTIES)[0]
+    return RowProperties.of(row_count, entry_count, properties)
 
 
 def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
@@ -233,11 +235,11 @@ def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
 
 def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
     """Inspect the offsets and column indices of a matrix in host memory, as `find_properties` does on a GPU."""
-    rows, stored, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
-    if indptr[0] < 0 or indptr[-1] > stored or lengths.min(initial=0) < 0:
-        return RowProperties(rows, stored, False, 0, -1, 0, 0.0)
+    row_count, entry_count, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
+    if indptr[0] < 0 or indptr[-1] > entry_count or lengths.min(initial=0) < 0:
+        return RowProperties(row_count, entry_count, False, 0, -1, 0, 0.0)
     columns = indices[indptr[0] : indptr[-1]]
-    sampled_rows = np.arange(0, max(0, rows - 1), max(1, rows // SAMPLES))
+    sampled_rows = np.arange(0, max(0, row_count - 1), max(1, row_count // SAMPLES))
     shared_length = np.minimum(lengths[sampled_rows], lengths[sampled_rows + 1])
     sampled_rows, shared_length = sampled_rows[shared_length > 0], shared_length[shared_length > 0].astype(np.uint64)
     position_in_row = (_hash_32_bits(sampled_rows.astype(np.uint32)) * shared_length >> np.uint64(32)).astype(np.int64)
@@ -247,7 +249,7 @@ def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
     )
     near_fraction = float((np.abs(distance) < NEAR).sum()) / max(1, len(sampled_rows))
     lowest, highest = int(columns.min(initial=0)), int(columns.max(initial=-1))
-    return RowProperties(rows, stored, True, lowest, highest, int(lengths.max(initial=0)), near_fraction)
+    return RowProperties(row_count, entry_count, True, lowest, highest, int(lengths.max(initial=0)), near_fraction)
 
 
 def _hash_32_bits(x: np.ndarray) -> np.ndarray:
@@ -277,10 +279,10 @@ def choose(properties: RowProperties) -> tuple[int, int]:
     If the columns of neighboring rows are not near each other, the first number is PACKED: the entries of 32 rows are
     packed side by side.
     """
-    mean = properties.entries / max(1, properties.rows)
+    mean_length = properties.entries / max(1, properties.rows)
     if properties.near < 0.5:
         return PACKED, 512
-    return 1 << int(np.clip(np.round(np.log2(max(1, mean / 8))), 0, 3)), 128
+    return 1 << int(np.clip(np.round(np.log2(max(1, mean_length / 8))), 0, 3)), 128
 
 
 def has_bounded_degree(longest: int, entries: int, n: int) -> bool:
@@ -303,7 +305,7 @@ def make_partition(
     lanes, limit = defaults[0] if lanes is None else lanes, defaults[1] if limit is None else limit
     arrays: tuple[Any, ...] = (None, None, None, None)
     if properties.offsets_fit and properties.longest > limit:
-        arrays = _long_rows(indptr, properties, limit, piece)
+        arrays = _cut_long_rows(indptr, properties, limit, piece)
     cut_rows, cut_pieces, long_rows, numbers = arrays
     rows_struct = np.zeros((), ROWS)
     rows_struct["offsets"] = indptr.data.ptr
@@ -316,7 +318,7 @@ def make_partition(
     return RowPartition(properties, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), rows_struct)
 
 
-def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
+def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
     """Return four arrays that describe how rows of more than `limit` entries are cut into pieces of `piece` entries.
 
     The first two have an item for each row of several pieces: the row, and its first piece. The last two have an item
@@ -334,11 +336,16 @@ def _long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -
     rows = np.sort(long_rows[1 : 1 + count].get()).astype(np.int64)
     rows_on_gpu = cupy.asarray(rows)
     lengths = (indptr[rows_on_gpu + 1] - indptr[rows_on_gpu]).get()
-    counts = -(-lengths.astype(np.int64) // piece)
-    starts = counts.cumsum() - counts
-    numbers = np.arange(counts.sum()) - np.repeat(starts, counts)
-    is_cut = counts > 1
-    arrays = rows[is_cut], starts[is_cut].astype(np.uint32), np.repeat(rows, counts), numbers.astype(np.uint32)
+    pieces_per_row = -(-lengths.astype(np.int64) // piece)
+    first_pieces = pieces_per_row.cumsum() - pieces_per_row
+    piece_numbers = np.arange(pieces_per_row.sum()) - np.repeat(first_pieces, pieces_per_row)
+    is_cut = pieces_per_row > 1
+    arrays = (
+        rows[is_cut],
+        first_pieces[is_cut].astype(np.uint32),
+        np.repeat(rows, pieces_per_row),
+        piece_numbers.astype(np.uint32),
+    )
     return tuple(cupy.asarray(array) for array in arrays)
 
 

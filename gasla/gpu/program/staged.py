@@ -35,8 +35,8 @@ class Staged(Binding):
         self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
         self.arrays |= {name: self._aside(kind) for name, kind in self.plan.components}
         self.arrays |= graph_arrays(self)
-        needed = tables.sizes(self.plan, graph, 0, shares=False)
-        self.arrays |= {name: self.xp.zeros(size, np.uint8) for name, size in needed.items()}
+        table_bytes = tables.sizes(self.plan, graph, 0, shares=False)
+        self.arrays |= {name: self.xp.zeros(size, np.uint8) for name, size in table_bytes.items()}
         self._arguments = self.plan.struct()
         self._arguments.self_n = graph.n
         for name, array in self.arrays.items():

@@ -78,8 +78,8 @@ def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSize
             f"a vertex has {int(delayed.max()):,} neighbors; expected at most {LONGEST:,}, for which a GPU can have a "
             "table of keys"
         )
-    in_memory = delayed[delayed > most_for(WARPS * slots)] if shares else delayed
-    return TableSizes(len(delayed) if shares else 0, 2 * int(in_memory.sum()))
+    in_global_memory = delayed[delayed > most_for(WARPS * slots)] if shares else delayed
+    return TableSizes(len(delayed) if shares else 0, 2 * int(in_global_memory.sum()))
 
 
 def _row_lengths(graph: Graph, side: str) -> np.ndarray:

@@ -119,7 +119,7 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
     """Return the CUDA source of a walk program's kernel, for offsets of `offset_size` bytes."""
     functions = plan.functions
-    members = [(_input_ctype(one), one.name) for one in plan.inputs]
+    members = [(_input_ctype(value), value.name) for value in plan.inputs]
     methods = [_method_text(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
     methods += [_method_text(plan, "range", "auto", AT_EDGE), *_pair_methods(plan)] if plan.pair_count else []
     methods += [_accept_method(plan)] if plan.accepts else []
@@ -199,7 +199,7 @@ def _load_text(role: str, field: str) -> str:
         return f"v_{field}"
     if role == "edge":
         return f"e_{field}[k]"
-    at = {"vertex": "walker.v", "target": "indices[k]"}[role]
+    vertex = {"vertex": "walker.v", "target": "indices[k]"}[role]
     if field == "id":
-        return at
-    return f"(long long)(indptr[{at} + 1] - indptr[{at}])" if field == "out_degree" else f"v_{field}[{at}]"
+        return vertex
+    return f"(long long)(indptr[{vertex} + 1] - indptr[{vertex}])" if field == "out_degree" else f"v_{field}[{vertex}]"

@@ -125,7 +125,7 @@ class Workspace:
             compile.compile_ahead(plan.source)
         if plan.hub_first:
             rows.compile_hub_neighbors(plan.offset_type, plan.traced.id_type, plan.variant.packed)
-        lists = graph_arrays(binding)
+        graph_arrays_by_name = graph_arrays(binding)
         if kernel is None:
             shared = relabel.hub_memory(plan) or tables.shared_bytes(plan, plan.variant.table_slots)
             kernel = compile.Kernel(plan.source, "run_loop", generate.THREADS, 1, shared)
@@ -134,7 +134,7 @@ class Workspace:
         self.arguments: Any = plan.struct()
         self._pointers = compile.Pointers(self.arguments)
         self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
-        self.arrays |= lists
+        self.arrays |= graph_arrays_by_name
         if numbering is not None:
             self.arrays["originals"] = numbering.originals
         for name, array in self.arrays.items():
@@ -145,8 +145,8 @@ class Workspace:
             self.arrays["segments"].fill(0)
         self._entry = entry_type(plan)
         zeroed = self.arrays["zeroed"] = cupy.zeros(ZEROED, np.uint8)
-        for name, place in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
-            setattr(self.arguments, name, zeroed.data.ptr + place)
+        for name, offset in (("barrier", BARRIER), ("counters", COUNTERS), ("control", STATE), ("far", FAR)):
+            setattr(self.arguments, name, zeroed.data.ptr + offset)
         self._memory = _memory_for_page() or PageMemory(cupy.cuda.alloc_pinned_memory(4096))
         # A kernel may still write to the page when the workspace is freed. CuPy would free the page too, so it is kept
         # for another workspace.
@@ -156,10 +156,10 @@ class Workspace:
         self.control = self.page.control  # shares the page's memory
         # The page may show the number of another workspace's launch, so launches are numbered from 0 again.
         self.page.stop = self.page.ended = self._memory.launched = self._number = 0
-        sums = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
-        shown: Any = np.frombuffer(pinned, sums, 1, SHOWN).reshape(()) if sums.itemsize else {}
+        sums_type = self._sums = np.dtype([*plan.traced.aggregate_types.items()], align=True)
+        aggregates_on_page: Any = np.frombuffer(pinned, sums_type, 1, SHOWN).reshape(()) if sums_type.itemsize else {}
         # the aggregates that the kernel writes to the page, by name
-        self.shown = {name: shown[name] for name in plan.traced.aggregates}
+        self.shown = {name: aggregates_on_page[name] for name in plan.traced.aggregates}
         self._vertex_aggregate_types = plan.traced.deposit_types
         self.arguments.page, self.arguments.shown = pinned.ptr, pinned.ptr + SHOWN
         if plan.partitions_rows:
@@ -168,8 +168,8 @@ class Workspace:
             rows.find_hub_neighbors(self.arrays["gp"], self.arrays["gi"], self.arrays["hub_neighbors"])
         self.arguments.self_n, self.arguments.m = graph.n, len(self.arrays["gi"])
         self.arguments.words = (graph.n + 31) // 32
-        wide = plan.offset_type.itemsize == 8
-        self.arguments.shift = max(1, graph.n.bit_length()) if wide else 32
+        has_wide_offsets = plan.offset_type.itemsize == 8
+        self.arguments.shift = max(1, graph.n.bit_length()) if has_wide_offsets else 32
         self.arguments.hubs = relabel.count_hubs(plan, graph.n)
         if plan.small_frontiers or plan.lane_groups:
             lanes = _lanes_per_vertex(graph.m / graph.n)
@@ -196,9 +196,9 @@ class Workspace:
     def keep(self, name: str, value: Any) -> None:
         """Set an argument of the kernel, and also its default, which `reset` restores before later runs."""
         setattr(self.arguments, name, value)
-        member = getattr(type(self.arguments), name)
-        span = slice(member.offset, member.offset + member.size)
-        self._at_start[span] = self._bytes[span]
+        field = getattr(type(self.arguments), name)
+        byte_range = slice(field.offset, field.offset + field.size)
+        self._at_start[byte_range] = self._bytes[byte_range]
 
     def keep_parameters(self, program: Any) -> None:
         """Make a program's parameters the default arguments, so that the program's next run need not set them again.
@@ -220,11 +220,11 @@ class Workspace:
 
         All rows after these are empty, because they belong to mirrors (copies of vertices that another GPU owns).
         """
-        lists = self.arrays["gp"], self.arrays["gi"]
+        adjacency_lists = self.arrays["gp"], self.arrays["gi"]
         self._rows = (
-            rows.partition_rows(*lists, WHOLE if plan.wide else None)
+            rows.partition_rows(*adjacency_lists, WHOLE if plan.wide else None)
             if numbering is None
-            else relabel.partition_renumbered(*lists)
+            else relabel.partition_renumbered(*adjacency_lists)
         )
         # For wide vectors, each piece of a long row also stores a byte, which tells whether the row's vertex is a
         # receiver (a vertex that gathers in this iteration).
@@ -262,8 +262,8 @@ class Workspace:
         cupy: Any = require_gpu()
         memory = cupy.cuda.alloc(self._sums.itemsize)
         self.arguments.shown = memory.ptr
-        places: Any = self._sums.fields
-        return {name: cupy.ndarray((), places[name][0], memory + places[name][1]) for name in self.shown}
+        fields: Any = self._sums.fields
+        return {name: cupy.ndarray((), fields[name][0], memory + fields[name][1]) for name in self.shown}
 
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
         """Return the aggregates of a run by name, after the last of `iterations` iterations.
@@ -272,9 +272,9 @@ class Workspace:
         a value per vertex are copied from the workspace's arrays. Each has three rows, which are used in turn by the
         iterations.
         """
-        totals = {name: number[()] for name, number in (shown or self.shown).items()}
-        kinds, row = self._vertex_aggregate_types, (iterations + 2) % 3
-        return totals | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in kinds.items()}
+        aggregates = {name: number[()] for name, number in (shown or self.shown).items()}
+        dtypes, row = self._vertex_aggregate_types, (iterations + 2) % 3
+        return aggregates | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in dtypes.items()}
 
     def stop(self) -> None:
         """Ask the kernel of the last launch to end after its current iteration. This returns at once."""
@@ -289,10 +289,10 @@ class Workspace:
 
         A queue entry also holds an offset before the vertex, which this view of the memory skips.
         """
-        prefix, whole = self._entry
-        width = int(self.arrays["gi"].dtype.itemsize)
-        words = self.arrays["queue"].view(f"i{width}").reshape(2, -1, whole // width)
-        return words[side, :, prefix // width]
+        prefix_bytes, entry_bytes = self._entry
+        id_bytes = int(self.arrays["gi"].dtype.itemsize)
+        words = self.arrays["queue"].view(f"i{id_bytes}").reshape(2, -1, entry_bytes // id_bytes)
+        return words[side, :, prefix_bytes // id_bytes]
 
 
 def _current_stream() -> tuple[int, int]:
@@ -387,9 +387,9 @@ def entry_type(plan: GpuPlan) -> tuple[int, int]:
 
     A kernel's queue of active vertices has these entries, which are the struct `Entry` in frontier.cuh.
     """
-    prefix, vertex = plan.offset_type.itemsize, plan.traced.id_type.itemsize
-    widest = max(prefix, vertex)
-    return max(prefix, vertex), 2 * widest
+    offset_bytes, id_bytes = plan.offset_type.itemsize, plan.traced.id_type.itemsize
+    widest = max(offset_bytes, id_bytes)
+    return max(offset_bytes, id_bytes), 2 * widest
 
 
 # The following functions return the sizes of a run's arrays in bytes. The memory that a run needs is estimated by them.
@@ -397,25 +397,25 @@ def entry_type(plan: GpuPlan) -> tuple[int, int]:
 
 def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     """Return the size in bytes, by argument name, of each array that a run needs besides the graph and its fields."""
-    n, words = graph.n, 4 * ((graph.n + 31) // 32)
-    ids = graph.id_dtype.itemsize
+    n, bitmap_bytes = graph.n, 4 * ((graph.n + 31) // 32)
+    id_bytes = graph.id_dtype.itemsize
     has_two_claims = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
     sizes: dict[str, int] = {}
     if plan.keeps_active:
-        sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * words}
+        sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * bitmap_bytes}
     if plan.claims:
-        sizes["claimed"] = (2 if has_two_claims else 1) * words
+        sizes["claimed"] = (2 if has_two_claims else 1) * bitmap_bytes
     if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
-        sizes["aside"] = n * ids
+        sizes["aside"] = n * id_bytes
     if plan.prioritised:
-        sizes |= {"far_bits": words, "far_lists": 2 * n * ids}
+        sizes |= {"far_bits": bitmap_bytes, "far_lists": 2 * n * id_bytes}
     for is_wanted, name, size in [
-        (plan.closes, "closed", words),
-        (plan.hub_first, "hub_neighbors", n * ids),
+        (plan.closes, "closed", bitmap_bytes),
+        (plan.hub_first, "hub_neighbors", n * id_bytes),
         (plan.waits, "waits", 8 * n),
-        (plan.has_buckets, "waiting", words),
+        (plan.has_buckets, "waiting", bitmap_bytes),
         (plan.changes, "changed", plan.changed.itemsize),
-        (plan.read_by_level, "bits", words),
+        (plan.read_by_level, "bits", bitmap_bytes),
     ]:
         if is_wanted:
             sizes[name] = size
@@ -425,17 +425,17 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
     sizes |= tables.sizes(plan, graph, plan.variant.table_slots, plan.shares_keys)
     if plan.keeps_bits_of_receivers:
-        sizes["received"] = words
+        sizes["received"] = bitmap_bytes
     if plan.keeps:
         sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
     sizes |= {f"to_{name}": 3 * n * bytes_of(kind) for name, kind in plan.traced.deposit_types.items()}
     sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.small_frontiers:
-        widest = max(plan.offset_type.itemsize, ids)
+        widest = max(plan.offset_type.itemsize, id_bytes)
         sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
     if plan.traced.aggregates:
-        sums = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
-        sizes["parts"] = 2 * blocks * sums.itemsize
+        aggregate_struct = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
+        sizes["parts"] = 2 * blocks * aggregate_struct.itemsize
     return sizes
 
 
@@ -446,9 +446,11 @@ def _piece_bytes(plan: GpuPlan) -> int:
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     """Return how many bytes the vertex and edge fields of one run take, second copies included."""
-    vertices = sum(bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items())
-    edges = [*plan.edge_states, *plan.edges_behind]
-    return graph.n * vertices + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edges)
+    bytes_per_vertex = sum(
+        bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items()
+    )
+    edge_fields = [*plan.edge_states, *plan.edges_behind]
+    return graph.n * bytes_per_vertex + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edge_fields)
 
 
 def gathered_bytes(plan: GpuPlan) -> int:

@@ -35,8 +35,8 @@ def kernels() -> list[Kernel]:
     """Return all recorded kernels. The list is empty if they were recorded with another version of CuPy."""
     import cupy
 
-    version, found = recorded()
-    return found if version == cupy.__version__ else []
+    version, recorded_kernels = recorded()
+    return recorded_kernels if version == cupy.__version__ else []
 
 
 @functools.cache
@@ -100,12 +100,14 @@ def _code_of(place: int, architecture: str) -> bytes:
     from cupy.cuda import nvrtc
 
     group = groups()[place]
-    whole = Kernel(together(group), group[0].options)
+    joined_kernel = Kernel(together(group), group[0].options)
     version = ".".join(map(str, nvrtc.getVersion()))
-    name = f"{cubins.digest(cupy.__version__, whole.source, *whole.options, architecture)}-{version}.cubin"
+    name = (
+        f"{cubins.digest(cupy.__version__, joined_kernel.source, *joined_kernel.options, architecture)}-{version}.cubin"
+    )
     code = cache.load(name)
     if code is None:
-        code = compiled(whole, architecture)
+        code = compiled(joined_kernel, architecture)
         cache.store(name, code)
     return code
 

@@ -68,10 +68,10 @@ def can_map(cards: Sequence[int]) -> bool:
     """Return whether the CUDA driver can map memory of these GPUs, which `spread_array` needs."""
     try:
         for card in sorted(set(cards)):
-            device, answer = ctypes.c_int(), ctypes.c_int()
+            device, is_supported = ctypes.c_int(), ctypes.c_int()
             _call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(card))
-            _call("cuDeviceGetAttribute", ctypes.byref(answer), ctypes.c_int(MAPS_MEMORY), device)
-            if not answer.value:
+            _call("cuDeviceGetAttribute", ctypes.byref(is_supported), ctypes.c_int(MAPS_MEMORY), device)
+            if not is_supported.value:
                 return False
         return hasattr(_driver(), "cuMemAddressReserve")
     except (OSError, RuntimeError):  # there is no CUDA driver, or it is too old to know the attribute

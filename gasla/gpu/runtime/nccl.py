@@ -48,8 +48,8 @@ class Connection:
         self._nccl, self._of_rank = nccl, nccl.NcclCommunicator(size, key.tobytes(), rank)
         # NCCL joins two GPUs when they first exchange bytes, and waits for the other GPU without a timeout. So a first
         # exchange is made here, where it is certain that all ranks take part.
-        bytes_of_all = [require_gpu().zeros(1, np.uint8) for _ in range(size)]
-        self.exchange(bytes_of_all, [1] * size, lambda: None)
+        one_byte_per_rank = [require_gpu().zeros(1, np.uint8) for _ in range(size)]
+        self.exchange(one_byte_per_rank, [1] * size, lambda: None)
 
     def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
         """Send an array of bytes to each rank. Return the arrays that the ranks have sent here, of the given sizes.
@@ -60,11 +60,13 @@ class Connection:
         received, stream = [cupy.empty(size, np.uint8) for size in sizes], cupy.cuda.get_current_stream().ptr
         self._nccl.groupStart()
         try:
-            for rank, (out, into) in enumerate(zip(sent, received, strict=True)):
-                if out.size:
-                    self._of_rank.send(out.data.ptr, out.size, self._nccl.NCCL_UINT8, rank, stream)
-                if into.size:
-                    self._of_rank.recv(into.data.ptr, into.size, self._nccl.NCCL_UINT8, rank, stream)
+            for rank, (sent_array, received_array) in enumerate(zip(sent, received, strict=True)):
+                if sent_array.size:
+                    self._of_rank.send(sent_array.data.ptr, sent_array.size, self._nccl.NCCL_UINT8, rank, stream)
+                if received_array.size:
+                    self._of_rank.recv(
+                        received_array.data.ptr, received_array.size, self._nccl.NCCL_UINT8, rank, stream
+                    )
         finally:
             self._nccl.groupEnd()
 

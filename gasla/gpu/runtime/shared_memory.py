@@ -19,13 +19,13 @@ OUT_OF_MEMORY = 2  # number of CUDA's error cudaErrorMemoryAllocation
 def allocate(size: int) -> Any:
     """Return an array of `size` bytes on the current GPU. No other array is in the same allocation of the driver."""
     cupy: Any = require_gpu()
-    whole = -(-max(size, 1) // UNIT) * UNIT
+    rounded_size = -(-max(size, 1) // UNIT) * UNIT
     try:
-        memory = _allocate(whole)
+        memory = _allocate(rounded_size)
     except MemoryError:
         # Memory is short, so memory that CuPy's pool keeps without an array is freed before a second attempt.
         cupy.get_default_memory_pool().free_all_blocks()
-        memory = _allocate(whole)
+        memory = _allocate(rounded_size)
     return cupy.ndarray(size, np.uint8, cupy.cuda.MemoryPointer(memory, 0))
 
 

@@ -87,8 +87,8 @@ class Recorder:
         ids = graph.id_dtype
         for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
             shape = shape._replace(most_shared=shared)
-            chosen = [variants.choose(each, ids, INT, deterministic, False, shape) for each in programs]
-            joint = phases.Phases(programs, chosen, ids)
+            chosen_variants = [variants.choose(each, ids, INT, deterministic, False, shape) for each in programs]
+            joint = phases.Phases(programs, chosen_variants, ids)
             if joint.plans is not None:
                 self.noted[architecture][rank].setdefault(joint.source)
 
@@ -100,8 +100,8 @@ class Recorder:
 
     def products(self) -> Any:
         """Return the CPU engine's products. Each call also records the CUDA source of the product's kernels."""
-        of_cpu: Any = self._cpu.products()
-        return _Recording(of_cpu, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
+        cpu_products: Any = self._cpu.products()
+        return _Recording(cpu_products, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
 
     def _ready(self, lists: Any, terms: Any, masked: bool) -> None:
@@ -182,12 +182,12 @@ class _Recording:
 
 def _common_sources() -> Iterator[str]:
     """Yield the CUDA sources that graphs need whichever program runs, and those of primitives with a single kernel."""
-    kinds = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
+    dtypes = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
-    yield from map(min_max.source, kinds)
-    yield from map(min_max.source_of_totals, [np.dtype(np.bool_), *kinds[:2]])
-    yield from (rows.formatted(rows.SOURCE, offset, kinds[0]) for offset in kinds[:2])
-    yield rows.formatted(rows.HUB_NEIGHBORS, kinds[0], kinds[0])
+    yield from map(min_max.source, dtypes)
+    yield from map(min_max.source_of_totals, [np.dtype(np.bool_), *dtypes[:2]])
+    yield from (rows.formatted(rows.SOURCE, offset, dtypes[0]) for offset in dtypes[:2])
+    yield rows.formatted(rows.HUB_NEIGHBORS, dtypes[0], dtypes[0])
     yield levels.source(SIZE)
     yield from (forest.source(SIZE, SIZE, file) for file in ("forest", "components", "trees"))
     yield drain_levels.source(SIZE, SIZE)
@@ -200,13 +200,13 @@ def _common_sources() -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[Recorder]:
     """Yield a recorder that sees every call on the CPU in the `with` block. No other thread may call gasla."""
-    recorder, face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
-    engines._face = lambda package: recorder if package == "cpu" else face(package)
-    has_loop = segmented_reduce.has_ufunc_loop
+    recorder, original_face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
+    engines._face = lambda package: recorder if package == "cpu" else original_face(package)
+    original_has_loop = segmented_reduce.has_ufunc_loop
 
     def noting(monoid: Any, parts: Any) -> bool:
         recorder.note_sums(monoid, parts)
-        return has_loop(monoid, parts)
+        return original_has_loop(monoid, parts)
 
     segmented_reduce.has_ufunc_loop = noting
     try:
@@ -214,6 +214,6 @@ def recording() -> Iterator[Recorder]:
             cache.cache_clear()
         yield recorder
     finally:
-        engines._face, segmented_reduce.has_ufunc_loop = face, has_loop
+        engines._face, segmented_reduce.has_ufunc_loop = original_face, original_has_loop
         for cache in caches:
             cache.cache_clear()
