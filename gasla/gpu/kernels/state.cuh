@@ -6,8 +6,8 @@
 namespace gasla {
 
 enum Counter { NEXT, TOUCHED, ASIDE, STOPPED, LISTED, ROUSED, LOWEST, COUNTED, COUNTERS = 8 };
-// Numbers of the values that each block reads after a barrier. Numbers 0 to 3 are the first four counters, and these
-// follow.
+// The values that each block reads after a barrier are numbered. Numbers 0 to 3 are the first four counters, and
+// numbers from 4 on these values.
 enum Read { FAR = 4, LOW, HIGH, READS };
 enum Way { CHOOSE, SPARSE, DENSE };
 enum Form { LIST, BITS, SEGMENTS };

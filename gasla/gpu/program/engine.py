@@ -41,7 +41,9 @@ class Prepared:
             levels.begin(graph.id_dtype)
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
-        """Prepare runs of several programs that take turns in one launch. Return None if the GPU can't run them so."""
+        """Prepare runs of several programs that take turns in one launch. Return None if the GPU can't do this in one
+        launch.
+        """
         return phases.together(programs, graph, self._way, self._deterministic)
 
     def begin(

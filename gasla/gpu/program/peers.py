@@ -72,8 +72,8 @@ def can_exchange(plan: Plan) -> bool:
     """Return whether the kernels of several GPUs can exchange what a program needs without the host.
 
     If the program sets `everyone`, a kernel sends the fields of all vertices after each iteration. Otherwise a kernel
-    sends only those of active vertices. Such a program can't run so if a field that neighbors read may change at a
-    vertex that stays inactive.
+    sends only those of active vertices. So the result is False if a field that neighbors read may change at a vertex
+    that stays inactive, because its new value would not be sent.
     """
     traced, functions = plan.traced, plan.traced.functions
     if functions.keys() & TOGETHER or traced.looks_up or plan.edge_states:
@@ -186,7 +186,7 @@ class Group(Protocol):
     size: int
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Exchange numbers between processes. Return the numbers of each process."""
+        """Send `numbers` to all other processes. Return the numbers of every process."""
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks, given those of the ranks that this process drives.
@@ -202,7 +202,7 @@ class Group(Protocol):
         """
 
     def memory(self, run: Any, size: int) -> Any:
-        """Allocate `size` bytes on the current GPU which the kernels of all ranks can access."""
+        """Allocate `size` bytes on the current GPU, in memory that the kernels of all ranks can access."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
         """Let the kernels of all ranks access the memories of the ranks that this process drives.
@@ -302,7 +302,7 @@ class PeerRun(Run):
         self.bind(program, graph, self._cached.xp)
         self.numbering = relabel.numbering(graph, program.direction) if self.plan.relabelled else None
         self._caller_arrays = {}
-        # the function that begins a run over ranks has checked the fields already
+        # The function that begins a run over ranks has checked the fields already, so they are not checked here.
         self._take_memory(self.by_inner_name(fields) if self.traced.renames else fields, None)
         self._workspace.blocks = max(1, min(self._workspace.blocks, self._workspace.kernel.blocks // share))
 
@@ -569,7 +569,7 @@ def number(
     on: Sequence[Card],
     group: Group,
 ) -> None:
-    """Renumber the vertices of each GPU's part of the graph if the program is faster so, and cache the numbering.
+    """Renumber the vertices of each GPU's part of the graph if this makes the program faster, and cache the numbering.
 
     Mirrors are numbered in the order in which their vertices are numbered on the GPUs that own them.
     """
@@ -652,15 +652,14 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
         )
         return Cached(kind, graph, peers_variant(variant))
 
-    # a part of a graph is on one GPU only, so the key needs no device
+    # A part of a graph is on one GPU only, so the key need not contain the number of the GPU.
     cached: Cached = graph.kept(("peers", kind, deterministic), make)
     return cached
 
 
 def peers_variant(variant: Variant) -> Variant:
-    """Return the variant of a kernel that exchanges values with other GPUs.
+    """Return the variant of a kernel for exchanging values with other GPUs.
 
-    It leaves out forms of active vertices that can't be exchanged, so that the active vertices are always in a list or
-    a bitmap.
+    In this variant, active vertices are always in a list or a bitmap, because they can't be sent in other forms.
     """
     return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

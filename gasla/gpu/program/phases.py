@@ -45,7 +45,7 @@ class Handed(ctypes.Structure):
 class Done(ctypes.Structure):
     """The counts that a kernel reports about its run of phases (`gasla::Done` in CUDA).
 
-    A *stay* is one run of one phase.
+    A *stay* is one run of one phase, in one turn.
     """
 
     _fields_ = [(name, ctypes.c_int64) for name in ("turns", "edges", "stays", "is_over")]
@@ -62,7 +62,7 @@ class Turns(ctypes.Structure):
 
 
 class Part(Binding):
-    """One of the programs that take turns, bound to the graph."""
+    """One of the programs that take turns (a phase), bound to the graph."""
 
     def __init__(self, plan: generate.Module, program: VertexProgram, graph: Graph) -> None:
         self.plan = plan
@@ -92,8 +92,8 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
 def can_start(traced: Traced) -> bool:
     """Return whether a kernel can evaluate a program's `start`, which gives the vertices that are active at first.
 
-    A kernel can't if `start` does something with arrays that CUDA code can't express, or reads more than parameters and
-    `n`.
+    The result is False if `start` does something with arrays that CUDA code can't express, or reads more than
+    parameters and `n`.
     """
     try:
         start = trace_start(traced.program, traced.id_type)
@@ -205,7 +205,7 @@ class PhasesRun:
             self.workspaces = phases.workspaces.pop()
         except IndexError:  # No workspace is idle: earlier runs have left none, or other runs use them.
             self.workspaces = _PhaseWorkspaces(phases, self.parts)
-        # arrays that only the kernel reads, which this list keeps from being freed before the kernel ends
+        # arrays that only the kernel reads; this list keeps them from being freed before the kernel ends
         self.kept: list[Any] = []
         self.last: dict[str, Any] = {}  # the arrays of aggregates with a value per vertex, by name
         self._place_fields()
@@ -346,7 +346,8 @@ class Together:
 def together(programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool) -> Together | None:
     """Prepare runs of phases in one launch. Return None if the host must launch each phase itself.
 
-    That is so if the device can't evaluate what happens between the phases, or has too little memory for all of them.
+    The host must do this if the device can't evaluate what happens between the phases, or has too little memory for all
+    of them.
     """
     pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
     small = is_small(graph) and not pushes

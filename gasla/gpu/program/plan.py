@@ -3,7 +3,7 @@
 import ctypes
 import functools
 from dataclasses import dataclass
-from sys import intern  # an interned string is found faster as an attribute's name, and every run sets many arguments
+from sys import intern  # attributes are found faster by interned names, and every run sets many attributes
 from typing import Any
 
 import numpy as np

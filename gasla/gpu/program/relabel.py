@@ -106,8 +106,7 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
-    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"). The graph caches it after the first
-    call.
+    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), which the graph caches.
 
     Vertices are numbered by descending degree, unless `number_part` has cached another numbering, for one GPU's part of
     the graph.
@@ -139,8 +138,7 @@ def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
 
 
 def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places: Any) -> None:
-    """Number the vertices of a GPU's part of a graph by an `order` that `order_of_part` has returned, and cache the
-    numbering.
+    """Number the vertices of a GPU's part of a graph in the `order` from `order_of_part`, and cache the numbering.
 
     The mirrors after the first `rows` vertices are sorted again, so that they have the same order as on the GPUs that
     own them. `places` has a number for each mirror, which ascends in that order. The first `own` vertices are no
@@ -162,7 +160,9 @@ def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for the new lists."""
+    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for the renumbered
+    lists.
+    """
     if graph.known(("numbering", side)):
         return True
     mean_degree = properties.entries / max(1, properties.rows)
@@ -172,8 +172,7 @@ def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bo
 
 
 def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
-    """Return the bytes that a numbering takes, together with the renumbered adjacency lists that a program's kernel
-    reads.
+    """Return the bytes that a numbering takes, together with the renumbered adjacency lists that a kernel reads.
 
     The result is 0 for a kernel that works on the user's numbering.
     """

@@ -84,7 +84,7 @@ extern "C" __global__ void hub_neighbors(const offset_t* offsets, {ids} indices,
 
 @dataclass(frozen=True)
 class RowProperties:
-    """What is known of a sparse matrix once its offsets and column indices have been inspected."""
+    """What an inspection of a sparse matrix's offsets and column indices has found."""
 
     rows: int
     entries: int
@@ -92,13 +92,15 @@ class RowProperties:
     lowest: int  # the smallest column index if that is negative (which is an error), else 0
     highest: int
     longest: int
-    # Of a sample of entries, the fraction that is near the entry at the same position of the next row: less than NEAR
-    # columns apart.
+    # The fraction of sampled entries whose column is less than NEAR columns from that of the entry at the same position
+    # of the next row.
     near: float
 
     @classmethod
     def of(cls, rows: int, entries: int, facts: Any) -> RowProperties:
-        """Convert the struct of results that the inspecting kernels write."""
+        """Convert the struct of results that the inspecting kernels write, given the matrix's numbers of rows and
+        entries.
+        """
         lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
         near = float(facts["near"]) / max(1, int(facts["compared"]))
         return cls(rows, entries, not facts["wrong_offsets"], lowest, highest, longest, near)
@@ -355,9 +357,7 @@ def ids_type(dtype: np.dtype, packed: bool) -> str:
 
 
 def _ids_argument(ids: Any) -> Any:
-    """Return what is passed to a kernel as the array of neighbors' ids. For packed ids, it is the array of their
-    groups.
-    """
+    """Return what is passed to a kernel as the array of neighbors' ids, which for packed ids is the array of groups."""
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 

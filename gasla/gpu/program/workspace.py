@@ -29,7 +29,7 @@ SEGMENT = 2048
 # numbers of entries: the longest row that a schedule doesn't cut into pieces, and the size of a piece
 # (kernels/schedule/schedule.cuh)
 UNCUT, PIECE = 256, 1024
-# vertices and edges per block: a launch has as many blocks, unless more than run at the same time
+# number of vertices and edges for each block of a launch, which has at most as many blocks as run at the same time
 SHARE = 2048
 # largest number of vertices and edges of a graph for which a single block is faster than several, as it needs no
 # barrier between blocks
@@ -342,7 +342,7 @@ def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> 
 
 
 def free_workspaces() -> None:
-    """Free the workspaces of all graphs that no kernel uses, because device memory is scarce."""
+    """Free the workspaces that no kernel uses, of all graphs. Callers do this when device memory is short."""
     for cached in list(_cached):
         cached.meetings.clear()
         cached.workspaces = deque(workspace for workspace in list(cached.workspaces) if workspace.is_busy)
