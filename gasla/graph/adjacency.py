@@ -33,12 +33,17 @@ class Adjacency:
 
     @property
     def stored_ids(self) -> Any:
-        """The neighbors as kernels of programs read them: `indices`, or packed ids if the graph is compressed."""
+        """The neighbors of all vertices in the form that kernels of programs read.
+
+        This is `indices`, or an object with packed ids if the graph is compressed.
+        """
         return self.indices
 
     @property
     def edge_ids(self) -> Array | None:
-        ids = self._edge_ids  # read the field once: another thread may replace the function by its result at any time
+        # The field is read once, because another thread may replace the function that it holds by the function's
+        # result.
+        ids = self._edge_ids
         if callable(ids):
             with only_one(self, "edge_ids"):
                 ids = self._edge_ids
@@ -91,7 +96,7 @@ class Adjacency:
         return Adjacency(moved(self.indptr, device), moved(self.indices, device), ids)
 
     def owners(self) -> Array:
-        """Return for each entry of `indices` the vertex in whose adjacency list it is."""
+        """Return, for each entry of `indices`, the vertex whose adjacency list has the entry."""
         return lists_on(self.indptr).owners(self.indptr, self.indices)
 
     def row(self, v: int) -> Array:

@@ -17,14 +17,17 @@ from gasla.graph.exchange.vertex_names import OfVertices, as_numbers, translate_
 from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array, for_names, range_of
 
-NO_LIMIT = 2**62  # more iterations than any run can take
+NO_LIMIT = 2**62  # a number of iterations that stands for no limit, as it is more than any run can take
 LARGEST = sys.float_info.max
 MOST_SEED = 2**64 - 1
 TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def in_host_memory(name: str, graph: Any) -> Graph:
-    """Return the graph of an argument. Raise TypeError unless it is in host memory, where the function `name` runs."""
+    """Return the graph of an argument.
+
+    Raise TypeError if the graph is not in host memory. `name` is the calling function's name, for the error.
+    """
     graph = whole_graph(graph)
     if graph.engine != "cpu":
         raise TypeError(f"{name} takes a graph in host memory, and this one is on the {graph.engine}: graph.to('cpu')")
@@ -142,7 +145,7 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
 
     With `above`, the number must be greater than `least`.
     """
-    # floats and integers of Python, tested first because they are the usual case and this is quick
+    # Floats and integers of Python are the usual case. They are tested first, because this test takes the least time.
     is_real = type(given) in (float, int) or (
         given.dtype.kind in "iuf" and given.ndim == 0 if hasattr(given, "dtype") else isinstance(given, Real)
     )
@@ -215,7 +218,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     if dtype.kind in "bu" and not positive:
         return 0, 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
     bounds: Any = graph.value_range if graph.device == "cpu" else graph._noticed_range()
-    # NaN if any weight is NaN, so that none of the comparisons below holds, and an error is raised
+    # Both are NaN if any weight is NaN. Then none of the comparisons below holds, and an error is raised.
     smallest, largest = bounds[0].item(), bounds[1].item()
     if not (smallest > 0 if positive else smallest >= 0 and largest < np.inf if shares else smallest > -np.inf):
         edge, weight = first_edge(graph.values, partial(_is_unusable, positive, shares))
@@ -303,9 +306,9 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
 
 
 def _example_dict(graph: Graph, argument: Any) -> str:
-    """Return an example of a dict for an error message.
+    """Return an example of a dict for an error message about an argument that should be a dict.
 
-    If a list of ids was given by mistake, the example maps its first three ids to the number 1.
+    If the caller gave a list of vertex ids instead, the example maps its first three ids to the number 1.
     """
     ids = argument[:3] if isinstance(argument, list) else []
     return str({v: 1 for v in ids if type(v) is int and 0 <= v < graph.n} or {0: 1})

@@ -52,7 +52,8 @@ class Attributes:
         column = self._columns[name]
         if callable(column):
             with only_one(self, name):
-                column = self._columns[name]  # another thread may have computed the column in the meantime
+                # read again, as another thread may have replaced the function by the computed column
+                column = self._columns[name]
                 if callable(column):
                     column = self._columns[name] = column()
         return column
@@ -79,14 +80,18 @@ class Attributes:
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
-        """Return numbers for the column `name` as other graphs take them: with their type if they are dates."""
+        """Return numbers in the form in which other graphs take them as a column.
+
+        They get the type of the column `name` if that holds dates, and are returned unchanged otherwise.
+        """
         return numbers if (time_type := self.time_types.get(name)) is None else TimeColumn(numbers, time_type)
 
     def __repr__(self) -> str:
         return f"Attributes({', '.join(f'{name!r}: {self.time_types.get(name, self.types[name])}' for name in self)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # columns not computed yet are functions, which can't be pickled
+        # Columns that have not been computed yet are functions, which can't be pickled. So all columns are computed
+        # first.
         return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}
 
     def unknown(self, name: Any) -> str:
@@ -193,7 +198,8 @@ def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
 
 def _as_dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
     """Return the data of an attribute as a column of dates or times, or None if it holds something else."""
-    # a column of another graph or a table: missing dates (NaT) were refused there, or are intended
+    # A column of another graph or of a table may have missing dates (NaT): these were refused when the column was made,
+    # or they are intended.
     if isinstance(column, TimeColumn):
         return column
     if column.dtype.kind not in "mMO":

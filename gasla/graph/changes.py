@@ -20,7 +20,8 @@ from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.edge_lookup import all_edge_ids
 from gasla.graph.validate import as_ids, as_values, check_range
 
-Edges = tuple[Array, Array, Array | None]  # arrays of sources, targets and values (None without values)
+# arrays of sources, targets and values; None stands for the values of a graph without values
+Edges = tuple[Array, Array, Array | None]
 
 
 class Change(NamedTuple):
@@ -40,10 +41,10 @@ class Change(NamedTuple):
 
 
 class Edition:
-    """An object that stands for the edges and values that a graph has at one time.
+    """An object without content that stands for the edges and values that a graph has at one time.
 
-    Two editions are equal only if they are the same object. An edition has no reference to the graph, so it does not
-    keep the graph in memory.
+    A result stores the edition of its graph, to see later whether the graph has changed. Two editions are equal only if
+    they are the same object. An edition has no reference to the graph, so it does not keep the graph in memory.
     """
 
 
@@ -110,7 +111,10 @@ def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapp
 def _update_built_lists(
     lists: Lists, values: Values, new_lists: Lists, new_values: Values, new: Edges, remains: Array | None
 ) -> None:
-    """Update the adjacency lists that the old graph has built, and edge values in their order, for the new graph."""
+    """Put adjacency lists, and edge values in their order, into a new graph, updated from those that the old graph has.
+
+    `new` are the inserted edges, and `remains` is a mask of the old edges that are not removed, or None if all remain.
+    """
     src, dst, weights = new
     assert new_lists.ends is not None
     for name, values_name, input_lists, inserted, ends in (
@@ -132,11 +136,12 @@ def _update_built_lists(
 def _merge_lists(
     lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
 ) -> tuple[Adjacency, Array | None]:
-    """Return adjacency lists, and their edge values, without the removed edges and with new edges at the end of each.
+    """Return adjacency lists without the removed edges, and with new edges at the end of each, and values in their
+    order.
 
     `new` (the new edges) and `ends` (all edges of the new graph) have first the vertex in whose list an edge is, then
     its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If `values` is None,
-    so are the values returned.
+    the returned values are None too.
     """
     owners, others, weights = new
     xp, lists_module, m = array_module(owners), lists_on(owners), len(ends[0])
@@ -158,7 +163,7 @@ def _merge_lists(
         new_numbers = order + (m - len(order))
         numbers = lists_module.insert_entries(numbers.astype(number_type, copy=False), plan, positions, new_numbers)
     if values is not None:
-        # inserted edges have weights, because the graph has values
+        # `weights` is not None here: inserted edges have weights if and only if the graph has values
         values = lists_module.insert_entries(values, plan, positions, weights[order])  # type: ignore[index]
     compute_numbers = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
     return Adjacency(offsets, indices, compute_numbers if numbers is None else numbers), values

@@ -325,7 +325,8 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
         ]
         return np.array(durations, "m8[us]"), "time", None
     if isinstance(present[0], timedelta | np.timedelta64):
-        # NaT in days, the longest unit, so that the other values decide the unit of the array
+        # NaT in days, the longest unit: NumPy gives the array the shortest unit of its entries, so the other values
+        # decide it
         missing: Any = np.timedelta64("NaT", "D")
         return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
     array = np.array([np.datetime64("NaT") if value is None else _as_numpy_scalar(value) for value in values])
@@ -338,7 +339,7 @@ def _as_numpy_scalar(value: Any) -> Any:
 
     A date with a time zone is converted to UTC.
     """
-    if hasattr(value, "to_numpy"):  # an object of pandas
+    if hasattr(value, "to_numpy"):  # objects of pandas have this method
         return value.to_numpy()
     if isinstance(value, np.generic):
         return value
@@ -434,10 +435,10 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
 
 
 def _read_with(text: str, *readers: Any) -> Any:
-    """Return the result of the first function in `readers` that can read a text, or None if each raises ValueError.
+    """Return the result of the first function in `readers` that can read a text, or None if none of them can.
 
-    The last function is NumPy's if there are several. It alone is used for a text with more digits than microseconds
-    have.
+    A function that can't read a text raises ValueError. If there are several functions, the last is NumPy's. It alone
+    reads a text with more digits than microseconds have.
     """
     for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
         try:
@@ -475,7 +476,7 @@ def _parse_duration(text: str) -> Fraction | None:
     sign, words = (-1, words[1:]) if words.startswith("-") else (1, words)
     if words.startswith("p"):
         days, _, hours = words[1:].partition("t")
-        if "m" in days:  # the text states months, whose length varies
+        if "m" in days:  # a number of months has no fixed duration, so the text is refused
             return None
         words = f"{days} {hours}"
     if not words.strip() or _LENGTH.sub("", words).strip(" ,+"):
@@ -497,7 +498,7 @@ def _nanoseconds_since_1970(name: str, moment: Any, zone: str | None) -> Fractio
     If the graph's times have a time zone, `zone`, the date needs one too. The same times may be in UTC in one file and
     in a city's time zone in another, so a date without a zone, such as midnight, would mean different moments.
     """
-    if isinstance(moment, np.datetime64):  # dates of NumPy are in UTC, as in arrays
+    if isinstance(moment, np.datetime64):  # dates of NumPy have no time zone, and are taken as UTC
         return None if np.isnat(moment) else _numpy_nanoseconds(moment)
     text = moment
     if isinstance(moment, str):
@@ -533,7 +534,7 @@ def _numpy_nanoseconds(scalar: np.datetime64 | np.timedelta64) -> Fraction:
 
 
 class Clock(NamedTuple):
-    """The common unit in which the times and the durations of edges are added and compared."""
+    """The common unit in which the times of edges and their durations are added and compared."""
 
     type: TimeType  # the type of the times after conversion to the common unit
     per_time: int  # how many common units there are in one unit of the column of times

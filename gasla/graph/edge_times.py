@@ -43,7 +43,7 @@ class Span(NamedTuple):
     last: Array
 
     def of(self, rows: Array) -> Span:
-        """Return the spans of some rows of the query, given by their positions."""
+        """Return the spans of time for some rows of the query, given by their positions."""
         return Span(None if self.first is None else self.first[rows], self.last[rows])
 
 
@@ -56,7 +56,7 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
     column: Any = graph.edge_attributes.numbers(name)
     is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
     limit = np.inf if is_float else LARGEST_TIME // per
-    # both bounds are NaN if any number is NaN
+    # The smallest and the largest number of the column. Both are NaN if any number is NaN.
     for bound in [end.item() for end in range_of(column)] if len(column) else ():
         if not -limit < bound < limit:
             expected = "a finite number" if is_float else "an integer between -2**62 and 2**62"

@@ -90,7 +90,9 @@ class Values:
         """Return the values to a caller, who may write to the array from then on."""
         if self.are_private:
             self.are_private = False
-            self.note()  # record the checksum now, because what is cached was computed from the values before any write
+            # Record the checksum before the caller can write to the array: cached properties were computed from the
+            # values as they are now.
+            self.note()
         return self.each
 
     def note(self) -> None:
@@ -158,7 +160,8 @@ class Values:
 
         If both directions have the same lists and values, this is the same array as `by_out`.
         """
-        if self.lists.columns is not None:  # the input was CSC, so the lists of out-edges need not be built
+        # The input was CSC, so this array can be made from it, without building the lists of out-edges.
+        if self.lists.columns is not None:
             return self.lists.columns.by_position(self.each)
         if self.lists.in_.indices is self.lists.out.indices and self.are_mirrored:
             return self.by_out

@@ -50,7 +50,7 @@ SEEDS = {
 }
 _EDGE, _PERMUTATION, _WEIGHT, _CUT, _POINT, _SOURCE = SEEDS.values()
 _PRINT = 1
-BYTES = 16  # bytes that each random edge and each vertex takes at least while a graph is made
+BYTES = 16  # lower bound of the bytes of memory for each random edge and each vertex, while a graph is made
 _HALF = np.uint64(32)
 # distance of junctions in meters, and the number of possible shifts of a junction by whole meters
 _BETWEEN, _JITTER = 100, 41
@@ -143,7 +143,8 @@ def rgg(scale: int) -> csr_array:
     3854
     """
     scale = _as_int("scale", scale)
-    n = _vertex_count(scale, 8, smallest=7)  # with fewer points, cells are so large that squared distances overflow
+    # If there were fewer points, cells would be so large that squared distances overflow.
+    n = _vertex_count(scale, 8, smallest=7)
     return _make_undirected(n, _geometric_pairs(n), largest_weight=255)
 
 

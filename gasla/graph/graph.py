@@ -394,7 +394,8 @@ class Graph(Whole):
         if attributes:
             edges = edges._replace(edge_attributes=attributes_of(rows, attributes))
         if bipartite:
-            # sources are numbered first, so the largest number of a source says how many there are
+            # Names of sources are numbered before those of targets, so the largest number of a source gives the number
+            # of sources.
             count = 1 + int(edges.src.max())
             edges = edges._replace(vertex_attributes={two_sides.SIDES: two_sides.sides(edges.n, count)})
             if has_vertices:
@@ -948,7 +949,7 @@ class Graph(Whole):
     @property
     def is_streamed(self) -> bool:
         """Whether adjacency lists and values are in host memory, where a GPU reads them over PCIe (`stream`)."""
-        # read through `__dict__`, because a distributed graph has no `lists`
+        # `__dict__` is used because a distributed graph has no attribute `lists`
         return isinstance(self.__dict__.get("lists"), StreamedLists)
 
     out: Adjacency = _property_of_lists("out", "Out-edges: the rows of the matrix.")
@@ -1754,7 +1755,7 @@ class Graph(Whole):
             graph.edge_attributes = remaining_attributes.shared(weight_name, valued.each)
         graph.vertex_attributes = self.vertex_attributes
         earlier = {} if len(graph.change.removed) else {**self._known.get("earlier", {}), self.edition: self.m}
-        # weak keys, so that only editions of graphs that still exist are kept
+        # The keys are weak references, so entries vanish when no graph or result has the edition any more.
         graph._known["earlier"] = WeakKeyDictionary(earlier)
         finish(self.device)
         valued.note()
@@ -1837,7 +1838,8 @@ class Graph(Whole):
 
     def __getstate__(self) -> dict[str, Any]:
         self.notice_values()
-        # left out of the pickle, which contains the data of arrays that are mapped from files
+        # These fields are not pickled. A pickle needs no `files`, because it contains the data of arrays that are
+        # mapped from files.
         left_out = ("_copy", "_original", "_known", "_weighted", "files")
         return {name: field for name, field in self.__dict__.copy().items() if name not in left_out}
 
@@ -1866,7 +1868,8 @@ class Graph(Whole):
         if value is None:
             computed = make(self)
             if self.device == "gpu":
-                finish("gpu")  # wait for the GPU, because another thread may read the value on another CUDA stream
+                # Another thread may read the value on another CUDA stream, so this waits until the GPU has computed it.
+                finish("gpu")
             value = self._known.setdefault(kind, computed)
         return value
 
@@ -1886,12 +1889,14 @@ class Graph(Whole):
         in host memory count as well. Graphs cached with this one count, workspaces of runs don't
         (`VertexProgram.workspace`).
         """
-        # the graphs of `weighted_by` share everything with this graph that does not depend on values
+        # Graphs that `weighted_by` returned have the same adjacency lists as this graph, so lists are counted only
+        # once.
         graphs: list[Graph] = [self, *self._weighted.values()]
         arrays_now = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
         arrays_now += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
         total = sum({(address(array), array.nbytes): array.nbytes for array in arrays_now}.values())
-        caches = [graph._known.copy() for graph in graphs]  # copies, because other threads may add entries meanwhile
+        # copies of the caches, because other threads may add entries during the loop below
+        caches = [graph._known.copy() for graph in graphs]
         # each value counts once, even if it is cached under several keys
         cached = {id(item): item for cache in caches for item in cache.values()}.values()
         total += 0 if self.origin is None else self.origin.nbytes

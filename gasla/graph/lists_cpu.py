@@ -17,7 +17,8 @@ from gasla.once import once_property
 Array = np.ndarray[Any, Any]
 
 _CHUNK = 1 << 20
-_FEW = 1 << 11  # with fewer vertices and edges, NumPy is faster than SciPy, which also takes 0.1 s to import
+# With fewer vertices and edges than this, NumPy is used: it is faster than SciPy, whose import also takes 0.1 s.
+_FEW = 1 << 11
 
 
 def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
@@ -131,11 +132,12 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
     With `strictly`, no list may have equal entries either.
     """
     last, fall = len(indices) - 1, np.less_equal if strictly else np.less
-    # in chunks, because one mask of all edges would take more memory than a search on the graph does
+    # The entries are compared in chunks, because a mask for all of them would take more memory than a search on the
+    # graph.
     for start in range(0, last, _CHUNK):
         stop = min(start + _CHUNK, last)
         falls = fall(indices[start + 1 : stop + 1], indices[start:stop])
-        # bounds of the type of indptr, because NumPy would otherwise convert all of indptr
+        # The numbers searched for have the dtype of indptr. Otherwise NumPy would convert the whole array indptr.
         first, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))
         falls[indptr[first:end] - (start + 1)] = False
         if falls.any():

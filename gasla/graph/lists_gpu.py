@@ -33,7 +33,8 @@ Array = np.ndarray[Any, Any]  # a CuPy array, or a NumPy array in tests
 CHUNK = 1 << 26  # edges per sort: their keys, with the sort's second copy, take one gigabyte
 MOST_AT_ONCE = 1 << 28  # edges that one sort can order by source and target, for which it needs 11 gigabytes
 _THREADS = 256
-_SLICE = 1024  # edges that a warp processes at a time, equal to `SLICE` in kernels/primitive/lists.cuh
+# number of edges that a warp processes at a time; kernels/primitive/lists.cuh has the same number as `SLICE`
+_SLICE = 1024
 _PROPERTIES = "imbalance", "falls", "repeats", "loops"  # the fields of the CUDA struct `ListProperties`
 C_TYPES = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}  # C types by their size in bytes
 _SOURCE = """
@@ -117,7 +118,7 @@ def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]
     positions of the same entries in `keys`.
     """
     xp, n = array_module(keys), len(indptr) - 1
-    # for each adjacency list, the position after the entries that earlier chunks have put there
+    # For each adjacency list, the position at which the next chunk appends its entries.
     ends = indptr[:-1].astype(np.int64)
     for first in range(0, len(keys), CHUNK):
         chunk = keys[first : first + CHUNK]
@@ -167,7 +168,7 @@ def owners(indptr: Array, indices: Array) -> Array:
 def count_ids(ids: Array, n: int) -> Array:
     """Return for each id from 0 to n - 1 how often it occurs in `ids`."""
     xp = array_module(ids)
-    # integer types for which CUDA has atomic additions
+    # These two dtypes are among those for which CUDA has atomic additions, which `add.at` uses.
     counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)
     xp.add.at(counts, ids, 1)  # not CuPy's bincount, which may take many bytes of memory per vertex and thread block
     return counts

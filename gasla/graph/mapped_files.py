@@ -1,4 +1,7 @@
-"""The files from which the arrays of a graph are memory-mapped. Each call checks first that no file has changed."""
+"""The files whose contents a graph has as memory-mapped arrays.
+
+Each call of an algorithm checks first that none of these files has changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of the size of a large result with the free memory, before the result is allocated."""
+"""Checks whether a large result fits the free memory, before the result is allocated."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from semirings.types import computed
 
 T = TypeVar("T")
 
-_SWAPPED = {  # these properties swap when the graph is reversed, such as `out` and `in_`
+_SWAPPED = {  # pairs of properties that are exchanged when all edges of a graph are reversed, such as `out` and `in_`
     "out": "in_",
     "out_edge_ids": "in_edge_ids",
     "out_degrees": "in_degrees",
     "max_out_degree": "max_in_degree",
 }
-# These properties are the same in the reversed graph.
+# properties that stay the same when all edges of a graph are reversed
 _UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple", "reverse_edge_ids")
 
 
@@ -199,7 +199,8 @@ class Lists:
     @finished_property
     def sorted_out(self) -> Adjacency:
         """The out-neighbors of each vertex, ascending (`Graph.sorted_out`)."""
-        # `out` isn't built only to test whether it is sorted, because lists of unsorted edges hardly ever are
+        # If `out` has not been built, it is not built only to test whether it is sorted, because lists of edges in any
+        # order hardly ever are.
         if self.ends is not None and "out" not in self.__dict__:
             if self.device == "gpu" and "in_" not in self.__dict__:
                 return Adjacency(*lists_on(self.ends[0]).group_ascending(*self.ends, self.n))

@@ -29,14 +29,14 @@ Array = np.ndarray[Any, Any]
 BLOCK = 32  # number of vertex ids in a block
 BLOCKS = 8  # number of blocks in a group
 GROUP = BLOCK * BLOCKS
-# indices of the fields of a group, an array of 14 64-bit words
+# A group is described by 14 words of 64 bits. These are the indices of its fields among the words.
 PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)
 # The word PLACE has four fields, from its lowest bits: the position in bytes of the group's lowest bits in memory;
 # `bits`, for a window of 2**bits numbers; a shift; and a number of steps. The window begins steps * 2**shift below the
 # first id of the group. The largest shift means that it begins at 0.
 ADDRESS_BITS, SIZE_BITS, SHIFT_BITS, STEP_BITS = 48, 5, 5, 6
 FROM_ZERO = 2**SHIFT_BITS - 1
-PIECE = 1 << 10  # groups that a thread packs at a time, few enough for the processor's cache
+PIECE = 1 << 10  # number of groups that a thread packs at a time, which fit the processor's cache
 
 
 def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, Array]:
@@ -87,7 +87,8 @@ def _rows_of_groups(ids: Array) -> Array:
 
 
 def _windows(rows: Array, most_bits: int) -> Array:
-    """Return for each group the upper bits of its word PLACE, which encode the window that contains all its ids.
+    """Return the upper bits of the word PLACE of each group, which encode a window of numbers that contains all its
+    ids.
 
     `rows` has the ids of one group per row. A window has at most 2**most numbers.
     """
@@ -104,10 +105,10 @@ def _windows(rows: Array, most_bits: int) -> Array:
 
 
 def _stored_entries(rows: Array, groups: Array) -> Array:
-    """Return the entries of each block in the form that is stored: ascending, and minus the first entry of the block.
+    """Return the ids of each block of 32 as ascending numbers that begin with 0, the form in which they are stored.
 
-    The result has one row of 32 entries per block. An entry that is smaller than the one before it, and all entries
-    after it, are increased by the window's size, so that the row ascends.
+    The result has one row per block. Where an id is smaller than the one before it, the window's size is added to it
+    and to all ids after it, so that the row ascends. Then the first id of the block is subtracted.
     """
     bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
     keys = rows.reshape(-1, BLOCK).copy()
@@ -117,7 +118,7 @@ def _stored_entries(rows: Array, groups: Array) -> Array:
 
 
 def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
-    """Fill the words of some groups from their vertex ids, except for the positions of their lowest bits in memory."""
+    """Fill the words that describe some groups of ids, except for where the groups' lowest bits are in memory."""
     rows = _rows_of_groups(ids)
     groups[:, PLACE] = _windows(rows, most_bits)
     keys = _stored_entries(rows, groups)
@@ -129,7 +130,10 @@ def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
 
 
 def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
-    """Store the lowest bits of the ids of some groups in the array `words`, all blocks of the same width at a time."""
+    """Store the lowest bits of the ids of some groups in the array `words`.
+
+    Blocks in which ids have the same number of lowest bits (`width`) are processed together.
+    """
     keys, ends = (
         _stored_entries(_rows_of_groups(ids), groups),
         groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS),

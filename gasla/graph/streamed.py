@@ -239,7 +239,8 @@ class StreamedLists(Lists):
         self.m, self.files = given.m, given.files
         self.host = copy.copy(given)
         self._converted: weakref.WeakValueDictionary[tuple[int, Any], Any] = weakref.WeakValueDictionary()
-        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}  # keyed by the `id` of the offsets in host memory
+        # by the `id` of an array of offsets in host memory: this array, and its copy in GPU memory
+        self._offsets_on_card: dict[int, tuple[Array, Array]] = {}
         for name in ("rows", "columns"):
             if getattr(self.host, name) is not None and not packs:
                 self._move_to_pinned(name)
@@ -277,7 +278,7 @@ class StreamedLists(Lists):
         return PackedAdjacency(host, indptr, packed_ids(host.indices, self.n))
 
     def _lists(self, name: str) -> StreamedAdjacency:
-        host: Adjacency = getattr(self.host, name)  # the property is computed now if it has not been read before
+        host: Adjacency = getattr(self.host, name)  # this computes the property if it has not been read before
         return self._lend(host if self.packs else self._move_to_pinned(name))
 
     @finished_property
@@ -333,7 +334,7 @@ class StreamedLists(Lists):
         if host_array is None or array.dtype == kind:
             return super().as_type(array, kind)
         key = address(array), kind
-        # runs of other programs may have converted these values to the same dtype already
+        # An earlier run may have converted these values to the same dtype, and its result may still exist.
         values = self._converted.get(key)
         return values if values is not None else self._converted.setdefault(key, lent(converted(host_array, kind)))
 

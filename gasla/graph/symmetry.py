@@ -17,7 +17,7 @@ from gasla.cpu.runtime.threads import SHORT, new_control, num_threads, run_paral
 Array = np.ndarray[Any, Any]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.empty(0, np.uint32)
-_PARALLEL_FROM = 1 << 16  # edges from which several threads are used
+_PARALLEL_FROM = 1 << 16  # number of edges from which on several threads are used
 
 
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
@@ -36,7 +36,7 @@ def imbalance(indptr: Array, indices: Array, values: Array | None = None, first:
     """
     indptr = indptr.astype(np.int64, copy=False)
     bits = _NONE if values is None else values.view(f"u{values.dtype.itemsize}")
-    # small types become uint32, so that the kernel is compiled for fewer types
+    # Values of 8 and 16 bits become uint32, so that the kernel is compiled for fewer types.
     bits = bits.astype(np.uint32, copy=False) if bits.itemsize < 4 else bits
     threads = num_threads() if len(indices) >= _PARALLEL_FROM else 1
     sums = np.zeros(threads, np.uint64)

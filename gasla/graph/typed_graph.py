@@ -167,7 +167,8 @@ class TypedGraph:
         code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
         sizes = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
         graphs = dict[Relation, Graph]()
-        for combination in np.flatnonzero(np.bincount(code)).tolist():  # a loop over relations, which are few
+        # one iteration for each relation that has edges, of which there are few
+        for combination in np.flatnonzero(np.bincount(code)).tolist():
             remainder, target = divmod(combination, len(types_sorted))
             source, word = divmod(remainder, len(names))
             name = str(types_sorted[source]), str(names[word]), str(types_sorted[target])

@@ -16,7 +16,8 @@ from gasla.graph.memory_limit import require_bytes
 from gasla.graph.neighbor_lists import Lists
 
 VALUE_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-_VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))  # a set of dtypes, which are faster to compare than their names
+# The dtypes as objects, because these are compared in less time than their names.
+_VALUE_DTYPES = frozenset(map(np.dtype, VALUE_TYPES))
 
 
 def require_sparse(A: Any) -> None:
@@ -103,7 +104,8 @@ def as_csr(A: Any) -> Any:
         offsets, shape = as_ids("offsets", A.offsets), A.data.shape
         if len(shape) != 2 or shape[0] != len(offsets):
             raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
-    elif A.format == "lil":  # each row is checked, because SciPy trusts that it has as many values as indices
+    # Each row is checked here, because SciPy does not check that a row has as many values as indices.
+    elif A.format == "lil":
         rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
         if rows != values or len(rows) != A.shape[0] or -1 in rows:
             raise ValueError("rows and data of the matrix differ; expected two lists of equal length for every row")
@@ -152,8 +154,8 @@ def require_vertices(n: int) -> None:
     require_bytes(f"{n:,} vertices need", 16 * n, f"if ids are names, such as account numbers, {remedy}")
 
 
-# An id is probably a name, such as an account number, if there are more than MANY vertices, and more than PER_ID
-# vertices for each id in the input.
+# Ids are probably names, such as account numbers, if the largest id would give more than MANY vertices, and more than
+# PER_ID vertices for each id in the input.
 MANY, PER_ID = 1 << 24, 16
 
 
@@ -221,7 +223,7 @@ def as_array(name: str, x: Any) -> Array:
 
 def as_ids(name: str, x: ArrayLike) -> Array:
     """Return an argument as a one-dimensional int32 or int64 array. If it already is one, return the object itself."""
-    # the usual case, tested first because this is quick
+    # An array that needs no conversion is the usual case. It is tested first, because this test takes the least time.
     if type(x) is np.ndarray and x.ndim == 1 and x.dtype in (np.int32, np.int64):
         return x
     x = imported(x)
@@ -236,7 +238,7 @@ def as_ids(name: str, x: ArrayLike) -> Array:
     if ids.dtype.kind not in "iu":
         remedy = for_names(ids) or "; convert with .astype(np.int64)"
         raise TypeError(f"{name} has type {ids.dtype}; expected integers{remedy}")
-    # only dtypes in native byte order compare equal, so ids in another byte order are converted below
+    # This is false for ids in another byte order, whose dtypes are not equal to these. They are converted below.
     if ids.dtype in (np.int32, np.int64):
         return ids
     if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and ids.size and int(ids.max()) >= 2**63:
@@ -330,7 +332,7 @@ def check_range(name: str, ids: Array, n: int) -> None:
 
 # --- checked adjacency lists and edge values, from a matrix or from arrays --------------------------------------------
 
-Checked = tuple[Lists, Array | None]  # the edges, and their values or None
+Checked = tuple[Lists, Array | None]  # the edges of a graph, and their values, or None for a graph without values
 
 
 def lists_of_matrix(A: Any) -> Checked:
@@ -345,7 +347,8 @@ def lists_of_matrix(A: Any) -> Checked:
         A = as_csr(A)
     indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
     m = int(indptr[-1]) if len(indptr) else 0
-    if len(indices) != m or len(data) != m:  # SciPy allows unused space after the last entry, which is cut off
+    # SciPy allows unused space after the last entry of a matrix, which is cut off here
+    if len(indices) != m or len(data) != m:
         indices, data = indices[:m], data[:m]
     return lists_of_rows(n, indptr, indices, data, by_column=form == "csc")
 

@@ -90,7 +90,8 @@ def _check_key(name: str, v: int, key: Any) -> None:
         raise TypeError(
             f"{name} has entries that can't be compared, such as {short(key)} of vertex {v}; expected numbers, or texts"
         )
-    # a comparison with a signaling NaN of Decimal would raise an error, so `is_nan` tests for it
+    # Other keys are NaN if they differ from themselves. For Decimal this comparison may raise an error (for a signaling
+    # NaN), so `is_nan` tests it.
     elif key.is_nan() if isinstance(key, Decimal) else key != key:
         _refuse(name, v, key)
 

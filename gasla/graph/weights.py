@@ -98,10 +98,12 @@ def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
         from gasla.gpu.runtime.min_max import total
 
         return total(values, magnitudes)
-    if values.dtype.itemsize < 8:  # a sum of fewer than 2**31 values of at most 32 bits can't overflow 64 bits
+    # no overflow is possible: fewer than 2**31 values of at most 32 bits are added in 64 bits
+    if values.dtype.itemsize < 8:
         return int((abs(values.astype(np.int64)) if magnitudes else values).sum(dtype=np.int64))
     if magnitudes and values.dtype.kind == "i":
-        values = abs(values).view(np.uint64)  # as uint64, the absolute value is correct even for -2**63
+        # `abs` of -2**63 overflows, but its bits read as uint64 are the right absolute value
+        values = abs(values).view(np.uint64)
     low = values & values.dtype.type(2**HALF - 1)
     return (int((values >> values.dtype.type(HALF)).sum()) << HALF) + int(low.sum())
 
@@ -109,7 +111,8 @@ def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
 def check_total(function: str, values: Any) -> None:
     """Raise ValueError if the sum of integer values overflows the dtype in which they are summed."""
     dtype = values.dtype
-    if dtype.kind == "f" or dtype.itemsize < 8:  # a sum of up to 2**32 values of at most 32 bits can't overflow 64 bits
+    # no overflow is possible for floats, nor if up to 2**32 values of at most 32 bits are added in 64 bits
+    if dtype.kind == "f" or dtype.itemsize < 8:
         return
     _check_fits(function, "sum", exact_total(values), sum_type(dtype))
 
@@ -151,7 +154,7 @@ def differences(later: Any, earlier: Any) -> Any:
     if later.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return later - earlier
-    # The arithmetic is modulo 2**64, and every difference is smaller, so the result is exact.
+    # Subtraction of uint64 is modulo 2**64. As every difference is smaller than that, the result is exact.
     return later.astype(np.uint64) - earlier.astype(np.uint64)
 
 
@@ -167,7 +170,8 @@ def in_range(graph: Graph, scores: Any = np.float64) -> tuple[Graph, int]:
     values: Any = graph.valued.each
     largest = float(weight_range(graph, shares=True)[1])
     if values is None or values.dtype.kind != "f" or len(values) == 0:
-        return graph, 0  # integers are smaller than 2**64, so they need no scaling
+        # Only floats are scaled. Integers are smaller than 2**64, so products of them don't overflow a float.
+        return graph, 0
     limit = int(np.finfo(scores).maxexp) // 4
     exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
     exponent -= min(max(exponent, -limit), limit)

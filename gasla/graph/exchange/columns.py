@@ -23,7 +23,7 @@ from gasla.graph.validate import are_sparse, as_ids
 from gasla.names import meant
 
 OWN = ("src", "dst")  # titles of the columns of sources and targets in files that gasla writes
-# usual titles of the columns of sources and targets, as `_core_of_title` returns them
+# Usual titles of the two columns with the ends of edges, in the short form that `_core_of_title` returns.
 _PAIRS = (
     OWN, ("source", "target"), ("from", "to"), ("u", "v"), ("i", "j"), ("subject", "object"), ("head", "tail"),
     ("sender", "receiver"), ("sender", "recipient"), ("origin", "destination"), ("orig", "dest"), ("src", "dest"),
@@ -31,17 +31,17 @@ _PAIRS = (
     ("follower", "followee"), ("payer", "payee"), ("predecessor", "successor"),
 )  # fmt: skip
 _IDS = re.compile("(node|vertex|id)?(.+?)((?:node|vertex)?(?:id|index|name)?)")
-# types that Neo4j writes into titles
+# names of types that tables of Neo4j have at the end of titles, such as "amount:double"
 _TYPES = "int|long|float|double|boolean|byte|short|string|(local)?(date|time|datetime)|duration"
 _TYPED = re.compile(rf"(?<=.):({_TYPES})(\[\])?$")
-_KINDS = (  # titles of columns whose vertices are of two kinds: people, and things that people use
+_KINDS = (  # titles of columns that have vertices of two kinds: people, and things that people use
     {"user", "customer", "client", "reader", "buyer", "reviewer", "viewer", "listener", "person", "author", "actor"},
     {"item", "movie", "film", "product", "book", "song", "track", "artist", "article", "paper", "page", "tag", "group",
      "business", "game", "event", "course", "video"},
 )  # fmt: skip
 _BOTH_WAYS = ("undirected", "mutual")
 WAYS = ("directed", *_BOTH_WAYS)  # words in the column "Type" of Gephi's tables
-WIDE = 2**31  # integer ids from this number on are taken for names of vertices
+WIDE = 2**31  # if an integer id is this number or larger, ids are taken for names of vertices
 
 Column = str | int
 
@@ -419,7 +419,7 @@ def undirected_rows(table: Any) -> Array | bool:
     if position is None:
         return False
     pc = arrow("pyarrow.compute")
-    # Text of polars has Arrow's type string view, for which `utf8_lower` is missing, so the column is cast to
+    # polars gives text Arrow's type string view, for which Arrow has no `utf8_lower`. So the column is cast to
     # large_string.
     words = pc.utf8_lower(_expand_dictionary(table.column(position)).cast(arrow().large_string()))
     distinct = {*words.unique().to_pylist()} - {None}
@@ -520,7 +520,7 @@ def _number_names(ends: list[Any], values: Array | None) -> Edges:
     numbers = encoded.indices.to_numpy()
     try:
         names = encoded.dictionary.to_numpy(zero_copy_only=False)
-    except pa.ArrowException as error:  # pyarrow checks the encoding of texts only here
+    except pa.ArrowException as error:  # pyarrow checks only here whether texts have a valid encoding
         raise ValueError("a name is not valid UTF-8; expected text, or integers") from error
     return Edges(len(names), numbers[:m], numbers[m:], values, names)
 

@@ -247,7 +247,7 @@ def _are_numbers(values: list[Any]) -> bool:
         return False
     try:
         return is_value_type(_as_numbers(values, "edge", "", "").dtype)
-    except TypeError:  # an integer has more than 64 bits
+    except TypeError:  # raised for an integer of more than 64 bits
         return False
 
 
@@ -305,7 +305,7 @@ def _as_numbers(values: list[Any], of: str, attribute: str | None, instead: str)
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
     numbers = np.array(values)
     if numbers.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
-        try:  # tried again in uint64, because NumPy converts a mix of integers below and above 2**63 to float64
+        try:  # NumPy converts a mix of integers below and above 2**63 to float64, so this tries whether all fit uint64.
             numbers = np.array(values, np.uint64)
         except OverflowError:
             numbers = np.array(values, object)
@@ -341,7 +341,7 @@ def undirected(graph: Any) -> Any:
     src, dst = graph.edges()
     weight_name, columns = graph.edge_attributes.name_of(graph.values), graph.edge_attributes.columns()
     edges = Edges(graph.n, src, dst, graph.values, graph.names, columns, graph.vertex_attributes.columns())
-    # attributes get other names here, so that none is called "weight" like the values
+    # The attributes are renamed for this conversion. Otherwise one called "weight" would be confused with the values.
     renamed = {f"attribute {name}": column for name, column in columns.items()}
     if are_equal_both_ways(edges._replace(edge_attributes=renamed)):
         return graph

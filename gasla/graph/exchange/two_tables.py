@@ -231,7 +231,8 @@ def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
     src, dst = graph.edges() if names is None else (names[end] for end in graph.edges())
     weight_name = graph.edge_attributes.name_of(graph.values)
     for name in {*graph.edge_attributes} - {weight_name}:
-        # functions that read tables take these titles for ends and weights
+        # An attribute can't have one of these titles, because functions that read tables take such columns for ends or
+        # weights.
         if name.casefold() in ("src", "dst", "weight"):
             raise ValueError(f"the edge attribute {name!r} has the name of another column; rename it")
     values = {} if graph.values is None else {"weight": graph.values}

@@ -19,11 +19,11 @@ from gasla.graph.adjacency import Array
 from gasla.names import meant
 from gasla.once import once_property
 
-_FEW = 10_000  # the most names with which the message for an unknown name compares it
-_MANY = 1_000_000  # the most names that are searched for similar ones
+_FEW = 10_000  # largest number of names that the message for an unknown name compares with it one by one
+_MANY = 1_000_000  # largest number of names that are searched for names similar to an unknown one
 _BOOL = (bool, np.bool_)
 _INTEGER = (int, np.integer)
-# types of numbers that Python may find equal, such as 1 and True
+# Types whose numbers Python may find equal, such as 1 and True. As names of vertices, such numbers are different.
 _KINDS: tuple[tuple[type, ...], ...] = (_BOOL, _INTEGER, (float, np.floating))
 
 
@@ -87,7 +87,7 @@ class Names:
         """
         try:
             v = self._numbers.get(name)
-        except TypeError:  # the name is not hashable
+        except TypeError:  # raised for an object that is not hashable, which can't be a name
             return None
         return v if v is not None and _kind_of_number(name) == _kind_of_number(self.each[v]) else None
 
@@ -144,7 +144,8 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
     In a graph with names, an integer may be the number of one vertex and the name of another. This is an error, unless
     the integer is one of NumPy (as results have them) or comes from `Graph.vertex`. Such integers are numbers.
     """
-    # the usual case, tested first because this is quick
+    # A vertex number in a graph without names is the usual case. It is tested first, because this test takes the least
+    # time.
     if type(given) is int and 0 <= given < graph.n and graph.naming is None:
         return given
     names = graph.naming

@@ -85,7 +85,7 @@ def _as_column(n: int, title: str, value: Any) -> Array:
     values = moved(value, "cpu")
     try:
         values = np.asarray(values)
-    except ValueError:  # the value is a list of rows of unequal lengths, which the check below refuses
+    except ValueError:  # raised for a list of rows of unequal lengths, which the check below refuses
         values = np.asarray(None)
     if values.shape != (n,):
         shape = f"shape {values.shape}" if values.ndim else f"type {type(value).__name__}"
@@ -147,7 +147,7 @@ def as_table(columns: Columns, kind: str) -> Any:
 def _convert_for(values: Any, kind: str) -> Any:
     """Return a column whose dates and durations have a type and a unit that the table library supports."""
     if isinstance(values, TimeColumn):
-        # Polars has no time zones that are offsets from UTC
+        # polars does not support time zones that are offsets from UTC, such as "+02:00"
         if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):
             values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
         column, is_none = values.to_arrow(arrow()), values.numbers == NAT

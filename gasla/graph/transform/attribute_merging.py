@@ -17,7 +17,8 @@ from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from semirings import Monoid
 from semirings import min as least
 
-WEIGHT = "weight"  # the key of the graph's values in a mapping of monoids, unless the values are an attribute
+# the key under which a mapping of monoids has that for the graph's values, unless the values are an attribute
+WEIGHT = "weight"
 
 Combine = Monoid | Mapping[str, Monoid] | None
 
@@ -25,9 +26,8 @@ Combine = Monoid | Mapping[str, Monoid] | None
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
     """Return the monoids that reduce the values and the attributes of merged edges, after checks.
 
-    The first is for the values, and the second a mapping with one for each attribute.
-
-    None means that the first value is kept. `combine` is one monoid for all, or a mapping of names to monoids.
+    The first result is the monoid for the values, and the second has the monoid for each attribute by name. None means
+    that the first of several values is kept. `combine` is one monoid for all, or a mapping of names to monoids.
     """
     value_name = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
@@ -52,7 +52,7 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
 
 
 def _keeps_type(monoid: Monoid, time_type: TimeType) -> bool:
-    """Return whether a monoid combines dates to a date, or durations to a duration."""
+    """Return whether a monoid makes a date of several dates, or a duration of several durations."""
     return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
         monoid is semirings.plus and time_type.kind == "duration"
     )

@@ -50,7 +50,7 @@ def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
     m = len(lists.indices)
-    # a condition under which the threads' tables take no more memory than the edges
+    # With this condition, the tables of all threads (an entry per group each) take no more memory than the edges.
     is_worth_it = m >= SMALL and threads_for(m) * count <= m
     return is_worth_it and monoid.op.function is np.add and weights.dtype in _KINDS
 

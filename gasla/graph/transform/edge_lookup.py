@@ -51,14 +51,18 @@ def _edge_numbers(lists: Adjacency, positions: Array) -> Array:
 
 
 def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:
-    """Return where the edges ``src[k] -> dst[k]`` begin and end in sorted adjacency lists, as arrays of positions."""
+    """Return the ranges of positions that edges ``src[k] -> dst[k]`` have in sorted adjacency lists.
+
+    The first array has where each range begins, and the second where it ends. Parallel edges are adjacent there.
+    """
     start, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
     first = _bisect(lists.indices, start, end, dst, after=False)
     return first, _bisect(lists.indices, first, end, dst, after=True)
 
 
 def _bisect(indices: Array, low: Array, high: Array, target: Array, after: bool) -> Array:
-    """Return for each search the first position from `low` to `high` whose entry is at least `target`, by bisection.
+    """Return, for each of many searches at once, the first position from `low` to `high` with an entry of at least
+    `target`.
 
     With `after`, it is the first position whose entry is greater than `target`.
     """

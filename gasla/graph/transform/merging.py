@@ -26,7 +26,7 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
     src, dst = lists.edges()
     selected = _find_non_loops(lists, src, dst)
     without_loops = Lists.of_edges(lists.n, lists.device, src[selected], dst[selected])
-    del src, dst  # frees the sources, which may have been computed for this call
+    del src, dst  # frees the memory of the sources, which may have been computed only for this call
     return _merge_parallel_edges(
         without_loops, None if weights is None else weights[selected], combine, same_vertices, selected, lists.m
     )
@@ -113,7 +113,9 @@ def _symmetrize_by_sorting(lists: Lists, weights: Array | None, combine: Monoid 
 
 
 def _find_non_loops(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the numbers of all edges that are not self loops. `src` and `dst` are the ends of all edges."""
+    """Return the numbers of the edges that are not self loops. `src` and `dst` are the sources and targets of all
+    edges.
+    """
     selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
     return selected
 

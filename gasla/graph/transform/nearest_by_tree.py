@@ -13,7 +13,8 @@ from gasla.arrays import index_dtype
 from gasla.cpu.runtime.threads import get_num_threads
 
 STEP = 0.1  # seconds that a step takes, after which Ctrl-C is noticed
-FEW = 64  # points for each thread in the first step, whose time sets the size of the next steps
+# number of points that each thread processes in the first step; its duration gives the number for the next steps
+FEW = 64
 
 
 def nearest_by_tree(
@@ -26,14 +27,14 @@ def nearest_by_tree(
     from scipy.spatial import cKDTree
 
     neighbors, distances = np.empty((len(wanted), k), index_dtype(len(points))), np.empty((len(wanted), k))
-    # one neighbor more with `is_own`, because each point is found as its own neighbor, unless many points are at
-    # distance 0
+    # With `is_own`, the tree is searched for one neighbor more, because each point is found as its own neighbor. Only
+    # if many points are at distance 0, the point itself may not be among them.
     places = np.arange(1, k + 1 + is_own)
 
     def steps() -> Iterator[None]:
-        """Find the neighbors of a few points at a time, and yield before each step.
+        """Find the neighbors of some points at a time, and yield before each time.
 
-        A step takes about `STEP` seconds.
+        The number of points is chosen such that this takes about `STEP` seconds.
         """
         tree: Any = cKDTree(points)
         workers, first = get_num_threads(), 0

@@ -80,11 +80,9 @@ class IdMap:
         return self._became is not None or self._begins is not None
 
     def map_attributes(self, attributes: Attributes) -> Attributes:
-        """Return the attributes of the new vertices or edges.
+        """Return the attributes of the new vertices or edges: those that each had in the previous graph.
 
-        Each has the attributes of the vertex or edge that it was before.
-
-        If several were merged, the attributes are those of the smallest number.
+        If several vertices or edges were merged, the attributes are those of the one with the smallest number.
         """
         return attributes if self._is_identity else attributes.taken(lambda: self.old_ids)
 
@@ -93,7 +91,7 @@ class IdMap:
         return self._members is None and self._became is None
 
     def _places(self) -> Array:
-        """Return the new number of each old number in `members`."""
+        """Return the new number of each vertex or edge, in the order of their old numbers in `members`."""
         assert self._members is not None
         count = len(self._members)
         return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
@@ -241,7 +239,7 @@ class Origin:
 
 
 class Derived(NamedTuple):
-    """What a graph made from another graph consists of: its adjacency lists, its edge values, and its `Origin`."""
+    """The parts of a graph that is made from another graph: its adjacency lists, its edge values, and its `Origin`."""
 
     lists: Lists
     values: Array | None
@@ -251,9 +249,10 @@ class Derived(NamedTuple):
 def derived(
     lists: Lists, n: int, src: Array, dst: Array, values: Array | None, vertices: IdMap, selected: Array | None
 ) -> Derived:
-    """Return a graph made from the edges of another graph, without checks.
+    """Return the parts of a graph that has some edges of another graph, without checks.
 
-    `selected` has their numbers in that graph.
+    `src`, `dst` and `values` are the new graph's edges. `selected` has their numbers in the other graph, and `vertices`
+    is the map from its vertices.
     """
     new_lists = Lists.of_edges(n, lists.device, src, dst)
     return Derived(new_lists, values, Origin(vertices, IdMap(lists.device, lists.m, new_lists.m, selected)))

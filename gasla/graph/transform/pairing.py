@@ -25,9 +25,10 @@ def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Ar
 
 
 def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
-    """Return `reverse_edge_ids` of a graph to which the missing reverse edges have been added.
+    """Return `reverse_edge_ids` of a graph to which missing reverse edges and self loops have been added.
 
-    `partners` are the reverse edges before, and `alone` the edges that had none.
+    `partners` has the reverse edge of each edge of the graph before, `alone` the edges that had none, and `made` is the
+    new graph. A self loop that was added is its own reverse edge.
     """
     xp, m = array_module(partners), len(partners)
     added_ids = xp.arange(m, made.m, dtype=made.offset_dtype)  # the numbers of the added edges
@@ -49,7 +50,7 @@ def origin(lists: Lists, m: int) -> Origin:
 
 
 def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the value `fill` of added edges, converted to the dtype of the graph's values.
+    """Return the argument `fill`, the value of added edges, converted to the dtype of the graph's values.
 
     Raise TypeError if the conversion changes it, except by rounding of floats.
     """

@@ -21,11 +21,11 @@ from semirings import Monoid, TupleType
 from semirings import any as any_of
 from semirings.advice import monoid_for
 
-# one array per item of a tuple type, or a tuple of a single array for values that are numbers
+# Values as arrays: one array for each item of a tuple type, or a single array in a tuple if values are numbers.
 Parts = tuple[Array, ...]
 
 
-@np.errstate(all="ignore")  # no warnings, because NaN and overflow are ordinary results of a reduction
+@np.errstate(all="ignore")  # suppresses NumPy's warnings, because NaN and overflow are ordinary results of a reduction
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     """Return the reduced value of each key from 0 to `count` - 1. A key without values gets the monoid's identity."""
     totals = identities(monoid, parts, count)

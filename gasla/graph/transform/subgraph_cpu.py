@@ -38,8 +38,8 @@ from gasla.graph.adjacency import Adjacency, Array
 def is_for(lists: Adjacency) -> bool:
     """Return whether `cut` can make a subgraph of these adjacency lists, and is faster than array operations.
 
-    It needs edges in the order of the input. It is faster if the lists are long, because a kernel has to be compiled
-    first.
+    The edges have to be in the order of the input. A kernel has to be compiled first, so `cut` is faster only for
+    long lists.
     """
     return lists.edge_ids is None and len(lists.indices) >= SMALL
 
@@ -64,7 +64,7 @@ def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Arra
 
 @compiled
 def _count(thread, threads, control, chosen, indptr, indices, number, lengths, grain):
-    """Count for each chosen vertex the neighbors that are chosen, too."""
+    """Count the neighbors of each chosen vertex that are chosen vertices themselves."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, staying = np.uint64(chosen[i]), np.int64(0)
@@ -75,7 +75,7 @@ def _count(thread, threads, control, chosen, indptr, indices, number, lengths, g
 
 @compiled
 def _fill(thread, threads, control, chosen, indptr, indices, number, firsts, targets, places, grain):
-    """Write for each chosen vertex the new ids of the neighbors that are chosen, too, and their old positions."""
+    """Write the new ids of the neighbors of each chosen vertex that are chosen themselves, and their old positions."""
     for start, end in blocks(control, np.uint64(len(chosen)), grain):
         for i in range(start, end):
             v, place = np.uint64(chosen[i]), np.uint64(firsts[i])

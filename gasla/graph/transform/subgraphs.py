@@ -29,7 +29,8 @@ def subgraph(lists: Lists, values: Array | None, vertices: Any) -> Derived:
     """Return the induced subgraph of the selected vertices. This implements `Graph.subgraph`."""
     chosen = _ids_of_selection(lists, "vertices", vertices, lists.n).astype(lists.id_dtype)
     xp, count = array_module(chosen), len(chosen)
-    # new numbers count from 1, so that 0 means "not selected": pages of zeros that nobody touches take no memory
+    # New numbers count from 1, and 0 stands for a vertex that is not selected. So parts of the array without selected
+    # vertices are never written, and take no memory.
     new_ids = xp.zeros(lists.n, lists.id_dtype)
     new_ids[chosen] = numbers_in_order = xp.arange(1, count + 1, dtype=lists.id_dtype)
     in_order = not any_true(xp.less_equal(chosen[1:], chosen[:-1]))
@@ -96,7 +97,8 @@ def _ids_of_selection(lists: Lists, name: str, argument: Any, count: int) -> Arr
     chosen = as_array(name, argument)
     if not chosen.ndim:
         raise TypeError(f"{name} is {argument!r}; expected a mask of bool, or an array of integers (ids)")
-    if not len(chosen) or not hasattr(argument, "dtype"):  # an empty array may be on either device, like a list
+    # A list has no device, and an empty array may be on either. So both are moved to the graph's device.
+    if not len(chosen) or not hasattr(argument, "dtype"):
         chosen = moved(chosen, lists.device)
     require_here(lists, name, chosen)
     xp = array_module(chosen)
