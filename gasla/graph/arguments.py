@@ -157,11 +157,13 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
         number = math.inf if given > 0 else -math.inf
     if not (least < number if above else least <= number) or not number <= most:
         description = "a finite number" if math.isinf(number) else "a number"
-        raise ValueError(f"{name} is {reprlib.repr(given)}; expected {description}{_range(least, most, above)}")
+        raise ValueError(
+            f"{name} is {reprlib.repr(given)}; expected {description}{_describe_range(least, most, above)}"
+        )
     return number
 
 
-def _range(least: float, most: float, above: bool) -> str:
+def _describe_range(least: float, most: float, above: bool) -> str:
     """Return the allowed range of a number as text for an error message, where it follows the words "a number"."""
     if most < LARGEST:
         return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"

@@ -158,7 +158,7 @@ class Attributes:
             return self
 
         def compute_later(name: str) -> Callable[[], Array]:
-            return lambda: _locked(function(name, self.numbers(name)))
+            return lambda: _read_only_view(function(name, self.numbers(name)))
 
         return Attributes(self.of, {name: compute_later(name) for name in self}, self.types, self.time_types)
 
@@ -231,10 +231,10 @@ def _number_column(of: Of, name: str, column: Any, count: int, device: Device) -
         raise TypeError(
             f"{of} attribute {name!r} is on the {device_of(column)} and the graph on the {device}; expected one device"
         )
-    return _locked(array_module(column).ascontiguousarray(column, dtype=native))
+    return _read_only_view(array_module(column).ascontiguousarray(column, dtype=native))
 
 
-def _locked(column: Array) -> Array:
+def _read_only_view(column: Array) -> Array:
     """Return a view of a NumPy array that can't be written to.
 
     A CuPy array has no such views, and is returned itself.

@@ -50,15 +50,18 @@ class Edition:
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
     """Return the adjacency lists and values of a graph after a change, and the `Change` itself, for `Graph.changed`."""
-    new = _new_edges(lists, values.each, insert)
+    inserted = _new_edges(lists, values.each, insert)
     removed, remains = _find_removed(lists, remove)
-    old = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
-    src, dst, all_values = (_join_entries(a, remains, b) for a, b in zip(old, new, strict=True))
+    old_edges = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
+    src, dst, all_values = (
+        _join_entries(old_entries, remains, new_entries)
+        for old_entries, new_entries in zip(old_edges, inserted, strict=True)
+    )
     assert src is not None and dst is not None
     new_lists = Lists(lists.n, lists.device, ends=(src, dst))
     new_values = Values(new_lists, all_values)
-    _update_built_lists(lists, values, new_lists, new_values, new, remains)
-    return new_lists, new_values, Change(*new[:2], removed)
+    _update_built_lists(lists, values, new_lists, new_values, inserted, remains)
+    return new_lists, new_values, Change(*inserted[:2], removed)
 
 
 def split(insert: Any, attributes: Attributes, own: str | None, device: Device) -> tuple[Any, dict[str, Array]]:
@@ -79,17 +82,23 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
             f"insert has no edge attributes; expected a mapping of columns {expected} as its last item, as in "
             "insert=(src, dst, {'time': times})"
         )
-    given = insert[-1]
-    if given.keys() != attributes.keys():
-        raise ValueError(f"insert has columns ({', '.join(map(repr, given))}); expected all attributes: {expected}")
+    new_columns = insert[-1]
+    if new_columns.keys() != attributes.keys():
+        raise ValueError(
+            f"insert has columns ({', '.join(map(repr, new_columns))}); expected all attributes: {expected}"
+        )
     count = len(insert[0])
     columns = {}
     for name, dtype in attributes.types.items():
-        column, what = checked("edge", name, given[name], count, device), f"attribute {name!r}"
+        column, description = checked("edge", name, new_columns[name], count, device), f"attribute {name!r}"
         dates = attributes.time_types.get(name)
         if (dates is None) != (not isinstance(column, TimeColumn)):
-            raise TypeError(f"{what} is given as {given[name]!r}; expected {dates or dtype}, as the graph has it")
-        columns[name] = _convert_exactly(column, dtype, what) if dates is None else column.held_as(dates, what)
+            raise TypeError(
+                f"{description} is given as {new_columns[name]!r}; expected {dates or dtype}, as the graph has it"
+            )
+        columns[name] = (
+            _convert_exactly(column, dtype, description) if dates is None else column.held_as(dates, description)
+        )
     return (*insert[:-1], *([] if own is None else [columns[own]])), columns
 
 

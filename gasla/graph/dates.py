@@ -143,9 +143,9 @@ class TimeType(NamedTuple):
     def _nanoseconds(self, name: str, argument: Any) -> Fraction:
         moment = _nanoseconds_since_1970(name, argument, self.zone) if self.counts_from_1970 else length(argument)
         if moment is None:
-            what = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
+            description = f"a date, {_DATES}" if self.counts_from_1970 else f"a duration, {_LENGTHS}"
             error = ValueError if isinstance(argument, str | int | float | np.number) else TypeError
-            raise error(f"{name} is {argument!r}; expected {what}, as the times are {self}")
+            raise error(f"{name} is {argument!r}; expected {description}, as the times are {self}")
         return moment
 
 

@@ -189,12 +189,12 @@ def town(scale: int = 12) -> Town:
         (_BETWEEN * place + _hash(ids * np.uint64(2) + np.uint64(i), _POINT) % np.uint64(_JITTER)).astype(np.float64)
         for i, place in enumerate((ids % np.uint64(side), ids // np.uint64(side)))
     )
-    u, v, speed = _roads(side)
+    u, v, speed = _make_roads(side)
     seconds = np.rint(np.sqrt((x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2) / speed)
     return Town(_symmetric_matrix(n, u, v, seconds.astype(np.float32)), x, y)
 
 
-def _roads(side: int) -> tuple[Array, Array, Array]:
+def _make_roads(side: int) -> tuple[Array, Array, Array]:
     """Return the two ends of each road of a town with `side` rows and columns of junctions, and the roads' speeds."""
     ids = np.arange(side * side).reshape(side, side)
     ends, speeds = [], []
@@ -359,7 +359,7 @@ def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
     Each bit of the ids comes from one random choice of a quadrant of the matrix. `edges` is a uint64 array of NumPy or
     CuPy, and so are the results.
     """
-    a, ab, abc = (np.uint64(int(share * 2**32)) for share in (0.57, 0.76, 0.95))
+    a, ab, abc = (np.uint64(int(quadrant_share * 2**32)) for quadrant_share in (0.57, 0.76, 0.95))
     u, v = (array_module(edges).zeros_like(edges) for _ in range(2))
     for level in range(scale):
         random = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
@@ -402,12 +402,12 @@ def _geometric_pairs(n: int) -> Pairs:
             ]
             cell = (row[point] + down) * cells + column[point] + across
             first = point + 1 if across == down == 0 else start[cell]
-            u, v = _ranges(point, first, start[cell + 1])
+            u, v = _pairs_in_ranges(point, first, start[cell + 1])
             is_close = (x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2 <= squared_radius
             yield u[is_close], v[is_close]
 
 
-def _ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
+def _pairs_in_ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
     """Return all pairs of a number ``left[k]`` and a number from ``first[k]`` to ``stop[k] - 1``, as two arrays."""
     counts = stop - first
     ends = np.cumsum(counts)

@@ -708,12 +708,12 @@ class Graph(Whole):
         """Raise ValueError for the first edge that has no reverse edge of the same value."""
         partners = self.reverse_edge_ids  # raises an error if an edge has no reverse edge at all
         assert self.values is not None
-        e = int((self.values != self.values[partners]).argmax())
+        edge = int((self.values != self.values[partners]).argmax())
         src, dst = self.edges()
         raise ValueError(
-            f"edge {e}, from {int(src[e])} to {int(dst[e])}, has value {self.values[e].item()}, and its reverse edge "
-            f"{self.values[partners[e]].item()}; expected equal values, as graph.symmetrized(monoid) makes them, or "
-            "directed=True"
+            f"edge {edge}, from {int(src[edge])} to {int(dst[edge])}, has value {self.values[edge].item()}, and its "
+            f"reverse edge {self.values[partners[edge]].item()}; expected equal values, as graph.symmetrized(monoid) "
+            "makes them, or directed=True"
         )
 
     def to_igraph(self, directed: bool | None = None, *, attributes: Chosen = False) -> Any:
@@ -1206,17 +1206,17 @@ class Graph(Whole):
         """
         if self.device != "cpu" or self.valued.each is None or self._has_locked_values:
             return
-        self._compare(self.valued.checksum())
+        self._discard_if_changed(self.valued.checksum())
 
-    def _compare(self, now: Hashable) -> None:
+    def _discard_if_changed(self, now: Hashable) -> None:
         """Compare a checksum of the values with the checksum recorded before.
 
         If they differ, discard what was derived.
         """
-        before = self.valued.noted
-        if now == before:
+        recorded_checksum = self.valued.noted
+        if now == recorded_checksum:
             return
-        if before is not None:
+        if recorded_checksum is not None:
             self._known, self._copy = {}, None  # cached results and the copy on the other device may depend on values
             self.valued = values_of(self.lists, self.valued.each)
         self.valued.noted = now
@@ -1229,8 +1229,8 @@ class Graph(Whole):
         """
         if not self._reads_values_each_time:
             return self.value_range
-        bounds, now = self.valued.range_and_checksum()
-        self._compare(now)
+        bounds, checksum = self.valued.range_and_checksum()
+        self._discard_if_changed(checksum)
         return bounds
 
     @property

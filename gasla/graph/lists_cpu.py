@@ -131,15 +131,15 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
 
     With `strictly`, no list may have equal entries either.
     """
-    last, fall = len(indices) - 1, np.less_equal if strictly else np.less
+    pair_count, fall = len(indices) - 1, np.less_equal if strictly else np.less
     # The entries are compared in chunks, because a mask for all of them would take more memory than a search on the
     # graph.
-    for start in range(0, last, _CHUNK):
-        stop = min(start + _CHUNK, last)
+    for start in range(0, pair_count, _CHUNK):
+        stop = min(start + _CHUNK, pair_count)
         falls = fall(indices[start + 1 : stop + 1], indices[start:stop])
         # The numbers searched for have the dtype of indptr. Otherwise NumPy would convert the whole array indptr.
-        first, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))
-        falls[indptr[first:end] - (start + 1)] = False
+        first_row, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))
+        falls[indptr[first_row:end] - (start + 1)] = False
         if falls.any():
             return False
     return True
@@ -148,8 +148,13 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
 def has_self_loops(indptr: Array, indices: Array) -> bool:
     """Return whether any vertex is its own neighbor, that is, has a self loop."""
     return any(
-        bool(np.any(np.repeat(np.arange(a, b), np.diff(indptr[a : b + 1])) == indices[s:e]))
-        for a, b, s, e in _row_blocks(indptr)
+        bool(
+            np.any(
+                np.repeat(np.arange(first_vertex, end_vertex), np.diff(indptr[first_vertex : end_vertex + 1]))
+                == indices[begin:end]
+            )
+        )
+        for first_vertex, end_vertex, begin, end in _row_blocks(indptr)
     )
 
 
@@ -185,5 +190,5 @@ def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
     """
     cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
     bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)
-    for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
-        yield a, b, int(indptr[a]), int(indptr[b])
+    for first_vertex, end_vertex in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
+        yield first_vertex, end_vertex, int(indptr[first_vertex]), int(indptr[end_vertex])

@@ -32,9 +32,9 @@ class MappedFiles:
         RuntimeError
             Names the file.
         """
-        for path, before in self._found.items():
+        for path, recorded_state in self._found.items():
             try:
-                is_same = _state(path) == before
+                is_same = _state(path) == recorded_state
             except OSError:
                 is_same = False
             if not is_same:

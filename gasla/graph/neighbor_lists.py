@@ -284,13 +284,13 @@ class Lists:
     def reverse_edge_ids(self) -> Array:
         """The number of the reverse edge of each edge (`Graph.reverse_edge_ids`)."""
         partners = self.partners()
-        alone = array_module(partners).less(partners, 0)
-        if any_true(alone):
-            e = int(alone.argmax())
-            src, dst = (int(ends[e]) for ends in self.edges())
+        unpaired = array_module(partners).less(partners, 0)
+        if any_true(unpaired):
+            edge = int(unpaired.argmax())
+            src, dst = (int(ends[edge]) for ends in self.edges())
             raise ValueError(
-                f"edge {e}, {src} -> {dst}, has no reverse edge: {dst} -> {src} is stored less often; expected edges "
-                "in both directions: graph.paired(fill=0) adds the missing ones"
+                f"edge {edge}, {src} -> {dst}, has no reverse edge: {dst} -> {src} is stored less often; expected "
+                "edges in both directions: graph.paired(fill=0) adds the missing ones"
             )
         return partners
 
@@ -340,9 +340,12 @@ class Lists:
         reversed_lists.files = self.files
         known = self.__dict__
         reversed_lists.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
-        for name, other in [*_SWAPPED.items(), *((b, a) for a, b in _SWAPPED.items())]:
-            if other in known:
-                reversed_lists.__dict__[name] = known[other]
+        for name, opposite_name in [
+            *_SWAPPED.items(),
+            *((second_name, first_name) for first_name, second_name in _SWAPPED.items()),
+        ]:
+            if opposite_name in known:
+                reversed_lists.__dict__[name] = known[opposite_name]
         return reversed_lists
 
     def as_type(self, array: Array, kind: Any) -> Array:

@@ -86,7 +86,7 @@ def _rows_of_groups(ids: Array) -> Array:
     return rows
 
 
-def _windows(rows: Array, most_bits: int) -> Array:
+def _encode_windows(rows: Array, most_bits: int) -> Array:
     """Return the upper bits of the word PLACE of each group, which encode a window of numbers that contains all its
     ids.
 
@@ -120,7 +120,7 @@ def _stored_entries(rows: Array, groups: Array) -> Array:
 def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
     """Fill the words that describe some groups of ids, except for where the groups' lowest bits are in memory."""
     rows = _rows_of_groups(ids)
-    groups[:, PLACE] = _windows(rows, most_bits)
+    groups[:, PLACE] = _encode_windows(rows, most_bits)
     keys = _stored_entries(rows, groups)
     widths = np.searchsorted((BLOCK + 1) << np.arange(BLOCK), keys[:, -1], side="right")
     uppers = (keys >> widths[:, None]) + np.arange(BLOCK)

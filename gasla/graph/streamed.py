@@ -251,22 +251,22 @@ class StreamedLists(Lists):
         `name` is the property of `host` that has the lists. Other properties of `host` with the same arrays are
         replaced too, so that the original arrays can be freed.
         """
-        before: Adjacency = getattr(self.host, name)
-        indptr = before.indptr.astype(self.offset_dtype, copy=False)
-        indices = pinned(before.indices, self.id_dtype)
-        if indptr is before.indptr and indices is before.indices:
-            return before
+        original_lists: Adjacency = getattr(self.host, name)
+        indptr = original_lists.indptr.astype(self.offset_dtype, copy=False)
+        indices = pinned(original_lists.indices, self.id_dtype)
+        if indptr is original_lists.indptr and indices is original_lists.indices:
+            return original_lists
         adjacencies = {key: part for key, part in self.host.__dict__.items() if isinstance(part, Adjacency)}
         replaced = {}
         for part in adjacencies.values():
-            if part.indices is before.indices and id(part) not in replaced:
+            if part.indices is original_lists.indices and id(part) not in replaced:
                 replaced[id(part)] = _with_arrays(
-                    part, indptr if part.indptr is before.indptr else part.indptr, indices
+                    part, indptr if part.indptr is original_lists.indptr else part.indptr, indices
                 )
         self.host.__dict__.update(
             {key: replaced[id(part)] for key, part in adjacencies.items() if id(part) in replaced}
         )
-        return replaced[id(before)]
+        return replaced[id(original_lists)]
 
     def _lend(self, host: Adjacency) -> StreamedAdjacency:
         key = id(host.indptr)
@@ -462,7 +462,7 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
 
 def list_bytes(lists: Lists, values: Array | None) -> int:
     """Return the bytes that the input of a graph, its edges and values, takes in GPU memory."""
-    size = 0 if values is None else int(values.nbytes)
+    value_bytes = 0 if values is None else int(values.nbytes)
     if lists.ends is not None:
-        return size + 2 * lists.id_dtype.itemsize * lists.m
-    return size + lists.id_dtype.itemsize * lists.m + lists.offset_dtype.itemsize * (lists.n + 1)
+        return value_bytes + 2 * lists.id_dtype.itemsize * lists.m
+    return value_bytes + lists.id_dtype.itemsize * lists.m + lists.offset_dtype.itemsize * (lists.n + 1)

@@ -301,8 +301,8 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
     falls = array_module(indptr).less(indptr[1:], indptr[:-1])
     if any_true(falls):
         v = int(falls.argmax())
-        a, b = int(indptr[v]), int(indptr[v + 1])
-        raise ValueError(f"indptr falls from {a} to {b} at vertex {v}; expected ascending offsets")
+        offset, next_offset = int(indptr[v]), int(indptr[v + 1])
+        raise ValueError(f"indptr falls from {offset} to {next_offset} at vertex {v}; expected ascending offsets")
     if (last := int(indptr[-1])) != m:
         raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
 

@@ -72,11 +72,11 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
         return PartitionComparison(1.0, 1.0, 0.0)
     same_device(first=parts[0], second=parts[1])
     xp: Any = array_module(parts[0])
-    (_, a), (names, b) = (xp.unique(part, return_inverse=True) for part in parts)
-    joint_counts = xp.unique(a.astype(np.int64) * len(names) + b, return_counts=True)[1]
-    counts = [xp.bincount(a), xp.bincount(b), joint_counts]
+    (_, rows), (column_labels, columns) = (xp.unique(part, return_inverse=True) for part in parts)
+    joint_counts = xp.unique(rows.astype(np.int64) * len(column_labels) + columns, return_counts=True)[1]
+    counts = [xp.bincount(rows), xp.bincount(columns), joint_counts]
     row_entropy, column_entropy, joint = (
-        -float((share * xp.log(share)).sum()) for share in (count / n for count in counts)
+        -float((fractions * xp.log(fractions)).sum()) for fractions in (count / n for count in counts)
     )
     variation = max(
         2 * joint - row_entropy - column_entropy, 0.0

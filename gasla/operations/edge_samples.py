@@ -234,7 +234,7 @@ class Negatives:
                 ("pairs before edges", self.pairs.kind), partial(_free_pairs_of_graph, pairs=self.pairs)
             )
         else:
-            free_pairs = self._known().free(self.pairs, last)
+            free_pairs = self._known_edges().free(self.pairs, last)
         if count > (free_pairs.total if free_pairs.targets is None else NO_LIMIT if free_pairs.total else 0):
             raise ValueError(
                 f"count is {count}; expected {free_pairs.total} at most, the number of pairs of vertices without an "
@@ -244,14 +244,14 @@ class Negatives:
         xp: Any = array_module(free_pairs.before)
         if free_pairs.targets is None:
             return self.pairs.of(free_pairs.numbers(_draw_distinct(xp, count, free_pairs.total, word)))
-        return self.pairs.of(free_pairs.drawn(semirings.hash(word, xp.arange(count))))
+        return self.pairs.of(free_pairs.draw_numbers(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
         """Return a random pair of vertices for each time in `last`, which is not an edge at this time or before.
 
         The pairs are independent, and may repeat.
         """
-        known_edges, count, xp = self._known(), len(last), array_module(last)
+        known_edges, count, xp = self._known_edges(), len(last), array_module(last)
         # The number of edges up to each time. Times with equal numbers have the same edges, and are handled together
         # below.
         so_far = xp.searchsorted(known_edges.order, last, side="right")
@@ -271,17 +271,17 @@ class Negatives:
             free = known_edges.free(self.pairs, last[group[:1]])
             if not free.total:
                 raise self._no_pairs_error(int(group[0]))
-            numbers[group] = free.drawn(semirings.hash(word, group, ROUNDS))
+            numbers[group] = free.draw_numbers(semirings.hash(word, group, ROUNDS))
         return self.pairs.of(numbers)
 
-    def _known(self) -> _KnownEdges:
+    def _known_edges(self) -> _KnownEdges:
         key = "first times of pairs", self.pairs.kind, self.time
         known: _KnownEdges = self.graph.kept(key, partial(_find_known_edges, pairs=self.pairs, time=str(self.time)))
         return known
 
     def _no_pairs_error(self, row: int) -> ValueError:
-        which = "all pairs of vertices whose target has an edge" if self.is_by_degree else "all pairs of vertices"
-        return ValueError(f"{which} are edges at the time of pair {row}; expected none")
+        subject = "all pairs of vertices whose target has an edge" if self.is_by_degree else "all pairs of vertices"
+        return ValueError(f"{subject} are edges at the time of pair {row}; expected none")
 
 
 class Pairs:
@@ -444,12 +444,12 @@ class _FreePairs(NamedTuple):
         """
         return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
 
-    def drawn(self, words: Array) -> Array:
+    def draw_numbers(self, words: Array) -> Array:
         """Return the numbers of random free pairs (pairs that are not edges), one for each random 64-bit word."""
         if self.targets is None or not len(words):
-            return self.numbers(_shares(words, self.total))
+            return self.numbers(_random_below(words, self.total))
         degrees, first_free, sums = self.targets
-        draws = _shares(words, int(sums[-1]))
+        draws = _random_below(words, int(sums[-1]))
         target_rows = array_module(words).searchsorted(sums, draws, side="right") - 1
         return self.numbers(first_free[target_rows] + (draws - sums[target_rows]) // degrees[target_rows])
 
@@ -461,15 +461,15 @@ def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _F
     edge's target in the numbering; otherwise it is None.
     """
     xp: Any = array_module(numbers)
-    before = numbers - xp.arange(len(numbers))
+    free_before = numbers - xp.arange(len(numbers))
     if rows is None:
-        return _FreePairs(before, pairs.count - len(numbers), None)
+        return _FreePairs(free_before, pairs.count - len(numbers), None)
     starts = xp.arange(pairs.rows + 1) * pairs.width
     first_free = starts - xp.searchsorted(numbers, starts)
     degrees = reduce_by_key(rows, xp.ones(len(rows), np.int64), semirings.plus, pairs.rows)
     free_counts = first_free[1:] - first_free[:-1]
     targets = _TargetWeights(degrees, first_free, running_sums(degrees * free_counts))
-    return _FreePairs(before, int(free_counts[degrees > 0].sum()), targets)
+    return _FreePairs(free_before, int(free_counts[degrees > 0].sum()), targets)
 
 
 def _ends_of_edges(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
@@ -512,8 +512,8 @@ class _KnownEdges(NamedTuple):
         xp: Any = array_module(numbers)
         if not len(self.numbers):
             return xp.zeros(len(numbers), bool)
-        at = xp.minimum(xp.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
-        return (self.numbers[at] == numbers) & (self.times[at] <= last)
+        positions = xp.minimum(xp.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
+        return (self.numbers[positions] == numbers) & (self.times[positions] <= last)
 
     def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
         """Return the numbers of random pairs of vertices, which may be edges, one for each random 64-bit word.
@@ -522,8 +522,8 @@ class _KnownEdges(NamedTuple):
         which `so_far` gives the number for each pair.
         """
         if self.rows is None:
-            return _shares(words, pairs.count)
-        draws = _shares(words, so_far * pairs.width)
+            return _random_below(words, pairs.count)
+        draws = _random_below(words, so_far * pairs.width)
         return self.rows[draws // pairs.width] * pairs.width + draws % pairs.width
 
 
@@ -552,13 +552,13 @@ def _draw_distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
     if 2 * count >= total:
         order = xp.argsort(semirings.hash(seed, xp.arange(total)))
         return order[:count].astype(np.int64, copy=False)
-    keys, drawn = xp.zeros(0, np.int64), 0
+    keys, total_draws = xp.zeros(0, np.int64), 0
     for _ in range(ROUNDS):
         if len(keys) == count:
             break
         draw_count = 2 * (count - len(keys))
-        hashes = semirings.hash(seed, xp.arange(drawn, drawn + draw_count))
-        keys, drawn = _append_distinct(keys, _shares(hashes, total))[:count], drawn + draw_count
+        hashes = semirings.hash(seed, xp.arange(total_draws, total_draws + draw_count))
+        keys, total_draws = _append_distinct(keys, _random_below(hashes, total))[:count], total_draws + draw_count
     return keys
 
 
@@ -572,7 +572,7 @@ def _append_distinct(keys: Array, more: Array) -> Array:
     return all_keys[xp.sort(order[is_first])]
 
 
-def _shares(words: Array, total: Any) -> Array:
+def _random_below(words: Array, total: Any) -> Array:
     """Return a random number below `total` for each random 64-bit word: ``words * total // 2**64``.
 
     The products, of up to 128 bits, are computed from halves of 32 bits. `total` is a number or an array.
@@ -660,9 +660,9 @@ def split_edges(
     order = distinct(pair_hashes[src <= dst] if graph.is_symmetric else pair_hashes)
     cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in set_ends[:-1])]
     sets = []
-    for first, last in pairwise([np.uint64(0), *cuts, None]):
-        is_member = xp.zeros(len(pair_hashes), bool) if first is None else pair_hashes >= first
-        sets.append(xp.flatnonzero(is_member if last is None else is_member & (pair_hashes < last)))
+    for first_hash, end_hash in pairwise([np.uint64(0), *cuts, None]):
+        is_member = xp.zeros(len(pair_hashes), bool) if first_hash is None else pair_hashes >= first_hash
+        sets.append(xp.flatnonzero(is_member if end_hash is None else is_member & (pair_hashes < end_hash)))
     return [numbers.astype(np.int64, copy=False) for numbers in sets]
 
 

@@ -175,12 +175,12 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
     array([ 0.25, -0.25,  0.  ])
     """
     graph = whole_graph(graph)
-    shares, given = _check_columns(graph, "shares", shares), _check_columns(graph, "gradient", gradient)
-    if shares.shape != given.shape:
-        raise ValueError(f"gradient has shape {given.shape}; expected {shares.shape}, that of shares")
-    dtype = np.result_type(shares.dtype, given.dtype)
-    shares, given = shares.astype(dtype, copy=False), given.astype(dtype, copy=False)
-    return _run_turn(graph, [Differentiate(kind=_field_type(shares))], "slope", share=shares, given=given)
+    shares, slopes = _check_columns(graph, "shares", shares), _check_columns(graph, "gradient", gradient)
+    if shares.shape != slopes.shape:
+        raise ValueError(f"gradient has shape {slopes.shape}; expected {shares.shape}, that of shares")
+    dtype = np.result_type(shares.dtype, slopes.dtype)
+    shares, slopes = shares.astype(dtype, copy=False), slopes.astype(dtype, copy=False)
+    return _run_turn(graph, [Differentiate(kind=_field_type(shares))], "slope", share=shares, given=slopes)
 
 
 def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:

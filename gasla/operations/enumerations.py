@@ -173,7 +173,9 @@ def _check_arguments(name: str, graph: Any, least: int, most: int, bounded: bool
 
 
 def _check_ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
-    first, last = (vertex_ids(graph, name, ids) for name, ids in (("sources", sources), ("targets", targets)))
-    if len(first) != len(last):
-        raise ValueError(f"there are {len(first)} sources and {len(last)} targets; expected as many")
-    return first, last
+    source_ids, target_ids = (
+        vertex_ids(graph, name, ids) for name, ids in (("sources", sources), ("targets", targets))
+    )
+    if len(source_ids) != len(target_ids):
+        raise ValueError(f"there are {len(source_ids)} sources and {len(target_ids)} targets; expected as many")
+    return source_ids, target_ids

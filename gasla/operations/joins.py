@@ -46,8 +46,8 @@ def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adj
     if len(parts) == 1:
         return parts[0]
     xp = array_module(parts[0].indices)
-    ends = np.cumsum([len(part.indices) for part in parts]).tolist()
-    indptr = [parts[0].indptr, *(end + part.indptr[1:].astype(np.int64) for end, part in zip(ends, parts[1:]))]
+    entry_ends = np.cumsum([len(part.indices) for part in parts]).tolist()
+    indptr = [parts[0].indptr, *(end + part.indptr[1:].astype(np.int64) for end, part in zip(entry_ends, parts[1:]))]
     return Adjacency(xp.concatenate(indptr), xp.concatenate([part.indices for part in parts]))
 
 

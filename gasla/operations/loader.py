@@ -194,7 +194,7 @@ def loader(
         Vertices(source, ids, options) if edges is None else Edges(source, edges, options, labels, negatives, by)
     )
     make_converter = {
-        "numpy": lambda: _unchanged,
+        "numpy": lambda: _return_unchanged,
         "torch": _torch_converter,
         "pyg": lambda: _pyg_converter(seeds.relation),
     }[as_]()
@@ -250,7 +250,7 @@ def _next(results: SimpleQueue[T]) -> T:
 # --- conversion of batches to tensors of PyTorch, and to data of PyTorch Geometric -----------------------------------
 
 
-def _unchanged(batch: Any) -> Any:
+def _return_unchanged(batch: Any) -> Any:
     return batch
 
 
@@ -270,7 +270,7 @@ def _map_arrays(function: Callable[[Any], Any], given: Any) -> Any:
     None.
     """
     if isinstance(given, dict):
-        return {name: _map_arrays(function, one) for name, one in given.items()}
+        return {name: _map_arrays(function, value) for name, value in given.items()}
     return None if given is None else function(given)
 
 

@@ -113,14 +113,14 @@ def mxm(
     if mask is not None and not _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a sparse matrix, as the product is sparse")
     _check_shapes(A, B, mask)
-    left = _lists(A, "A", A, semiring)
-    right = left if B is A else _lists(B, "B", A, semiring)
-    mask_lists = None if mask is None else left if mask is A else _lists(mask, "mask", A, semiring)
-    type_of_A, type_of_B = (None if lists.values is None else lists.values.dtype for lists in (left, right))
+    rows_of_A = _lists(A, "A", A, semiring)
+    rows_of_B = rows_of_A if B is A else _lists(B, "B", A, semiring)
+    mask_lists = None if mask is None else rows_of_A if mask is A else _lists(mask, "mask", A, semiring)
+    type_of_A, type_of_B = (None if lists.values is None else lists.values.dtype for lists in (rows_of_A, rows_of_B))
     terms = trace(semiring, False, type_of_A, type_of_B, merging=None, wide=True)
     if mask_lists is not None and not complement:
-        return _multiply_at_entries(left, right, terms, mask_lists)
-    return _multiply_by_rows(left, right, terms, mask_lists)
+        return _multiply_at_entries(rows_of_A, rows_of_B, terms, mask_lists)
+    return _multiply_by_rows(rows_of_A, rows_of_B, terms, mask_lists)
 
 
 def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:

@@ -196,12 +196,12 @@ def product(
     merging = None if accum is None else (accum, tuple(array.dtype for array in given_outs))
     terms, multiply = _compiled_product(lists, semiring, by_column, x, mask is not None, merging)
     outs = outs_for(out, given_outs, terms, semiring.monoid, shape, mask is not None, xp)
-    buffers = tuple(o if is_plain(o) else o.copy() for o in outs) if given_outs else outs
+    buffers = tuple(result if is_plain(result) else result.copy() for result in outs) if given_outs else outs
     if not multiply(x, mask, complement, buffers):
         raise outside(lists, by_column)
-    for o, w in zip(outs, buffers):
-        if o is not w:
-            o[...] = w
+    for result, buffer in zip(outs, buffers):
+        if result is not buffer:
+            result[...] = buffer
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 

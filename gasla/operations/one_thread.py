@@ -138,22 +138,24 @@ def louvain_levels(
     iterations = whole_number("iterations", iterations)
     if iterations < 1:
         raise ValueError(f"iterations is {iterations}; expected 1 or more")
-    first, weights = _check_communities(communities, graph), _exact_weights(graph)
-    second_weights, share = None, resolution
+    start_communities, weights = _check_communities(communities, graph), _exact_weights(graph)
+    second_weights, penalty_factor = None, resolution
     if node_weights is None:
-        a = kernels().degrees(graph.out.indptr, weights)
-        share = resolution / (float(a.sum()) or 1.0)
+        first_weights = kernels().degrees(graph.out.indptr, weights)
+        penalty_factor = resolution / (float(first_weights.sum()) or 1.0)
     elif isinstance(node_weights, tuple | list) and len(node_weights) == 2 and np.ndim(node_weights[0]) == 1:
-        a, second_weights = (_check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights)
+        first_weights, second_weights = (
+            _check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights
+        )
     else:
-        a = _check_numbers_of_vertices("node_weights", node_weights, graph.n)
+        first_weights = _check_numbers_of_vertices("node_weights", node_weights, graph.n)
     if max_size is not None:
         max_size = real_number("max_size", max_size)
         sizes = np.ones(graph.n) if sizes is None else _check_numbers_of_vertices("sizes", sizes, graph.n)
     stay = None if fixed is None else _check_numbers_of_vertices("fixed", fixed, graph.n) != 0
-    vertices = a, second_weights, None if max_size is None else sizes, stay
-    lists, limits = (graph.out.indptr, graph.out.indices, weights), (share, max_size or 0.0)
-    return kernels().louvain_levels(lists, first, vertices, limits, seed, refine, iterations)
+    vertices = first_weights, second_weights, None if max_size is None else sizes, stay
+    lists, limits = (graph.out.indptr, graph.out.indices, weights), (penalty_factor, max_size or 0.0)
+    return kernels().louvain_levels(lists, start_communities, vertices, limits, seed, refine, iterations)
 
 
 def balanced_parts(
@@ -427,9 +429,9 @@ def acyclic_order(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     (array([2, 0, 3, 1], dtype=int32), array([1, 2, 0, 1], dtype=int32))
     """
     graph = in_host_memory("acyclic_order", graph)
-    found: tuple[np.ndarray, np.ndarray, np.ndarray] = kernels().acyclic_order(graph)
+    result: tuple[np.ndarray, np.ndarray, np.ndarray] = kernels().acyclic_order(graph)
     require_unchanged_files(graph)
-    return found
+    return result
 
 
 def strong_components(graph: Any) -> np.ndarray:
@@ -669,10 +671,10 @@ def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
         return mates
     graph.notice_values()
     check_weights(graph)
-    both = graph if graph.is_symmetric and graph.has_symmetric_values else graph.symmetrized(semirings.max)
-    weights = cast(np.ndarray, both.out_values) if weighted else np.ones(both.m, np.uint8)
+    undirected = graph if graph.is_symmetric and graph.has_symmetric_values else graph.symmetrized(semirings.max)
+    weights = cast(np.ndarray, undirected.out_values) if weighted else np.ones(undirected.m, np.uint8)
     weights = weights.view(np.uint8) if weights.dtype == bool else weights
-    mates = kernels().match_heaviest(both.out, weights, degrees)
+    mates = kernels().match_heaviest(undirected.out, weights, degrees)
     require_unchanged_files(graph)
     return mates
 

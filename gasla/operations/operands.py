@@ -190,8 +190,8 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
         if accum is not None:
             raise ValueError("accum merges into what is there, and there is no out; expected out=, an array")
         return ()
-    given = out if isinstance(out, tuple) else (out,)
-    for array in given:
+    out_arrays = out if isinstance(out, tuple) else (out,)
+    for array in out_arrays:
         if not isinstance(array, xp.ndarray):
             type_of_array = type(array)
             name = f"{type_of_array.__module__}.{type_of_array.__name__}".removeprefix("builtins.")
@@ -201,7 +201,7 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
             raise ValueError(f"out has shape {array.shape}; expected {shape}")
         if xp is np and not array.flags.writeable:
             raise ValueError("out is read-only; expected an array that may be written to: pass a copy")
-    return given
+    return out_arrays
 
 
 def outs_for(
@@ -237,7 +237,7 @@ def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
 
     So writing the output can't change an input that is still read.
     """
-    if array is not None and any(array_module(o).may_share_memory(array, o) for o in outs):
+    if array is not None and any(array_module(out).may_share_memory(array, out) for out in outs):
         return array.copy()
     return array
 

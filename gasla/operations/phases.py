@@ -118,7 +118,7 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
     bound_phases = [_BoundPhase(phase, graph, variant) for phase in phases]
     # whether all turns may run without Python in between: there is no callback, and something to run
     is_alone = course.callback is None and graph.n > 0 and limit > 0
-    together = _together(bound_phases, graph, is_alone)
+    together = _prepare_together(bound_phases, graph, is_alone)
     shared, unstable = (
         _Shared(bound_phases, graph, by_number(graph, begin.values), begin.out),
         _why_unstable(bound_phases),
@@ -147,10 +147,10 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
 
 def begin_compiling(phases: list[Phase], graph: Graph, variant: Variant) -> None:
     """Begin to compile the programs of phases in the background, before the phases run."""
-    _together([_BoundPhase(phase, graph, variant) for phase in phases], graph, graph.n > 0)
+    _prepare_together([_BoundPhase(phase, graph, variant) for phase in phases], graph, graph.n > 0)
 
 
-def _together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -> Together | None:
+def _prepare_together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -> Together | None:
     """Prepare to run all turns of the phases in one call of the engine, and return that call as an object.
 
     If Python has to call something between turns (not `is_alone`), or the engine can't do this, return None, and begin
@@ -167,7 +167,7 @@ class _BoundPhase(Binding):
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         program_class: Any = type(phase.program)
-        self.plan = _plan(program_class, graph.id_dtype, variant.deterministic)
+        self.plan = _make_plan(program_class, graph.id_dtype, variant.deterministic)
         super().__init__(phase.program, graph)
         self.limit = 1 if phase.until == "once" else NO_LIMIT
         self.variant = variant
@@ -210,7 +210,7 @@ class _BoundPhase(Binding):
         graph, xp, program_class = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(program_class)
         stand_in.__dict__.update(parameters, n=graph.n)
-        fields = {name: functools.partial(_as_computed, state[name]) for name in self.program.vertex_fields}
+        fields = {name: functools.partial(_values_for_start, state[name]) for name in self.program.vertex_fields}
         assert self.starts is not None
         with np.errstate(all="ignore"):
             is_active = xp.asarray(self.starts(stand_in, self.every_vertex(fields)))
@@ -222,11 +222,11 @@ class _BoundPhase(Binding):
 
 
 @functools.cache
-def _plan(kind: Any, ids: np.dtype, deterministic: bool) -> Plan:
+def _make_plan(kind: Any, ids: np.dtype, deterministic: bool) -> Plan:
     return Plan(kind.traced(ids), deterministic)
 
 
-def _as_computed(array: Any) -> Any:
+def _values_for_start(array: Any) -> Any:
     return as_values(array.astype(computed(array.dtype), copy=False).T)
 
 

@@ -38,7 +38,7 @@ FLAGS = {bool}  # the set of the types of several arguments, if each argument is
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 # A lock for changes of prepared runs. A thread that has it may take it again, as a signal handler may start a run while
 # the thread is in such a change.
-_entering = RLock()
+_runs_lock = RLock()
 # columns that only the trace of a distributed run has: number of exchanges, and bytes sent, of all ranks together
 OF_RANKS = ("exchanges", "bytes")
 TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS)])
@@ -203,7 +203,7 @@ class Prepared:
         # A `with` statement releases the lock in any case. If `acquire` and `release` were called, a signal could
         # interrupt the code between such a call and the `try` that belongs to it.
         with lock:
-            with _entering:
+            with _runs_lock:
                 if self._turn.locked():
                     raise RuntimeError(
                         f"a prepared run of {type(self._program).__name__} was called while another call of it is "
@@ -227,10 +227,10 @@ class Prepared:
 
 
 def _after_fork() -> None:
-    global _entering
+    global _runs_lock
     # In a forked process, no thread could release the old lock if another thread of the parent process had it. So this
     # makes a new lock.
-    _entering = RLock()
+    _runs_lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -258,7 +258,7 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
     """
     key = type(program), *variant
     prepared: list[Runs] = graph.known(key) or graph.kept(key, lambda _: [])
-    with _entering:
+    with _runs_lock:
         for runs in prepared:
             if not runs.turn.locked():
                 runs.turn = turn
@@ -270,7 +270,7 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
     direction, deterministic, scheduled, compiled = variant
     runs = runner(graph.engine, compiled).prepare(program, graph, direction, deterministic, scheduled)
     runs.turn = turn
-    with _entering:
+    with _runs_lock:
         runs.is_spare = bool(prepared)
         prepared.append(runs)
     return runs

@@ -102,7 +102,7 @@ Array = Any  # an array of NumPy or CuPy
 
 
 @cache
-def _on(device: str) -> Primitives:
+def _primitives_on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
@@ -130,7 +130,7 @@ def hook(graph: Any) -> Array:
     array([0, 0, 2, 2], dtype=int32)
     """
     graph = whole_graph(graph)
-    return _on(graph.engine).hook(graph)
+    return _primitives_on(graph.engine).hook(graph)
 
 
 def link(
@@ -199,7 +199,9 @@ def link(
             raise TypeError(f"across is {across!r}; expected Trees: gasla.primitives.number_trees(graph)")
         _check_like(parents, across.numbers)
         tree_numbers = across.numbers, across.sizes
-    _on(graph.engine).link(graph, parents, first, last, None if known is None else index(known), tree_numbers)
+    _primitives_on(graph.engine).link(
+        graph, parents, first, last, None if known is None else index(known), tree_numbers
+    )
 
 
 def compress(parents: Array) -> None:
@@ -225,7 +227,7 @@ def compress(parents: Array) -> None:
     array([0, 0, 0, 0])
     """
     _check_forest(parents)
-    _on(device_of(parents)).compress(parents)
+    _primitives_on(device_of(parents)).compress(parents)
 
 
 def likely_largest(parents: Array) -> int:
@@ -253,7 +255,7 @@ def likely_largest(parents: Array) -> int:
     _check_array(parents)
     if len(parents) == 0:
         raise ValueError("the forest is empty; expected at least one vertex")
-    return int(_on(device_of(parents)).likely_largest(parents))
+    return int(_primitives_on(device_of(parents)).likely_largest(parents))
 
 
 def number(parents: Array) -> int:
@@ -283,7 +285,7 @@ def number(parents: Array) -> int:
     (3, array([0, 0, 1, 1, 2, 1]))
     """
     _check_forest(parents)
-    return int(_on(device_of(parents)).number(parents))
+    return int(_primitives_on(device_of(parents)).number(parents))
 
 
 def label_components(graph: Any) -> tuple[Any, Array]:
@@ -316,7 +318,7 @@ def label_components(graph: Any) -> tuple[Any, Array]:
     (2, array([0, 0, 0, 0, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    components = _on(graph.engine).label_components(graph)
+    components = _primitives_on(graph.engine).label_components(graph)
     require_unchanged_files(graph)
     return components
 
@@ -353,7 +355,7 @@ def peel(graph: Any) -> Array:
     array([2, 2, 2, 1], dtype=int32)
     """
     simple = simplify(whole_graph(graph))
-    cores = _on(simple.engine).peel(simple)
+    cores = _primitives_on(simple.engine).peel(simple)
     require_unchanged_files(simple)
     return cores
 
@@ -401,7 +403,9 @@ class Trees:
         for values in (low, high):
             _check_array(values)
             _check_like(values, self.numbers)
-        return _on(device_of(self.numbers)).extremes_of_subtrees((self.parents, self.numbers, self.sizes), low, high)
+        return _primitives_on(device_of(self.numbers)).extremes_of_subtrees(
+            (self.parents, self.numbers, self.sizes), low, high
+        )
 
     def __repr__(self) -> str:
         return f"Trees({self.numbers.size:,} vertices)"
@@ -438,7 +442,7 @@ def number_trees(graph: Any) -> Trees:
     (array([0, 0, 1, 3, 3], dtype=int32), array([3, 2, 1, 2, 1], dtype=int32))
     """
     simple = simplify(whole_graph(graph))
-    return Trees(*_on(simple.engine).number_trees(simple))
+    return Trees(*_primitives_on(simple.engine).number_trees(simple))
 
 
 # --- functions on adjacency lists: simple graphs, oriented graphs, triangles, colors ---------------------------------
@@ -465,7 +469,7 @@ def simplify(graph: Any) -> Graph:
     (array([0, 1, 3, 4], dtype=int32), array([1, 0, 2, 1], dtype=int32))
     """
     graph = as_graph(graph)
-    simple = _on(graph.engine).simplify(graph)
+    simple = _primitives_on(graph.engine).simplify(graph)
     require_unchanged_files(graph)
     return simple
 
@@ -504,8 +508,8 @@ class Oriented:
         by_id = first < second
         if self.order == "ids":
             return by_id
-        a, b = self.graph.out_degrees[first], self.graph.out_degrees[second]
-        return (a < b) | ((a == b) & by_id)
+        first_degree, second_degree = self.graph.out_degrees[first], self.graph.out_degrees[second]
+        return (first_degree < second_degree) | ((first_degree == second_degree) & by_id)
 
     def __repr__(self) -> str:
         return f"Oriented({self.graph!r}, by {self.order})"
@@ -539,7 +543,7 @@ def orient(graph: Any) -> Oriented:
     ('ids', array([1, 2, 2], dtype=int32))
     """
     graph = as_graph(graph)
-    primitives = _on(graph.engine)
+    primitives = _primitives_on(graph.engine)
     simple = primitives.simplify(graph)
     return Oriented(simple, primitives.orient(simple), graph)
 
@@ -596,7 +600,7 @@ def count_common_neighbors(
     check_flags(per_vertex=per_vertex, per_edge=per_edge)
     if per_vertex and per_edge:
         raise ValueError("per_vertex and per_edge are both True; expected one of them: call it twice to have both")
-    primitives = _on(oriented.graph.engine)
+    primitives = _primitives_on(oriented.graph.engine)
     if per_edge:
         return primitives.count_at_edges(oriented.graph, oriented._lists)
     graph, passes = oriented._given, oriented.graph.m // max(oriented.graph.n, 1)
@@ -613,7 +617,7 @@ def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, num
     Each rank of a distributed graph counts in its own portions, given by `numbers`. Yield an array for each portion:
     the triangles at each vertex (if `per_vertex`), and at its end their total.
     """
-    oriented, primitives = orient(graph), _on(graph.engine)
+    oriented, primitives = orient(graph), _primitives_on(graph.engine)
     for number in numbers:
         total, counts = primitives.count_common_neighbors(oriented._lists, per_vertex, (number, count))
         xp = array_module(oriented.graph.out.indices)
@@ -737,7 +741,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
         given_colors = integers(graph, "colors", colors)
         result = narrowed("colors", given_colors.clip(-1) if given_colors.dtype.kind == "i" else given_colors, np.int32)
     order = (_sort_order(ranks) if xp is np else xp.argsort(ranks, kind="stable"))[::-1].astype(graph.id_dtype)
-    _on(graph.engine).color_in_order(undirected_lists(graph), order, result)
+    _primitives_on(graph.engine).color_in_order(undirected_lists(graph), order, result)
     require_unchanged_files(graph)
     return result
 

@@ -146,17 +146,19 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
             "start is a result without its program and graph: of phases, of a callback, or loaded from a file; "
             "give its fields alone, and the active vertices: start=result.state, active=..."
         )
-    before, edition = origin
-    if type(before) is not type(program):
-        raise ValueError(f"start is a result of {type(before).__name__}; expected one of {name}, the same class")
+    earlier_program, edition = origin
+    if type(earlier_program) is not type(program):
+        raise ValueError(
+            f"start is a result of {type(earlier_program).__name__}; expected one of {name}, the same class"
+        )
     for parameter, value in program.values.items():
-        if not np.array_equal(before.values[parameter], value):
+        if not np.array_equal(earlier_program.values[parameter], value):
             raise ValueError(
-                f"start is a result with {parameter} = {before.values[parameter]!r}, and this run has {value!r}; "
-                "expected the same value, or a run without start"
+                f"start is a result with {parameter} = {earlier_program.values[parameter]!r}, and this run has "
+                f"{value!r}; expected the same value, or a run without start"
             )
-    ends = graph.ends_since(edition)
-    if ends is None:
+    inserted_ends = graph.ends_since(edition)
+    if inserted_ends is None:
         raise ValueError(
             "start is a result of a graph from which this one differs by more than added edges: what followed from "
             "removed edges or old values is not known. Expected graph.changed(insert=...) of that graph; otherwise run "
@@ -164,7 +166,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
         )
     if not result.converged and "priority" in Plan(type(program).traced(graph.id_dtype)).functions:
         raise ValueError("start is a result of an unfinished run of a program with priority; let that run end first")
-    src, dst = ends
+    src, dst = inserted_ends
     xp: Any = array_module(src)
     senders = {"in": src, "out": dst, "all": xp.concatenate([src, dst])}[program.direction]
     active = Frontier.of(graph.n, xp.unique(senders))

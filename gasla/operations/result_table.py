@@ -71,7 +71,7 @@ def table(
     vertex_table.module_for(as_)
     path = None if output is None else vertex_table.check_file(output)
     columns_by_title = vertex_table.in_zone(vertex_table.columns_of(graph.n, graph.names, results, columns), graph)
-    made = vertex_table.as_table(columns_by_title, as_)
+    result_table = vertex_table.as_table(columns_by_title, as_)
     if path is not None:
         vertex_table.write(path, columns_by_title)
-    return made
+    return result_table

@@ -334,9 +334,9 @@ class Sampler:
         each given vertex has a tree of its own, `roots` has the position of each vertex's root among the given
         vertices.
         """
-        return self._draw(self.lists, ids, k, row, self.draws, roots is not None)
+        return self._draw_edges(self.lists, ids, k, row, self.draws, roots is not None)
 
-    def _draw(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
+    def _draw_edges(self, lists: Adjacency, ids: Array, k: int, row: int, draws: Draws, repeats: bool) -> Drawn:
         if repeats or draws.replace:
             _require_room(lists, ids, k, draws.replace)
         neighbors, edges, rows = self.primitives.sample_lists(lists, ids, k, row, draws)
@@ -366,7 +366,7 @@ class TimedSampler(Sampler):
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
         lists, ranges, draws = self._lists_in_span(ids, self.span.of(roots), k)
-        return self._draw(lists, ranges, k, row, draws, True)
+        return self._draw_edges(lists, ranges, k, row, draws, True)
 
     def _lists_in_span(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
         """Return adjacency lists with only the edges in each vertex's span of time, for draws of up to `k` of them.
@@ -494,9 +494,9 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
     Each layer draws neighbors of the vertices that the layer before was the first to reach.
     """
     primitives, disjoint = drawings[0].sampler.primitives, drawings[0].sampler.disjoint
-    total, most = sum(map(len, ids.values())), max([*sizes.values(), 1])
-    if disjoint and total * most >= 2**63:
-        raise ValueError(f"ids has {total} vertices of {most}; expected a product below 2**63: fewer ids")
+    total, largest_size = sum(map(len, ids.values())), max([*sizes.values(), 1])
+    if disjoint and total * largest_size >= 2**63:
+        raise ValueError(f"ids has {total} vertices of {largest_size}; expected a product below 2**63: fewer ids")
     numberings, root_count = dict[str, Numbering](), 0
     for type_name, type_ids in ids.items():
         if not disjoint and len(primitives.append_distinct(type_ids[:0], type_ids)[0]) < len(type_ids):
@@ -508,8 +508,8 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
         new_vertices = {type_name: each.split(each.keys[each.begin :]) for type_name, each in numberings.items()}
         drawn: dict[str, list[Array]] = {type_name: [] for type_name in sizes}
         for drawing in drawings:
-            (own, roots), numbering = new_vertices[drawing.drawing], numberings[drawing.drawing]
-            keys, edges, rows = _draw_neighbors(drawing, own, roots, layer, numbering.begin)
+            (drawing_vertices, roots), numbering = new_vertices[drawing.drawing], numberings[drawing.drawing]
+            keys, edges, rows = _draw_neighbors(drawing, drawing_vertices, roots, layer, numbering.begin)
             if roots is not None:
                 keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
             drawn[drawing.drawn].append(keys)

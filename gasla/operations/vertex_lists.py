@@ -47,8 +47,8 @@ class VertexLists:
 
     def tolist(self) -> list[list[int]]:
         """Return the lists, as lists of Python's integers."""
-        ends, vertices = self.indptr.tolist(), self.vertices.tolist()
-        return [vertices[first:last] for first, last in pairwise(ends)]
+        offsets, vertices = self.indptr.tolist(), self.vertices.tolist()
+        return [vertices[begin:end] for begin, end in pairwise(offsets)]
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

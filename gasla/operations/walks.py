@@ -119,11 +119,11 @@ def walk(
     values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
     form = program, steps, key, weighted, by_number(graph, values)
     if graph.sharers(len(starts), STEP * len(starts) * steps):
-        return graph.map_shares(partial(_walk_share, form), starts)  # each rank runs the walks of some of the walkers
-    return _walk_share(form, graph, starts, 0)
+        return graph.map_shares(partial(_walk_some, form), starts)  # each rank runs the walks of some of the walkers
+    return _walk_some(form, graph, starts, 0)
 
 
-def _walk_share(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
+def _walk_some(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
     """Return the random walks of some of the walkers, which start at the vertices `starts`.
 
     Walkers are numbered from `first`, and the random draws of a walk depend on its walker's number.

@@ -67,7 +67,10 @@ def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
     if graph.naming is None:
         return values
     return {
-        field: {translate_vertex(graph, v, f"{field}: vertex"): one for v, one in start_value.items()}
+        field: {
+            translate_vertex(graph, vertex, f"{field}: vertex"): value_of_vertex
+            for vertex, value_of_vertex in start_value.items()
+        }
         if isinstance(start_value, FEW)
         else start_value
         for field, start_value in values.items()
@@ -174,9 +177,9 @@ class Binding:
             if any(self.xp.may_share_memory(a, array) for a in other_arrays):
                 raise self._shared(name)
         arrays = {name: array for name, array in outs.items() if isinstance(array, self.xp.ndarray)}
-        places = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
-        for (start, size, _), (following, _, name) in itertools.pairwise(places):
-            if following < start + size:
+        array_ranges = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
+        for (array_start, byte_count, _), (next_start, _, name) in itertools.pairwise(array_ranges):
+            if next_start < array_start + byte_count:
                 raise self._shared(name)
         return outs
 
@@ -207,8 +210,8 @@ class Binding:
         """Return the adjacency lists that vertices gather over, and those that lead from active vertices onward."""
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
-            both = NeighborLists(self.graph, "all", ordered)
-            return both, both
+            both_directions = NeighborLists(self.graph, "all", ordered)
+            return both_directions, both_directions
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
         # A program that only pushes gets the same adjacency lists twice. Separate ones to pull over would be
         # transposed, which may take as long as the whole run.
@@ -259,7 +262,7 @@ class Binding:
         field_type, n, where = self.traced.vertex_types[name], self.graph.n, self._where(name)
         if start_value is None or isinstance(start_value, FEW):
             declared = self.program.vertex_fields[given_name(name)]
-            array = self._filled(where, self._declared_start(declared.init), field_type, n, "vertices")
+            array = self._fill_array(where, self._declared_start(declared.init), field_type, n, "vertices")
             for v, value in (start_value or {}).items():
                 entry = self.xp.asarray(value)  # CuPy can't assign a tuple to a vector, so the tuple becomes an array
                 entry = converted(entry, array.dtype) if array.dtype == HALF else entry
@@ -267,7 +270,7 @@ class Binding:
         elif name in self.plan.doubled and self._is_ready(start_value, layout(field_type, n)):
             return start_value
         else:
-            array = self._filled(where, start_value, field_type, n, "vertices")
+            array = self._fill_array(where, start_value, field_type, n, "vertices")
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
@@ -279,7 +282,7 @@ class Binding:
         shapes = ((), (field_type.length,)) if isinstance(field_type, VectorType) else ((),)
         if not isinstance(value, (int, float)) and (callable(value) or np.shape(value) not in shapes):
             return None
-        return self._filled(self._where(name), value, field_type, 1, "vertices")
+        return self._fill_array(self._where(name), value, field_type, 1, "vertices")
 
     def _where(self, name: str) -> str:
         return f"{type(self.program).__name__}.{given_name(name)}"
@@ -298,20 +301,20 @@ class Binding:
         The attributes are `id`, `in_degree`, `out_degree`, and those of `fields`, computed on first access.
         """
         graph = self.graph
-        known: dict[str, Callable[[], Any]] = {
+        makers: dict[str, Callable[[], Any]] = {
             "id": lambda: as_values(self.xp.arange(graph.n, dtype=self.ids)),
             "in_degree": lambda: as_values(graph.in_degrees.astype(np.int64)),
             "out_degree": lambda: as_values(graph.out_degrees.astype(np.int64)),
         }
-        return Record("vertex", Lazy({**(fields or {}), **known}))
+        return Record("vertex", Lazy({**(fields or {}), **makers}))
 
     def _declared_start(self, init: Any) -> Any:
         if not callable(init):
             return init
         columns = self.graph.vertex_attributes
-        known = {name: functools.partial(lambda name: as_values(columns.numbers(name)), name) for name in columns}
+        makers = {name: functools.partial(lambda name: as_values(columns.numbers(name)), name) for name in columns}
         with np.errstate(all="ignore"):
-            values = self.xp.asarray(init(self.every_vertex(known)))
+            values = self.xp.asarray(init(self.every_vertex(makers)))
         # A function that computes start values of a vector field returns an array with one row per item, not per
         # vertex, so this transposes the array.
         return values.T if values.ndim == 2 else values
@@ -340,7 +343,7 @@ class Binding:
         field_type, start_value = self.traced.edge_types[name], fields.get(name)
         if start_value is None:
             start_value = self.program.edge_fields[given_name(name)].init
-        return self._filled(self._where(name), start_value, field_type, self.graph.m, "edges")
+        return self._fill_array(self._where(name), start_value, field_type, self.graph.m, "edges")
 
     def _is_ready(self, array: Any, wanted: Layout) -> bool:
         """Return whether an array can be used as a field without a copy, by its shape, dtype and memory layout."""
@@ -350,7 +353,7 @@ class Binding:
         flags = array.flags
         return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved means aligned and writable
 
-    def _filled(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
+    def _fill_array(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
         """Return a new array of `count` values of a field's type, copied from a scalar or an array."""
         shape, base = layout(field_type, count)
         if isinstance(start_value, self.xp.ndarray):

@@ -154,9 +154,9 @@ class Declared:
             values = {name: value for name, value in values.items() if name not in self._chosen}
         self.values = self._defaults | values
         if len(self.values) > len(self._defaults):
-            raise self._unknown(min(values.keys() - self.parameters.keys()))
+            raise self._unknown_argument_error(min(values.keys() - self.parameters.keys()))
 
-    def _unknown(self, given: str) -> TypeError:
+    def _unknown_argument_error(self, given: str) -> TypeError:
         """Return the error for a keyword argument that is not a parameter of the program."""
         name, option_values = type(self).__name__, self._chosen
         if given in option_values:

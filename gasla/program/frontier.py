@@ -219,14 +219,14 @@ def _check_ids(n: int, ids: Any) -> np.ndarray:
         nothing: np.ndarray = xp.zeros(0, np.int64)
         return nothing
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        given = reprlib.repr(array[:7].tolist()) if array_module(ids) is np else ""
+        first_ids = reprlib.repr(array[:7].tolist()) if array_module(ids) is np else ""
         raise TypeError(
-            f"vertex ids are {array.dtype}{array.shape} {given}; expected a list of integers, such as [0, 3], or a "
+            f"vertex ids are {array.dtype}{array.shape} {first_ids}; expected a list of integers, such as [0, 3], or a "
             f"mask of {n} bools{for_names(array)}"
         )
-    for bad in (array[0],) if array.size == 1 else (array.min(), array.max()):
-        if not 0 <= int(bad) < n:
-            raise ValueError(f"vertex {bad} is outside a graph of {n} vertices; expected 0 to {n - 1}")
+    for extreme_id in (array[0],) if array.size == 1 else (array.min(), array.max()):
+        if not 0 <= int(extreme_id) < n:
+            raise ValueError(f"vertex {extreme_id} is outside a graph of {n} vertices; expected 0 to {n - 1}")
     # Sorting shows repeated ids. NumPy's unique would take 50 times as long for a million ids, as it fills a hash
     # table.
     ordered = xp.sort(array)

@@ -137,12 +137,12 @@ class PartTracer(Tracer):
         A program that calls `self.at` may read any vertex, so each of its parts has mirrors of all vertices of other
         parts.
         """
-        place = self._local_number(given_index)
-        fields = super()._record_at(where, place)._fields
-        other = semirings.where(place >= 0, semirings.cast(given_index, np.int64), np.int64(-1))
+        local_index = self._local_number(given_index)
+        fields = super()._record_at(where, local_index)._fields
+        checked_index = semirings.where(local_index >= 0, semirings.cast(given_index, np.int64), np.int64(-1))
         return Record("vertex", Lazy({
             **{name: functools.partial(fields.__getitem__, name) for name in fields},
-            "id": lambda: semirings.cast(other, self.program._whole.id_type),
+            "id": lambda: semirings.cast(checked_index, self.program._whole.id_type),
         }))  # fmt: skip
 
     def trace(self) -> Traced:
@@ -171,8 +171,8 @@ class PartTracer(Tracer):
             # do not count twice, they add the identity.
             term, is_own = self.functions[inner(name)].result, self._is_own("after")
             if isinstance(term, tuple):
-                place, value = term
-                self._set_result(name, (semirings.where(is_own, self._local_number(place), np.int64(-1)), value))
+                index, value = term
+                self._set_result(name, (semirings.where(is_own, self._local_number(index), np.int64(-1)), value))
             else:
                 identity = self.program.aggregates[name].monoid.identity(term.type)
                 self._set_result(name, semirings.where(is_own, term, term.type.type(identity)))

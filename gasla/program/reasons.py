@@ -274,16 +274,16 @@ def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: Neigh
 
     `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
     """
-    what, size = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
+    subject, size_text = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
-        return f"{what} is 1, as the graph has no values: {size}, made {made}."
+        return f"{subject} is 1, as the graph has no values: {size_text}, made {made}."
     if graph.value_type != dtype:
-        return f"{what} is converted from {graph.value_type} to {dtype}: {size}, made {made}."
+        return f"{subject} is converted from {graph.value_type} to {dtype}: {size_text}, made {made}."
     if not lists.caches_values(dtype, graph):
-        return f"{what} is put in the order of the lists: {size}, made {made}."
+        return f"{subject} is put in the order of the lists: {size_text}, made {made}."
     if lists.cached_values(graph) is graph.valued.each:
-        return f"{what} is read where it was given."
-    return f"{what} is copied into the order of the lists, {size}, which the graph keeps."
+        return f"{subject} is read where it was given."
+    return f"{subject} is copied into the order of the lists, {size_text}, which the graph keeps."
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:

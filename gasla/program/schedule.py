@@ -56,8 +56,8 @@ class Schedule:
         levels = imported(levels)
         self.levels = array_module(levels).ascontiguousarray(levels)
         if self.levels.ndim != 1 or self.levels.dtype.kind != "i":
-            given = f"{self.levels.dtype}{self.levels.shape}"
-            raise ValueError(f"schedule is {given}; expected integers of shape (n,), one per vertex")
+            type_and_shape = f"{self.levels.dtype}{self.levels.shape}"
+            raise ValueError(f"schedule is {type_and_shape}; expected integers of shape (n,), one per vertex")
         try:
             self.first = operator.index(first)
         except TypeError:

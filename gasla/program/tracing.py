@@ -96,12 +96,14 @@ class Traced:
         """Return the smallest and the largest value of each symbol of a function that stands for an id or a count."""
         # the largest values: iterations are numbered from 0, and engines allow at most 2**31 - 1 of them
         # (`schedule.MOST`)
-        most = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}
-        most |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
-        f = self.functions[name]
-        sources = {s.name: f.sources[s.name] for s in f.symbols}
+        largest_values = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}
+        largest_values |= dict.fromkeys(("n", "in_degree", "out_degree"), 2**62) | self.program._most
+        function = self.functions[name]
+        sources = {symbol.name: function.sources[symbol.name] for symbol in function.symbols}
         return {
-            s: (0, 2**62 if role in ("edge", "back") else most[of]) for s, (role, of) in sources.items() if of in most
+            symbol: (0, 2**62 if role in ("edge", "back") else largest_values[attribute])
+            for symbol, (role, attribute) in sources.items()
+            if attribute in largest_values
         }
 
     def writes(self, *names: str) -> set[str]:
@@ -200,7 +202,9 @@ class Traced:
         varying_count = 0
         for name, result in apply.result.items():
             sources = {self.functions["apply"].sources[s.name] for s in symbols_of([result])}
-            changing = ("", "gathered") in sources or any(r == "vertex" and f in apply.result for r, f in sources)
+            changing = ("", "gathered") in sources or any(
+                role == "vertex" and field_name in apply.result for role, field_name in sources
+            )
             if changing and name in mask.reads("vertex"):
                 return False
             varying_count += changing * getattr(self.vertex_types[name], "length", 1)

@@ -89,7 +89,7 @@ class WalkTracer(Tracer):
 
         Calls with the same two vertices get the same symbol.
         """
-        src, dst = (as_index(where, e.id if isinstance(e, Record) else e, "self.has_edge") for e in ends)
+        src, dst = (as_index(where, end.id if isinstance(end, Record) else end, "self.has_edge") for end in ends)
         key = id(src), id(dst)
         if key not in self.pairs:
             if len(self.pairs) == MOST_PAIRS:
@@ -218,7 +218,10 @@ class WalkBinding(Binding):
     def arrays(self) -> list[Any]:
         """Return the arrays and numbers that are arguments of the kernel, in the order of `plan.inputs`."""
         numbers = self.parameters()
-        return [numbers[one.field] if one.is_number else as_bits(self._array(one)) for one in self.plan.inputs]
+        return [
+            numbers[argument.field] if argument.is_number else as_bits(self._array(argument))
+            for argument in self.plan.inputs
+        ]
 
     def _array(self, wanted: Input) -> Any:
         lists = NeighborLists(self.graph, "out", ordered=False)

@@ -52,7 +52,7 @@ def test_pairs_are_fair(undirected: bool, count: int) -> None:
 def test_products_of_64_bits_are_exact() -> None:
     words = np.append(np.random.default_rng(0).integers(0, 2**64, 500, np.uint64), np.uint64(2**64 - 1))
     for total in (1, 5, 2**32 - 1, 2**32, 2**40 + 7, 2**62 - 3):
-        assert edge_samples._shares(words, total).tolist() == [int(word) * total >> 64 for word in words]
+        assert edge_samples._random_below(words, total).tolist() == [int(word) * total >> 64 for word in words]
 
 
 @pytest.mark.parametrize("undirected", [False, True])

@@ -220,7 +220,11 @@ def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
     for position, title in enumerate(titles):
         positions.setdefault(_core_of_title(title), []).append(position)
     pairs = [
-        (a, b) for u, v in _PAIRS for a in positions.get(u, ()) for b in positions.get(v, ()) if u != "head" or a < b
+        (source, target)
+        for u, v in _PAIRS
+        for source in positions.get(u, ())
+        for target in positions.get(v, ())
+        if u != "head" or source < target
     ]
     exact = [pair for pair in pairs if tuple(titles[position].casefold() for position in pair) in _PAIRS]
     return exact if len(exact) == 1 else pairs

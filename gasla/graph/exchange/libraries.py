@@ -281,8 +281,8 @@ def are_equal_both_ways(edges: Edges) -> bool:
     arrays = [column.numbers if isinstance(column, TimeColumn) else column for column in columns_given]
     src, dst, *columns = edges.src, edges.dst, *arrays
     sorted_columns = []
-    for first, second in ((src, dst), (dst, src)):
-        columns_of_way = [column[first < second] for column in (first, second, *columns)]
+    for tails, heads in ((src, dst), (dst, src)):
+        columns_of_way = [column[tails < heads] for column in (tails, heads, *columns)]
         order = np.lexsort(columns_of_way[::-1])
         sorted_columns.append([column[order] for column in columns_of_way])
     return all(len(a) == len(b) and bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(*sorted_columns))

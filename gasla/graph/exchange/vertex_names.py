@@ -111,15 +111,15 @@ class Names:
 
     def unknown(self, name: Any) -> str:
         """Return the error message for a name that no vertex has. It suggests the most similar name."""
-        like = self._like(name) if isinstance(name, str) else ""
+        like = self._suggest(name) if isinstance(name, str) else ""
         return f"no vertex is named {reprlib.repr(name)}; expected one of {len(self.each)} names{like}"
 
-    def _like(self, name: str) -> str:
-        candidates = [*self._near(name)]
+    def _suggest(self, name: str) -> str:
+        candidates = [*self._similar_candidates(name)]
         equal_name = next((candidate for candidate in candidates if candidate.casefold() == name.casefold()), None)
         return meant(name, candidates) if equal_name is None else f"; did you mean {equal_name!r}?"
 
-    def _near(self, name: str) -> Iterator[str]:
+    def _similar_candidates(self, name: str) -> Iterator[str]:
         """Yield the names with which an unknown name is compared to find a similar one.
 
         If there are many names, these are only the names with the same two first letters.

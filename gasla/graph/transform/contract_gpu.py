@@ -69,15 +69,15 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         positions += shifts[vertices]
         keys = _pack_keys(group_of[members[vertices]], group_of[lists.indices[positions]], count)
         del vertices
-        each = None
+        chunk_weights = None
         if weights is not None:
             ids = lists.edge_ids
-            each = weights[positions if ids is None else ids[positions]].astype(np.float64)
-            are_whole = are_whole and bool((xp.rint(each) == each).all())
+            chunk_weights = weights[positions if ids is None else ids[positions]].astype(np.float64)
+            are_whole = are_whole and bool((xp.rint(chunk_weights) == chunk_weights).all())
         del positions
-        keys, totals = _sums_of_keys(keys, each)
-        del each
-        head, tail = _ends_of(keys, carried)
+        keys, totals = _sums_of_keys(keys, chunk_weights)
+        del chunk_weights
+        head, tail = _split_positions(keys, carried)
         if carried is not None:
             joined = tuple(xp.concatenate([a, b[:head]]) for a, b in zip(carried, (keys, totals), strict=True))
             carried = _sums_of_keys(*joined) if head else carried
@@ -126,7 +126,7 @@ def _group_at(keys: Array, at: int) -> int:
     return int(keys[at]) >> 32
 
 
-def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
+def _split_positions(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
     """Return where to split ascending keys of edges, whose upper halves are groups, at the first group and at the last.
 
     The first position is the end of the keys with the same group as those in `carried`, the edges of an unfinished
@@ -156,23 +156,23 @@ class _Result:
         """
         if not len(keys):
             return
-        xp, last = self.xp, _group_at(keys, -1)
-        groups = xp.arange(self.next_group, last + 1, dtype=np.uint64)
+        xp, last_group = self.xp, _group_at(keys, -1)
+        groups = xp.arange(self.next_group, last_group + 1, dtype=np.uint64)
         groups <<= 32
-        self.indptr[self.next_group : last + 1] = xp.searchsorted(keys, groups) + self.m
-        self.next_group = last + 1
-        before, self.m = self.m, self.m + len(keys)
+        self.indptr[self.next_group : last_group + 1] = xp.searchsorted(keys, groups) + self.m
+        self.next_group = last_group + 1
+        edges_before, self.m = self.m, self.m + len(keys)
         if self.m > len(self.indices):
-            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * before))
+            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * edges_before))
             room = max(self.m, min(likely, self.most))
-            self.indices = self._longer(self.indices, before, room)
-            self.values = self._longer(self.values, before, room)
+            self.indices = self._enlarge(self.indices, edges_before, room)
+            self.values = self._enlarge(self.values, edges_before, room)
         if self.values.dtype == np.float32 and not bool(((xp.rint(totals) == totals) & (totals <= EXACT_32)).all()):
             self.values = self.values.astype(np.float64)
-        self.indices[before : self.m] = _lower_halves(keys, self.indices.dtype)
-        self.values[before : self.m] = totals
+        self.indices[edges_before : self.m] = _lower_halves(keys, self.indices.dtype)
+        self.values[edges_before : self.m] = totals
 
-    def _longer(self, array: Array, used: int, room: int) -> Array:
+    def _enlarge(self, array: Array, used: int, room: int) -> Array:
         longer: Array = self.xp.empty(room, array.dtype)
         longer[:used] = array[:used]
         return longer

@@ -55,8 +55,8 @@ def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array
 
     The first array has where each range begins, and the second where it ends. Parallel edges are adjacent there.
     """
-    start, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
-    first = _bisect(lists.indices, start, end, dst, after=False)
+    begin, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
+    first = _bisect(lists.indices, begin, end, dst, after=False)
     return first, _bisect(lists.indices, first, end, dst, after=True)
 
 

@@ -64,17 +64,17 @@ def _symmetrize_by_merging(lists: Lists, weights: Array | None, combine: Monoid 
     """
     from gasla.graph.transform import symmetrize_cpu  # imported here, because the module imports the compiler
 
-    both = symmetrize_cpu.merged(lists.sorted_out)
+    merged_lists = symmetrize_cpu.merged(lists.sorted_out)
     merged_weights = None
     # values are reduced once for each pair of vertices, then copied to both directions
     if weights is not None and combine is not None:
-        canonical, slots = symmetrize_cpu.paired(both, lists.sorted_out)
+        canonical, slots = symmetrize_cpu.paired(merged_lists, lists.sorted_out)
         (merged_weights,) = reduce_by(combine, slots, (weights,), len(canonical))
         del slots
         merged_weights = merged_weights[canonical]
     find_edge_map = partial(_edge_map_of_symmetrized, lists)
     same_vertices = IdMap(lists.device, lists.n, lists.n)
-    new_lists = Lists(lists.n, lists.device, both)
+    new_lists = Lists(lists.n, lists.device, merged_lists)
     return Derived(
         new_lists, merged_weights, Origin(same_vertices, LazyIdMap(lists.device, lists.m, new_lists.m, find_edge_map))
     )

@@ -64,9 +64,9 @@ class IdMap:
             return self._became
         if self._members is None:
             return self._arange(self.counts[0])
-        new = module_of(self.device).full(self.counts[0], -1, self._members.dtype)
-        new[self._members] = self._places()
-        return new
+        result = module_of(self.device).full(self.counts[0], -1, self._members.dtype)
+        result[self._members] = self._places()
+        return result
 
     def map_names(self, names: Names) -> Names | None:
         """Return the names of the new vertices, or None if vertices were merged."""

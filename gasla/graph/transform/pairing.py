@@ -44,9 +44,9 @@ def origin(lists: Lists, m: int) -> Origin:
     -1.
     """
     xp: Any = module_of(lists.device)
-    first = xp.full(m, -1, np.int64)
-    first[: lists.m] = became = xp.arange(lists.m, dtype=np.int64)
-    return Origin(IdMap(lists.device, lists.n, lists.n), ExplicitIdMap(lists.device, first, became))
+    old_numbers = xp.full(m, -1, np.int64)
+    old_numbers[: lists.m] = new_numbers = xp.arange(lists.m, dtype=np.int64)
+    return Origin(IdMap(lists.device, lists.n, lists.n), ExplicitIdMap(lists.device, old_numbers, new_numbers))
 
 
 def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:

@@ -65,13 +65,17 @@ def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
     gathered_type: Any = t.gathered_type
     gathered: Any = Symbol("gathered", gathered_type)
     items = list(gathered) if isinstance(gathered_type, TupleType) else [gathered]
-    applied, fields, first = t.functions["apply"].result if "apply" in t.functions else {}, [], 0
+    applied, fields, part_start = t.functions["apply"].result if "apply" in t.functions else {}, [], 0
     for item in items:
-        item_parts = parts[first : first + len(scalars(item))]
-        first += len(item_parts)
+        item_parts = parts[part_start : part_start + len(scalars(item))]
+        part_start += len(item_parts)
         for name, result in applied.items():
-            old = Symbol(f"vertex_{name}", t.vertex_types[name])
-            if old.type == item.type and name not in fields and are_combined(item_parts, result, old, item):
+            field_symbol = Symbol(f"vertex_{name}", t.vertex_types[name])
+            if (
+                field_symbol.type == item.type
+                and name not in fields
+                and are_combined(item_parts, result, field_symbol, item)
+            ):
                 fields.append(name)
                 break
     return tuple(fields) if len(fields) == len(items) == len(applied) else ()

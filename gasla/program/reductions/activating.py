@@ -59,7 +59,10 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
         return True
     activating = set(_operands_of_or(traced.functions["activate"].result))
     numbers = [leaves(traced, role, fields) for role in ("before", "after")]
-    forms = [{a < b, b > a, a > b, b < a, a != b, b != a} for b, a in zip(*numbers, strict=True)]
+    forms = [
+        {after < before, before > after, after > before, before < after, after != before, before != after}
+        for before, after in zip(*numbers, strict=True)
+    ]
     return all(activating & form for form in forms) and activating <= set().union(*forms)
 
 
