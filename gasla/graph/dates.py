@@ -254,7 +254,7 @@ def iso(value: Any) -> str:
     return f"{'-' * (nanoseconds < 0)}PT{seconds}{'.' * bool(digits)}{digits}S"
 
 
-# --- reading columns of dates from NumPy, pandas, polars, Arrow and texts ---------------------------------------------
+# --- readers of columns of dates, which may be of NumPy, pandas, polars or Arrow, or lists of texts -------------------
 
 
 def time_column(data: Any) -> TimeColumn | None:
@@ -325,8 +325,8 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
         ]
         return np.array(durations, "m8[us]"), "time", None
     if isinstance(present[0], timedelta | np.timedelta64):
-        # NaT in days, the longest unit: NumPy gives the array the shortest unit of its entries, so the other values
-        # decide it
+        # Missing values become NaT in days. NumPy gives an array the shortest unit of its entries, and days are the
+        # longest, so the other values decide the unit.
         missing: Any = np.timedelta64("NaT", "D")
         return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
     array = np.array([np.datetime64("NaT") if value is None else _as_numpy_scalar(value) for value in values])
@@ -503,13 +503,15 @@ def _nanoseconds_since_1970(name: str, moment: Any, zone: str | None) -> Fractio
     text = moment
     if isinstance(moment, str):
         moment = _read_with(moment.strip(), datetime.fromisoformat, np.datetime64)
-    if isinstance(moment, np.datetime64):  # the text had more digits than Python's dates can hold, so NumPy read it
+    # NumPy has read the text, because it had more digits than Python's dates can hold
+    if isinstance(moment, np.datetime64):
         if zone is not None:
             raise ValueError(f"{name} is {text!r}, {_ZONELESS.format(zone=zone, date=f'{moment}+00:00')}")
         return _numpy_nanoseconds(moment)
     if isinstance(moment, date) and not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
-    if not isinstance(moment, datetime) or moment != moment:  # NaT of pandas is the only date that differs from itself
+    # only the missing date of pandas (NaT) differs from itself
+    if not isinstance(moment, datetime) or moment != moment:
         return None
     if moment.tzinfo is not None and zone is None:
         raise TypeError(f"{name} is {moment!s}, with a zone, and the times have none; expected a date without a zone")

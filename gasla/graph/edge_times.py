@@ -19,8 +19,8 @@ from gasla.graph.graph import Graph
 from gasla.graph.validate import as_array, range_of
 
 Array = Any  # a NumPy array, or a CuPy array on the GPU
-LARGEST_TIME = 2**62  # sums and differences of two integers below this bound fit in int64
-EXACT = 2**53  # float64 represents all integers up to this number exactly
+LARGEST_TIME = 2**62  # times must be below this bound, so that sums and differences of two of them fit in int64
+EXACT = 2**53  # largest integer up to which float64 represents all integers exactly
 
 
 class TimedLists(NamedTuple):

@@ -55,7 +55,7 @@ _HALF = np.uint64(32)
 # distance of junctions in meters, and the number of possible shifts of a junction by whole meters
 _BETWEEN, _JITTER = 100, 41
 _MAIN, _STREET = 14, 7  # speed on main roads and on other streets, in meters per second
-_BLOCK = 1 << 16  # numbers that are hashed at a time, few enough to stay in the processor's cache
+_BLOCK = 1 << 16  # how many numbers are hashed at a time, few enough to stay in the processor's cache
 _NO_WEIGHTS = np.empty(0, np.float32)
 
 

@@ -209,7 +209,7 @@ class Graph(Whole):
 
     # --- construction from matrices and arrays ----------------------------------------------------------------------
 
-    # A is None where `from_edges` and the other constructors call this, which set the graph's fields afterwards
+    # A is None when `from_edges` or another constructor calls this, and then sets the graph's fields itself.
     def __new__(cls, A: Any = None, *, device: Device | None = None, stream: Stream = False) -> Self:
         graph = super().__new__(cls)
         graph._known = {}
@@ -706,7 +706,7 @@ class Graph(Whole):
 
     def _refuse_undirected(self) -> None:
         """Raise ValueError for the first edge that has no reverse edge of the same value."""
-        partners = self.reverse_edge_ids  # raises an error if an edge has no reverse edge at all
+        partners = self.reverse_edge_ids  # this property raises an error if any edge has no reverse edge at all
         assert self.values is not None
         edge = int((self.values != self.values[partners]).argmax())
         src, dst = self.edges()
@@ -770,7 +770,8 @@ class Graph(Whole):
 
     # --- edges, neighbors and adjacency lists -------------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # hidden from type checkers, so that they notice misspelt attributes
+    # This method is hidden from type checkers. Otherwise they would take every misspelt attribute for a valid one.
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             hint = "; graph.to_scipy() is its matrix" if name in _OF_MATRICES else ""
@@ -1779,7 +1780,7 @@ class Graph(Whole):
         if first is None:
             return None
         lists = self.lists.host if isinstance(self.lists, StreamedLists) else self.lists
-        if lists.ends is None:  # without `ends` the graph was not made by `changed`, so no edges were inserted
+        if lists.ends is None:  # A graph made by `changed` always has `ends`. So no edges were inserted here.
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
         src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
@@ -1843,7 +1844,8 @@ class Graph(Whole):
         left_out = ("_copy", "_original", "_known", "_weighted", "files")
         return {name: field for name, field in self.__dict__.copy().items() if name not in left_out}
 
-    # --- what engines and algorithms cache with a graph ---------------------------------------------------------------
+    # --- values that engines and algorithms cache with a graph, and the memory that they take
+    # --------------------------
 
     def kept(self, kind: Hashable, make: Callable[[Graph], T]) -> T:
         """Return a value that an engine or an algorithm computes from the graph, cached with it and freed with it.

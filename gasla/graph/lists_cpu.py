@@ -31,7 +31,8 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
     # The matrix gets as many columns as the dtype of `others` can number, so any id is valid. Columns take no memory.
     coo = coo_array((_positions(len(keys)), (keys, others)), shape=(n, np.iinfo(others.dtype).max))
-    coo.has_canonical_format = True  # prevents tocsr from summing parallel edges
+    # tells SciPy that there are no duplicate entries, which prevents tocsr from summing parallel edges
+    coo.has_canonical_format = True
     csr = coo.tocsr()
     return csr.indptr, csr.indices, csr.data
 

@@ -30,8 +30,9 @@ from gasla.gpu.runtime.compile import Kernel, multiprocessors
 
 Array = np.ndarray[Any, Any]  # a CuPy array, or a NumPy array in tests
 
-CHUNK = 1 << 26  # edges per sort: their keys, with the sort's second copy, take one gigabyte
-MOST_AT_ONCE = 1 << 28  # edges that one sort can order by source and target, for which it needs 11 gigabytes
+CHUNK = 1 << 26  # number of edges that are sorted at a time: their keys, and a copy of them, take one gigabyte
+# largest number of edges that are sorted by source and target in one sort, which then takes 11 gigabytes
+MOST_AT_ONCE = 1 << 28
 _THREADS = 256
 # number of edges that a warp processes at a time; kernels/primitive/lists.cuh has the same number as `SLICE`
 _SLICE = 1024
@@ -155,7 +156,7 @@ def owners(indptr: Array, indices: Array) -> Array:
     """Return for each entry of `indices` the vertex in whose adjacency list it is."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
-    if not len(indices):  # CuPy's cumsum fails on empty arrays
+    if not len(indices):  # handled apart, because CuPy's cumsum fails on empty arrays
         return steps
     # the vertices that have neighbors
     vertices = xp.flatnonzero(xp.greater(indptr[1:], indptr[:-1])).astype(indices.dtype)
@@ -170,7 +171,8 @@ def count_ids(ids: Array, n: int) -> Array:
     xp = array_module(ids)
     # These two dtypes are among those for which CUDA has atomic additions, which `add.at` uses.
     counts = xp.zeros(n, np.int32 if len(ids) < 2**31 else np.uint64)
-    xp.add.at(counts, ids, 1)  # not CuPy's bincount, which may take many bytes of memory per vertex and thread block
+    # CuPy's bincount is not used, because it may take many bytes of memory per vertex and thread block
+    xp.add.at(counts, ids, 1)
     return counts
 
 

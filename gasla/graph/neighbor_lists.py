@@ -193,7 +193,8 @@ class Lists:
             indptr, indices = lists.indptr, lists.indices
         else:
             indptr, indices = lists_on(lists.indptr).transpose_pattern(lists.indptr, lists.indices)
-        # Edge numbers are computed at first use, because a search over in-edges never reads them.
+        # The edge numbers are given as a function, which is called at first use: a search over in-edges never reads
+        # them.
         return Adjacency(indptr, indices, lists.transposed_edge_ids)
 
     @finished_property
@@ -302,8 +303,10 @@ class Lists:
         known: Array | None = self.__dict__.get("reverse_edge_ids")
         if known is not None:
             return known
-        rows = self.sorted_out  # sorted by source, then target, then the order of the input
-        columns = self.out.transposed()  # sorted by target, then source, then the order of the input
+        # adjacency lists whose entries, all together, are sorted by source, then target, then the order of the input
+        rows = self.sorted_out
+        # adjacency lists whose entries, all together, are sorted by target, then source, then the order of the input
+        columns = self.out.transposed()
         ids, reverse_ids = rows.numbers(), columns.numbers()
         xp = array_module(ids)
         partners = xp.empty(self.m, self.offset_dtype)

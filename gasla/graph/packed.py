@@ -27,13 +27,14 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 BLOCK = 32  # number of vertex ids in a block
-BLOCKS = 8  # number of blocks in a group
+BLOCKS = 8  # number of blocks (of 32 vertex ids each) in a group
 GROUP = BLOCK * BLOCKS
-# A group is described by 14 words of 64 bits. These are the indices of its fields among the words.
+# A group of 256 vertex ids is described by 14 words of 64 bits. These are the indices of its fields among the words.
 PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)
-# The word PLACE has four fields, from its lowest bits: the position in bytes of the group's lowest bits in memory;
-# `bits`, for a window of 2**bits numbers; a shift; and a number of steps. The window begins steps * 2**shift below the
-# first id of the group. The largest shift means that it begins at 0.
+# The first word of a group, PLACE, has four fields, from its lowest bits on. The first is where the lowest bits of the
+# group's ids are in memory, in bytes. The others give a window of 2**bits consecutive numbers that contains all ids of
+# the group: `bits`, a shift, and a number of steps. The window begins steps * 2**shift below the group's first id, or
+# at 0 if the shift is the largest possible one.
 ADDRESS_BITS, SIZE_BITS, SHIFT_BITS, STEP_BITS = 48, 5, 5, 6
 FROM_ZERO = 2**SHIFT_BITS - 1
 PIECE = 1 << 10  # number of groups that a thread packs at a time, which fit the processor's cache
@@ -60,7 +61,7 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     words : uint32 array
         The lowest bits of all blocks; a block of `width` bits per entry takes `width` words.
     """
-    from concurrent.futures import ThreadPoolExecutor  # imported here because the import takes 10 ms
+    from concurrent.futures import ThreadPoolExecutor  # imported only when it is needed, because the import takes 10 ms
 
     most_bits = max(1, (n - 1).bit_length())
     groups = np.empty((-(-len(ids) // GROUP), UPPERS.stop), np.uint64)

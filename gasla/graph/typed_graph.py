@@ -25,7 +25,7 @@ from gasla.graph.graph import Graph, whole_graph
 from gasla.graph.validate import as_array
 from gasla.once import once_property
 
-Relation = tuple[str, str, str]  # the type of the sources, the name of the relation, the type of the targets
+Relation = tuple[str, str, str]  # a relation is given by the type of its sources, its name, and the type of its targets
 MOST = 2**62  # the largest number of vertices of a type, so that the sum of two such numbers fits int64
 
 
@@ -167,7 +167,7 @@ class TypedGraph:
         code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
         sizes = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
         graphs = dict[Relation, Graph]()
-        # one iteration for each relation that has edges, of which there are few
+        # a loop over the relations that have edges, which are few
         for combination in np.flatnonzero(np.bincount(code)).tolist():
             remainder, target = divmod(combination, len(types_sorted))
             source, word = divmod(remainder, len(names))

@@ -19,7 +19,9 @@ from gasla.graph.graph import Graph, as_graph
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
-HALF = 32  # number of bits in half of a 64-bit integer: sums of upper halves and of lower halves don't overflow 64 bits
+# Number of bits in half of a 64-bit integer. Upper and lower halves are summed apart, so that sums don't overflow 64
+# bits.
+HALF = 32
 
 
 def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:

@@ -20,7 +20,7 @@ class Whole:
 
     n: int
     device: Device
-    lists: Lists  # adjacency lists; a distributed graph has none
+    lists: Lists  # the graph's adjacency lists (a distributed graph does not have this attribute)
 
     @property
     def engine(self) -> str:

@@ -80,7 +80,7 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     )
     variation = max(
         2 * joint - row_entropy - column_entropy, 0.0
-    )  # 0 at least: for equal partitions, rounding may make the difference negative
+    )  # never below 0, although rounding may make the difference negative if the partitions are equal
     nmi = 1 - variation / (row_entropy + column_entropy) if row_entropy + column_entropy else 1.0
     # The numbers of ordered pairs of vertices that are in one community of the first partition, of the second, and of
     # both.

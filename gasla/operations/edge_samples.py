@@ -41,7 +41,7 @@ MOST = 2**31  # largest number of vertices of a graph, so that the number of eac
 # Largest number of times that pairs that can't be used are drawn again. When distinct pairs are drawn, at least half of
 # the draws can be used, so far fewer times suffice.
 ROUNDS = 128
-ENTRY = 96  # bytes of memory, at most, for each pair that is drawn
+ENTRY = 96  # upper bound of the bytes of memory for each pair that is drawn, for checks before memory is allocated
 BLOCK = 1 << 14  # number of pairs whose hashes NumPy computes at a time, so that the arrays fit a cache
 
 
@@ -293,7 +293,8 @@ class Pairs:
     def __init__(self, n: int, undirected: bool) -> None:
         self.n, self.kind = n, undirected
         self.count = n * (n - 1) // (2 if undirected else 1)
-        # number of rows, and number of pairs in each row, of a directed numbering (`PairsByTarget` uses no other)
+        # The number of rows, and of pairs in each row, if pairs are directed. In an undirected numbering they are not
+        # used.
         self.rows, self.width = n, max(n - 1, 0)
 
     def row_of(self, vertices: Array) -> Array:

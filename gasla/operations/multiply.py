@@ -170,7 +170,7 @@ def product(
     check_semiring("semiring", semiring)
     if complement is not False:
         check_flags(complement=complement)
-    if hasattr(A, "multiplied"):  # a distributed graph
+    if hasattr(A, "multiplied"):  # this is a distributed graph, which multiplies by a method of its own
         if not (mask is None and accum is None and out is None):
             A.require_whole("mask, accum and out")
         mask_of(None, complement, (), np)
@@ -205,8 +205,8 @@ def product(
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# Registers the two products as functions decorated with `on_one_device`, because a distributed graph may call
-# `_product_of_whole` in the same way.
+# Registers `mxv` and `vxm` like functions decorated with `on_one_device`. They gain nothing from several GPUs, and a
+# distributed graph may call `_product_of_whole` with a copy of the whole graph on one device.
 DECORATED.update(mxv=Gains(), vxm=Gains())
 
 

@@ -24,7 +24,8 @@ from gasla.rows import Row
 from semirings import max as largest
 
 Metric = Literal["euclidean", "manhattan", "chebyshev", "cosine", "haversine"]
-BYTES = 25 + 12  # bytes for each edge: 25 while it is searched for, and 12 in the graph
+# upper bound of the bytes for each edge of the graph: 25 while neighbors are searched, and 12 in the result
+BYTES = 25 + 12
 POWERS = {"manhattan": 1.0, "chebyshev": np.inf}
 # In this number of dimensions or more, all points are compared with each other, without a tree: in 16 dimensions, a
 # tree took three times as long as that, in 8 dimensions as long.
@@ -229,13 +230,13 @@ def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_o
         points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
         queries = points if is_own else xp.ldexp(given_queries.astype(np.float64), np.int32(-exponent))
     if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
-        # squared distance below which two directions count as equal, because rounding may cause it
+        # squared distance up to which two directions count as equal, as it may come from rounding
         noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0
         neighbors, distances = _neighbors_by_blocks(points, queries, k, is_own, noise)
     else:
         tree_points, tree_queries = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, queries))
-        # In one dimension, all metrics give the absolute difference, which the power 1 computes without squares that
-        # may underflow.
+        # The power of Minkowski's metric. In one dimension, 1 gives the same distances as 2, without squares that may
+        # underflow.
         power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)
         nearest = nearest_by_tree(tree_points, tree_queries, k, power, is_own)
         neighbors, distances = (moved(part, device) for part in nearest)

@@ -374,7 +374,8 @@ def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
             return f"{where}.{why_unstable(bound.plan)}".partition(",")[0]
         if not bound.plan.is_active_by_change:
             continue
-        if names and bound.starts is not None:  # `start` is not traced, so it may read any of these parameters
+        # as `start` is not traced, which of these parameters it reads is unknown
+        if names and bound.starts is not None:
             return f"{where}.start may read self.{min(names)}"
         early = bound.plan.find_read(set(map(inner, names)), later)
         if bound.program.everyone and early is not None:

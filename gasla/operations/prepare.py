@@ -34,7 +34,7 @@ class Ways(dict[str, int]):
 
 
 WAYS = Ways(auto=AUTO, push=PUSH, pull=PULL)
-FLAGS = {bool}  # the set of the types of several arguments, if each argument is True or False
+FLAGS = {bool}  # to test that all of several arguments are True or False: then the set of their types equals this set
 TRACE = np.dtype([("active", np.int64), ("edges", np.int64), ("direction", "U4"), ("reason", "U48")])
 # A lock for changes of prepared runs. A thread that has it may take it again, as a signal handler may start a run while
 # the thread is in such a change.
@@ -153,7 +153,7 @@ class Prepared:
     ) -> None:
         self._program, self._given, self._variant, self._device = program, graph, variant, device
         self._notices = notice and bool(program.edge_fields)
-        self._turn = Lock()  # the lock of the latest call of this object, which is locked until that call returns
+        self._turn = Lock()  # a lock that the latest call of this object holds until it returns
         self._note_values()
         runs_of(program, self._graph, variant, Lock()).compile_ahead(program, self._graph)
 
@@ -216,8 +216,8 @@ class Prepared:
                 raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
             if self._notices:
                 self._given.notice_values()
-                # the graph has discarded what it derived from the old values, so an edge value has changed since the
-                # last call
+                # The graph discards what it derived from edge values when they change. As this object was derived from
+                # them, a value has changed since the last call.
                 if self._given.known("values") is not self._mark:
                     self._note_values()
             begin = Begin(values, active, schedule, out, start)

@@ -49,7 +49,7 @@ Direction = Literal["out", "in"]
 Strategy = Literal["uniform", "last"]
 # neighbors that were drawn, ids of their edges, and for each of them the row (number) of the vertex that drew it
 Drawn = tuple[Array, Array, Array]
-ENTRY = 64  # largest number of bytes of memory for each edge that a sample in layers draws
+ENTRY = 64  # upper bound of the bytes of memory for each edge that a sample in layers draws
 # Largest number of entries of one adjacency list. With this limit, products of 64-bit hashes and degrees stay exact,
 # and a position in the list fits an id.
 MOST = 2**31 - 1
@@ -376,7 +376,7 @@ class TimedSampler(Sampler):
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
-        # in a short window without an edge, the computed begin may come after the end
+        # If a short window of time has no edge, the begin found may be after the end. Then the range is made empty.
         begins = xp.minimum(begins, ends)
         if self.is_last:
             begins = xp.maximum(begins, ends - min(k, len(times)))
@@ -563,7 +563,7 @@ def _join_layers(
     )
 
 
-PLAIN = ("", "", "")  # the name of the only relation of a graph without types
+PLAIN = ("", "", "")  # the name of the one relation of a graph without types, which is sampled like a typed graph
 
 
 def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:

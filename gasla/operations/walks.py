@@ -25,7 +25,7 @@ from gasla.program.walk_plan import WalkBinding
 from gasla.program.walk_program import WalkProgram, as_walk_program
 from gasla.rows import Row
 
-STEP = 4  # Cost of a step of a walk, in visits of an edge that take as long, because a step reads memory at random.
+STEP = 4  # A step of a walk reads memory at random, so it takes as long as this many visits of an edge.
 
 
 @on_one_device("walkers")

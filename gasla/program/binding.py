@@ -25,7 +25,7 @@ from gasla.program.records import Lazy, Record
 from semirings import VectorType
 from semirings.types import HALF
 
-AUTO, PUSH, PULL = range(3)  # directions of an iteration; gpu/kernels/state.cuh has the same numbers
+AUTO, PUSH, PULL = range(3)  # numbers for the directions of an iteration; gpu/kernels/state.cuh has the same ones
 Layout = tuple[tuple[int, ...], np.dtype]  # shape and dtype of an array
 # What a run returns, in the order of the attributes of a `Result`: final values of the fields, number of iterations,
 # whether the run converged, number of traversed edges, active vertices at the end, aggregates.
@@ -213,8 +213,8 @@ class Binding:
             both_directions = NeighborLists(self.graph, "all", ordered)
             return both_directions, both_directions
         names = ("in", "out") if self.program.direction == "in" else ("out", "in")
-        # A program that only pushes gets the same adjacency lists twice. Separate ones to pull over would be
-        # transposed, which may take as long as the whole run.
+        # A program that only pushes gets the same adjacency lists for both purposes. Other lists to pull over would
+        # have to be transposed, which may take as long as the whole run.
         if self.plan.only_pushes:
             sent = NeighborLists(self.graph, names[1], False)
             return sent, sent

@@ -104,8 +104,8 @@ class Declared:
     order: ClassVar[Order] = "synchronous"
     # largest value of fields that hold only numbers from 0 to this value, by field; compilers use it as a bound
     _most: ClassVar[dict[str, int]] = {}
-    # The next three attributes are set only in programs that `gasla.program.part` derives, which run on one rank's part
-    # of a graph.
+    # The next three attributes are set only in programs that `gasla.program.part` derives from a user's program, to run
+    # on one rank's part of a graph.
     _whole: ClassVar[Any] = None  # the traced program for the whole graph, from which the program for a part is derived
     # names of functions, such as `stop`, that a part's program lacks because all ranks call them together
     _decided: ClassVar[tuple[str, ...]] = ()
@@ -408,7 +408,7 @@ def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
     array: Any = given if hasattr(given, "dtype") else np.asarray(given)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    # Python's numbers, because comparing them with `low` and `high` never rounds
+    # Converted to Python's numbers, because comparing these with `low` and `high` never rounds.
     smallest, largest = array.min().item(), array.max().item()
     return bool(low <= smallest and largest <= high) and (array.dtype.kind != "f" or not (array % 1).any())
 

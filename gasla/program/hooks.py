@@ -37,7 +37,8 @@ class Hook(NamedTuple):
     shard: Shard = "own"
     # result of a test that changes nothing: a hook that always returns it is left out of the compiled code
     neutral: bool | None = None
-    in_schedule: bool = True  # whether a program that runs with a schedule may define it
+    # whether a program that runs with a schedule (a given iteration for each vertex) may define the hook
+    in_schedule: bool = True
     # names of other hooks without which this one can't be defined, each with the reason
     needs: Mapping[str, str] = NOTHING
     # names of other hooks that can't be defined together with this one, each with the reason
@@ -116,7 +117,7 @@ def at(*times: When) -> tuple[str, ...]:
     return tuple(name for name, hook in HOOKS.items() if hook.when in times)
 
 
-# Each tuple below holds the names of hooks that have something in common.
+# Each tuple below holds the names of hooks with a common property, which the comment at the tuple states.
 COMPUTING = at("receive", "gather", "apply", "revise")  # hooks that determine the new fields of a vertex that receives
 # hooks that are called for each edge
 ALONG = tuple(name for name in at("receive", "gather") if HOOKS[name].parameters == EDGE)

@@ -25,9 +25,9 @@ from gasla.program.tracing import Function, Traced, Tracer, symbols_of
 from semirings import Expr
 from semirings.expr import cast_expr
 
-PREFIX = "of_all_"  # prefix of fields and parameters that hold values of the whole graph
-OWN = "of_rank_own"  # parameter: number of vertices that the part owns, which it numbers from 0
-FIRST = "of_rank_first"  # parameter: global id of the first vertex that the part owns
+PREFIX = "of_all_"  # beginning of the names of a part's fields and parameters that hold values of the whole graph
+OWN = "of_rank_own"  # name of the parameter with the number of vertices that the part owns
+FIRST = "of_rank_first"  # name of the parameter with the global id of the first vertex that the part owns
 EDGE_ID, LEAVES = f"{PREFIX}edge_id", f"{PREFIX}leaves"
 # names of functions that ranks don't call on their own, but all together or with the same result
 DECIDED = tuple(name for name, hook in HOOKS.items() if hook.shard != "own")

@@ -20,7 +20,8 @@ __all__ = ["VertexProgram", "as_program"]
 
 PARAMETERS = {name: hook.parameters for name, hook in HOOKS.items()}
 SETTINGS = {"reduce", "direction", "sources", "everyone", "order"}
-ARGUMENTS = {  # names of the arguments of `gasla.run` that are not start values of fields
+# names of arguments of `gasla.run` that fields can't have, because other arguments are start values of fields
+ARGUMENTS = {
     *("program", "graph", "active", "max_iterations", "direction", "deterministic", "order", "trace", "callback"),
     *("progress", "device", "delta", "schedule", "wait", "notice", "compile", "out", "start"),
 }

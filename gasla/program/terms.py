@@ -20,7 +20,7 @@ from semirings import Expr, Monoid, Semiring, Symbol, TupleType
 
 Array = np.ndarray[Any, Any]  # an array of NumPy or CuPy
 Format = Literal["csr", "csc"]
-# a compiled product; `Ready` describes its arguments and its result
+# the function of a compiled product; the class `Ready` describes its arguments and its result
 Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]
 
 

@@ -76,7 +76,8 @@ class Traced:
     deposit_types: Mapping[str, np.dtype]
     functions: Mapping[str, Function]
     keyed: Keyed | None = None  # the types of a program that reduces by key, else None
-    # how values are converted to the form in which `reduce` combines them and back, or None if no other form is needed
+    # If `reduce` combines values in another form, such as a more precise one: how values are converted to it and back.
+    # Otherwise None.
     held: Held | None = None
 
     @property

@@ -23,8 +23,8 @@ from semirings.expr import as_expr, in_order, rebuilt
 from semirings.types import has_wide
 
 DEGREES = ("in_degree", "out_degree")
-# The largest number of `has_edge` calls in accept. Bounds of the result of accept are computed for all combinations of
-# their answers, of which there are 2 to this power.
+# The largest number of pairs of vertices that accept may pass to `has_edge`. Bounds of the result of accept are
+# computed for all combinations of True and False as answers.
 MOST_PAIRS = 3
 
 

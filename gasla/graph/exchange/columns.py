@@ -40,8 +40,8 @@ _KINDS = (  # titles of columns that have vertices of two kinds: people, and thi
      "business", "game", "event", "course", "video"},
 )  # fmt: skip
 _BOTH_WAYS = ("undirected", "mutual")
-WAYS = ("directed", *_BOTH_WAYS)  # words in the column "Type" of Gephi's tables
-WIDE = 2**31  # if an integer id is this number or larger, ids are taken for names of vertices
+WAYS = ("directed", *_BOTH_WAYS)  # the words that the column "Type" of Gephi's tables may have
+WIDE = 2**31  # if any integer id is this number or larger, all ids are taken for names of vertices
 
 Column = str | int
 

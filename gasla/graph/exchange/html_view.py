@@ -13,7 +13,7 @@ from gasla.graph.adjacency import Array
 
 _HIGH, _WIDE = 48, 14  # height of the histogram and width of a bar, in pixels
 _SINGLE = np.dtype(np.float32)
-_SHOWN_COUNT = 4  # how many of the first values of each field are shown
+_SHOWN_COUNT = 4  # number of values of each field that are shown, from the first on
 
 
 def of_graph(properties: Mapping[str, str], degrees: Array) -> str:

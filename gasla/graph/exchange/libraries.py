@@ -305,7 +305,7 @@ def _as_numbers(values: list[Any], of: str, attribute: str | None, instead: str)
             raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
     numbers = np.array(values)
     if numbers.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
-        try:  # NumPy converts a mix of integers below and above 2**63 to float64, so this tries whether all fit uint64.
+        try:  # NumPy converts a mix of integers below and above 2**63 to float64, so this tries uint64 instead
             numbers = np.array(values, np.uint64)
         except OverflowError:
             numbers = np.array(values, object)

@@ -38,7 +38,7 @@ _TITLES = (
     "name",
     "vertexname",
     "nodename",
-)  # usual titles of the column of ids, the most likely first
+)  # usual titles of the column with the ids of vertices, the most likely title first
 _OF_NEO4J = re.compile(r".*:ID(\(.*\))?")
 
 

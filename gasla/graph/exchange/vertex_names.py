@@ -19,8 +19,9 @@ from gasla.graph.adjacency import Array
 from gasla.names import meant
 from gasla.once import once_property
 
-_FEW = 10_000  # largest number of names that the message for an unknown name compares with it one by one
-_MANY = 1_000_000  # largest number of names that are searched for names similar to an unknown one
+# An unknown name is compared with at most this many names, to suggest a similar one in the error message.
+_FEW = 10_000
+_MANY = 1_000_000  # of more names than this, only the first ones are searched for a name similar to an unknown one
 _BOOL = (bool, np.bool_)
 _INTEGER = (int, np.integer)
 # Types whose numbers Python may find equal, such as 1 and True. As names of vertices, such numbers are different.

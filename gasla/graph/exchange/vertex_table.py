@@ -135,7 +135,7 @@ def as_table(columns: Columns, kind: str) -> Any:
             TypeError,
             OverflowError,
             NotImplementedError,
-        ) as error:  # errors of Arrow are among these types
+        ) as error:  # errors of Arrow are subclasses of these types
             types = ", ".join(sorted({type(value).__name__ for value in values.tolist()}))
             raise TypeError(
                 f"{kind} has no type for column {title!r} with values of type {types}; expected one type, and integers "

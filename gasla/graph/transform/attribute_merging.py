@@ -17,7 +17,7 @@ from gasla.graph.transform.segmented_reduce import reduce_by, require_closed
 from semirings import Monoid
 from semirings import min as least
 
-# the key under which a mapping of monoids has that for the graph's values, unless the values are an attribute
+# In a mapping of names to monoids, the name that stands for the graph's values, unless the values are an attribute.
 WEIGHT = "weight"
 
 Combine = Monoid | Mapping[str, Monoid] | None

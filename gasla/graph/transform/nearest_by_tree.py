@@ -12,7 +12,7 @@ from gasla.apart import run_apart
 from gasla.arrays import index_dtype
 from gasla.cpu.runtime.threads import get_num_threads
 
-STEP = 0.1  # seconds that a step takes, after which Ctrl-C is noticed
+STEP = 0.1  # number of seconds that a step of the search takes; Ctrl-C is noticed between steps
 # number of points that each thread processes in the first step; its duration gives the number for the next steps
 FEW = 64
 

@@ -31,7 +31,8 @@ def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
     new graph. A self loop that was added is its own reverse edge.
     """
     xp, m = array_module(partners), len(partners)
-    added_ids = xp.arange(m, made.m, dtype=made.offset_dtype)  # the numbers of the added edges
+    # numbers of the edges that were added, which follow those of all other edges
+    added_ids = xp.arange(m, made.m, dtype=made.offset_dtype)
     partner_ids: Array = xp.concatenate([partners.astype(made.offset_dtype), added_ids])
     partner_ids[alone], partner_ids[m : m + len(alone)] = added_ids[: len(alone)], alone
     return partner_ids

@@ -29,7 +29,7 @@ class Keyed:
     key: np.dtype  # the dtype of keys, int32 or int64
     total: np.dtype
     scores: tuple[np.dtype, ...]
-    is_single: bool  # whether choose returns a number, not a tuple
+    is_single: bool  # whether the program's function choose returns a single number, not a tuple
     # what a vertex without edges gathers: the key -1, the identity of the monoid, and the smallest scores
     nothing: tuple[Any, ...]
 
