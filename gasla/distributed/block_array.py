@@ -15,7 +15,8 @@ from gasla.engines import peers
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-# Up to this many bytes, one thread copies the blocks of all GPUs before a thread for each GPU would even have begun.
+# Largest number of bytes of an array for which one thread copies the blocks of all GPUs. For more bytes each rank
+# copies its block on a thread of its own, although starting the threads takes some time.
 SMALL = 1 << 22
 
 
@@ -28,21 +29,28 @@ class Handle:
 
 
 class _Key(NamedTuple):
-    """A key for data on ranks: a number that is unique here and equal in all processes of a job."""
+    """A key for data that ranks store: a number that no other key of this process has.
+
+    All processes of an MPI job make the same keys in the same order.
+    """
 
     number: int
 
 
-_numbers = itertools.count(1)  # Under mpiexec all ranks run the same script, so the numbers agree.
+# Under mpiexec every process makes keys in the same order, so a key has the same number in all processes.
+_numbers = itertools.count(1)
 
 
 class Placed(dict[str, Any]):
-    """A rank's block of an array that is used as start values by several runs (`distributed.Graph.placed`).
+    """A rank's block of an array that several runs use as start values (`distributed.Graph.placed`).
+
+    The block itself is the dictionary's entry "values".
 
     Attributes
     ----------
     with_mirrors : mapping
-        For each shard on which a run has started with the array, the values of its own vertices and mirrors.
+        For each shard on which a run has started with the array: the array's values at the shard's own vertices,
+        followed by those at mirrors (copies of other ranks' vertices).
     """
 
     def __init__(self, values: Any) -> None:
@@ -129,7 +137,8 @@ class BlockArray:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.compute(), name)  # sum, max, tolist, …
+        # Any other method or attribute of NumPy's arrays, such as sum, max or tolist, gathers the array first.
+        return getattr(self.compute(), name)
 
     def __repr__(self) -> str:
         return f"BlockArray({self.dtype}{self.shape}, in {self.handle.ranks.size} blocks)"
@@ -152,7 +161,10 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
 
 
 class _Blocks(Mapping[str, Any]):
-    """A rank's blocks of whole arrays that are on one GPU, by name. `wait` is called before a block is read."""
+    """One rank's blocks of some arrays, by the arrays' names, where the whole arrays are on one GPU.
+
+    `wait` is called before a block is read. It waits until the arrays are computed.
+    """
 
     def __init__(self, arrays: Mapping[str, tuple[Any, np.ndarray]], rank: int, wait: Callable[[], None]) -> None:
         self._arrays, self._rank, self._wait = arrays, rank, wait
@@ -216,13 +228,13 @@ def _gathered_if_distributed(x: Any) -> Any:
 
 
 def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
-    # Results on a GPU are copied to the host only when someone reads them.
+    # A result on a GPU is copied to the host only here, when a caller reads it.
     block: np.ndarray = moved(rank.kept[key][name], "cpu")
     return block
 
 
 def _blocks_of_process(group: Any, key: Any, name: str) -> list[np.ndarray]:
-    """Return the blocks of all GPUs of this process in host memory, copied by the calling thread."""
+    """Return the blocks of an array from all GPUs of this process, copied to host memory by the calling thread."""
     blocks: list[np.ndarray] = []
     for member in group.members:
         with peers().on(member.card):
@@ -235,5 +247,8 @@ def _length(rank: Rank, key: Any, name: str) -> int:
 
 
 def _gather_blocks(rank: Rank, key: Any, name: str) -> np.ndarray:
-    """Return the array of all ranks, in one dimension as ranks exchange only such arrays (collective)."""
+    """Return all blocks of an array, concatenated and flattened to one dimension (collective).
+
+    It is flattened because an allgather takes only arrays of one dimension.
+    """
     return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

@@ -85,7 +85,9 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """Saves and restores the state of one run. The calling process decides when, and each rank writes its own state."""
+    """Saves and restores the state of one run. The calling process decides when, and each rank writes its part of the
+    state.
+    """
 
     path: str
     every: int
@@ -94,7 +96,7 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """Return an object that saves the run that begins now. Return None if no `Checkpoint` is open."""
+        """Return a `Saver` for the run that begins now, or None if no `Checkpoint` is open."""
         if not _open:
             return None
         if out:
@@ -114,9 +116,10 @@ class Saver(NamedTuple):
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
-        """Write the state of this rank.
+        """Write this rank's part of a run's state to a new folder.
 
-        Then the first rank makes this checkpoint the current one and removes older ones.
+        After all ranks have done so, the first rank replaces the file that names the current folder, and removes older
+        folders.
         """
         name = f"{self.number}-{run.iteration}"
         communicator: Communicator = run.communicator
@@ -134,7 +137,9 @@ class Saver(NamedTuple):
                     shutil.rmtree(other)
 
     def restore(self, run: Any) -> None:
-        """Set the run to the saved state, if the folder has a state of this run. Otherwise do nothing."""
+        """Set this rank's part of a run to the saved state, if the folder has a state of this run. Otherwise do
+        nothing.
+        """
         current = Path(self.path, _CURRENT)
         contents: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
         version = contents.get("version", VERSION)
@@ -165,7 +170,9 @@ class Saver(NamedTuple):
             _set_state(run, saved)
 
     def _read_current(self, current: Path) -> dict[str, Any]:
-        """Return the contents of the file that says which checkpoint is the current one."""
+        """Return the contents of the file that names the folder of the current checkpoint: its version, folder, run and
+        ranks.
+        """
         with self._report_damage(current):
             said = json.loads(current.read_text(encoding="utf-8"))
             if said.get("version", VERSION) == VERSION:
@@ -176,7 +183,9 @@ class Saver(NamedTuple):
 
     @contextmanager
     def _report_damage(self, file: Path) -> Iterator[None]:
-        """Replace errors in reading a checkpoint's file by a ValueError that says what to do."""
+        """Turn errors in reading a checkpoint's file, within a `with` statement, into a ValueError that says what to
+        do.
+        """
         try:
             yield
         except (*_MISSING, *_DAMAGED) as error:
@@ -188,10 +197,11 @@ class Saver(NamedTuple):
 
 
 _CURRENT = "current.json"
-# Errors in reading a file that is missing or damaged. Other OSErrors come from a disk or a network, not from damage.
+# Errors that mean that a file of a checkpoint is missing. They are reported as damage, unlike other OSErrors, which
+# come from a disk or a network.
 _MISSING = FileNotFoundError, IsADirectoryError
 _DAMAGED = ValueError, TypeError, LookupError, AttributeError, EOFError, NotImplementedError, zlib.error, BadZipFile
-VERSION = 1  # version of the format of a checkpoint
+VERSION = 1  # version of the format of a checkpoint's files; a state of another version is refused
 
 
 def _file_name(communicator: Communicator) -> str:
@@ -199,7 +209,10 @@ def _file_name(communicator: Communicator) -> str:
 
 
 def _describe_run(run: Any) -> str:
-    """Return a text that is equal only for the same program, parameters and part of a graph."""
+    """Return a text with the program, its parameters and a hash of this rank's part of the graph.
+
+    A state may be restored only in a run with the same text.
+    """
     shard = run.shard
     graph = shard.graph_on("cpu")
     edges = (graph.in_.indptr, graph.in_.indices, graph.values, shard.ids)
@@ -231,7 +244,7 @@ def _set_state(run: Any, saved: Mapping[str, np.ndarray]) -> None:
         if kind == "field":
             run.state[which][...] = moved(
                 array, run.options.device
-            )  # in place, because the compiled loop uses the address of the array
+            )  # )  # copied into the array, because the compiled loop has the array's address
         elif kind == "at_vertices":
             run.at_vertices.arrays[which][...] = array
         elif kind == "parameter":

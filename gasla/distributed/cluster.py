@@ -119,7 +119,11 @@ class Cluster:
         return self._open_ranks().each(function, *arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call ``function(group, *arguments)`` in each process. It drives the GPUs of its ranks (`Ranks.together`)."""
+        """Call ``function(group, *arguments)`` once in each process, where `group` stands for the ranks of this
+        process.
+
+        The function drives the GPUs of these ranks (`Ranks.together`).
+        """
         return self._open_ranks().together(function, *arguments)
 
     def members(self) -> Sequence[Member]:
@@ -137,12 +141,16 @@ class Cluster:
             self._ranks.dropped.add(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Store the parts of a Dask collection on the ranks, if these are Dask workers (`Ranks.place`)."""
+        """Store the partitions of a Dask collection on the ranks, and return whether the ranks are Dask workers
+        (`Ranks.place`).
+        """
         return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Call a function on each rank, and return Dask futures of the results, which stay on the workers
-        (`Ranks.held`).
+        """Call a function on each rank, and return Dask futures of the results. Return None if ranks are not Dask
+        workers.
+
+        The results stay on the workers (`Ranks.held`).
         """
         return self._open_ranks().held(function, *arguments)
 
@@ -178,7 +186,9 @@ def _numbers_of(cards: Any) -> list[int]:
 
 
 def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callable[[], Ranks]:
-    """Return a function that makes the ranks, for the arguments of `Cluster`."""
+    """Return a function that makes the ranks (threads, GPUs, Dask workers or MPI processes) for the arguments of
+    `Cluster`.
+    """
     check_flags(gpus=gpus)
     given = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
     names = [name for name, value in given.items() if value is not None]

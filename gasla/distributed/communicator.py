@@ -22,10 +22,11 @@ class Communicator(Protocol):
     Each call returns on every rank or raises on every rank. A rank that fails calls `abort`, which wakes all others.
     """
 
-    rank: int  # number of this rank, counting from 0
+    rank: int  # number of this rank, from 0 to size - 1
     size: int
-    superstep: int  # set by runs, for error messages; 0 outside of a run
-    shares_memory: bool  # whether ranks are threads of one process, so that parts of exchanges may be any objects
+    superstep: int  # number of the superstep in which a run is, for error messages; 0 outside of a run
+    # whether ranks are threads of one process, so that any Python objects can be exchanged, without a copy
+    shares_memory: bool
     link: Any  # connection between GPUs of several processes (`links.Link`), or None
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -55,9 +56,7 @@ def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
 
 @dataclass(eq=False)
 class Rank:
-    """The first argument of functions called on a rank: its communicator, data stored between calls, and whether it has
-    a GPU.
-    """
+    """A rank, as functions that run on it get it: its communicator, its data, and whether it has a GPU."""
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
@@ -79,7 +78,7 @@ class Member(NamedTuple):
 
     rank: int
     card: int
-    host: str  # name of the host and number of the GPU, for error messages
+    host: str  # name of the host, and number of the GPU, as error messages show them
     kept: dict[Any, Any]
 
 
@@ -96,8 +95,9 @@ class Dropped:
 
     def __init__(self) -> None:
         self.keys: list[Any] = []
-        self.freed: list[weakref.ref[Any]] = []  # dead references to owners of keys
-        # by the reference's id: the reference, and the owner's key
+        # weak references to objects that have been freed, each of which owned a key
+        self.freed: list[weakref.ref[Any]] = []
+        # for each weak reference, by its id: the reference, and the key that its object owns
         self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
     def add(self, key: Any) -> None:
@@ -105,19 +105,20 @@ class Dropped:
         self.keys.append(key)
 
     def add_with(self, owner: Any, key: Any) -> None:
-        """Add a key as soon as the object `owner` is freed.
+        """Add a key as soon as the object `owner`, which owns the key, is freed.
 
-        A built-in method does this, because Python would ignore Ctrl-C during a finalizer written in Python.
+        A weak reference appends itself to a list by a built-in method. If it called a function in Python instead,
+        Ctrl-C during that function would be ignored.
         """
         reference = weakref.ref(owner, self.freed.append)
         self._owners[id(reference)] = reference, key
 
     def taken(self) -> Iterator[Any]:
-        """Remove and yield the keys one by one. Other threads may do the same meanwhile."""
+        """Remove and yield the keys one by one. It is safe if other threads call this at the same time."""
         while self.freed:
             try:
                 reference = self.freed.pop()
-            except IndexError:  # another thread has taken the last reference
+            except IndexError:  # another thread has taken the last reference in the meantime
                 break
             self.keys.append(self._owners.pop(id(reference))[1])
         while self.keys:
@@ -129,7 +130,7 @@ class Dropped:
 
 
 class Ranks(Protocol):
-    """The ranks, as the calling process sees them: an object that calls functions on ranks."""
+    """The ranks, as seen by the process that calls functions on them."""
 
     @property
     def dropped(self) -> Dropped:
@@ -161,7 +162,8 @@ class Ranks(Protocol):
         """
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` once in each process.
+        """Call `function(group, *arguments)` once in each process, where `group` stands for the process's ranks and
+        their GPUs.
 
         The calling thread drives the GPUs of the process's ranks.
 
@@ -170,9 +172,9 @@ class Ranks(Protocol):
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed values, and store them on the ranks by number.
+        """Compute Dask's delayed values, and store them on the ranks under `key`, by number: parts[i] under i.
 
-        Return False if the ranks are not Dask workers.
+        Return False if the ranks are not Dask workers, and otherwise True.
         """
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:

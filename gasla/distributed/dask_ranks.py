@@ -29,8 +29,8 @@ from gasla.distributed.dask_worker import (
 )
 from gasla.distributed.failures import WorkerLost, note, place, raise_first
 
-LOOK = 2.0  # seconds between checks whether all ranks have begun a call
-PATIENCE = 1.5  # seconds that the other ranks have to end a call after one rank was lost
+LOOK = 2.0  # While the client waits for a call, it asks every this many seconds whether each rank has begun the call.
+PATIENCE = 1.5  # seconds that the client waits for the remaining ranks to end a call after one rank was lost
 
 
 class DaskRanks:
@@ -57,7 +57,7 @@ class DaskRanks:
         self._user, self.has_cards, numbers = client, gpus, list[int]()
         if gpus:
             numbers = choose_cards(self._find_cards())
-        # A second client, because a client has a single event handler, which the user may need.
+        # A client has only one event handler, which the user may need. So events are handled by a second client.
         self._client = distributed.Client(client.scheduler.address, security=client.security, set_as_default=False)
         self._session, self._calls, self._lost = uuid.uuid4().hex, 0, set[str]()
         self.dropped = Dropped()
@@ -69,7 +69,7 @@ class DaskRanks:
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _find_cards(self) -> list[Any]:
-        """Return for each worker its host, its first GPU and its number of GPUs (`dask_worker.find_cards`)."""
+        """Return for each worker: a key of its host, the bus id of its first GPU, and the number of its GPUs."""
         cards = self._user.run(find_cards, workers=self._addresses, on_error="return")
         for rank, address in enumerate(self._addresses):
             if isinstance(cards[address], BaseException):
@@ -146,10 +146,11 @@ class DaskRanks:
         ]
 
     def _run_on_ranks(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
-        """Run a task on each rank, and return the results in rank order, or raise the error of the first rank that
-        failed.
+        """Run a task on each rank, and return the results in rank order. If ranks have failed, raise the first rank's
+        error.
 
-        `task(rank, call)` returns a function and its arguments. The function returns an `Outcome`.
+        `task(rank, call)` returns a function and its arguments, where `call` is the number of this call. The function
+        returns an `Outcome`: a value or an error, and where it was raised.
         """
         self._raise_if_lost(0)
         self._calls += 1
@@ -166,7 +167,7 @@ class DaskRanks:
             if len(outcomes) < self.size:
                 self._stop(call, "a worker was lost")
                 outcomes |= self._wait_for_outcomes(futures, call, PATIENCE)
-        except BaseException as error:  # BaseException, because Ctrl-C must end the ranks, too
+        except BaseException as error:  # Ctrl-C is a BaseException, and must end the ranks' tasks, too.
             self._stop(call, f"the client was stopped: {type(error).__name__}")
             self._wait_for_outcomes(futures, call, PATIENCE)
             raise
@@ -179,7 +180,10 @@ class DaskRanks:
         return [outcomes[rank].value for rank in self.here]
 
     def _wait_for_outcomes(self, futures: list[Any], call: int, seconds: float | None = None) -> dict[int, Outcome]:
-        """Wait for the outcomes of all ranks. Return those so far if `seconds` have passed, or if a worker was lost."""
+        """Wait until the tasks of all ranks have ended, and return their outcomes (a value or an error) by rank.
+
+        Return only those that have ended if `seconds` have passed, if a worker was lost, or if Dask itself has failed.
+        """
         end = None if seconds is None else time.monotonic() + seconds
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
         while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
@@ -197,23 +201,26 @@ class DaskRanks:
         return outcomes
 
     def _check_begun(self, call: int) -> None:
-        """Raise MemoryError if a rank can't begin a call because Dask has paused its worker, for which all ranks would
-        wait.
+        """Raise MemoryError if Dask has paused a worker, so that its rank can't begin a call.
+
+        Dask pauses a worker whose memory is nearly full. All other ranks would wait for its rank.
         """
         left = [address for address in self._addresses if address not in self._lost]
         for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
             if idle:
                 where = place(self._addresses.index(address), self.size, address, 0)
-                self._stuck = self.over_mpi  # over MPI the other ranks can't leave the current round
+                # Over MPI, ranks that wait for another rank's message can't be interrupted, so the workers can't be
+                # used any more.
+                self._stuck = self.over_mpi
                 raise MemoryError(
                     f"{where}: Dask has paused the worker, because its memory is nearly full; "
                     "expected more or larger workers, or a higher distributed.worker.memory.pause"
                 )
 
     def _stop(self, call: int, why: str) -> None:
-        """Make all ranks on remaining workers fail in their current or next operation.
+        """Tell the ranks on all workers that are left to raise an error in their current or next operation.
 
-        Return without waiting for them.
+        Return at once, without waiting for their answers.
         """
         left = [address for address in self._addresses if address not in self._lost]
         arguments = (interrupt, self._session, call, why)
@@ -229,16 +236,19 @@ class DaskRanks:
             raise RankError("ranks still wait for one that never began; restart the workers")
 
     def leave(self, error: BaseException | None) -> None:
-        """End the use of the workers."""
+        """End the use of the workers as ranks, as at the end of a cluster's ``with`` block."""
         left = [address for address in self._addresses if address not in self._lost]
         if left:
             self._client.run(unregister, self._session, workers=left, on_error="ignore")
-        self._client.unsubscribe_topic("all")  # otherwise the scheduler logs an error when the client closes
+        self._client.unsubscribe_topic("all")  # If the client closed without this, the scheduler would log an error.
         self._client.close()
 
 
 def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
-    """Return the number of the GPU that each worker uses, from what `find_cards` returns on each.
+    """Return the device number of the GPU that each worker uses, from what `find_cards` has returned on each worker.
+
+    If the first GPUs that the workers of a host see differ, each worker uses the first one. Otherwise worker i of a
+    host uses GPU i.
 
     Examples
     --------
@@ -256,7 +266,7 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
-    """Return the outcome of a rank's task. If Dask itself has failed, the outcome is that error."""
+    """Return how a rank's task has ended: its `Outcome`, or, if Dask itself has failed or cancelled it, an error."""
     if future.status == "finished":
         outcome: Outcome = future.result()
         return outcome

@@ -18,10 +18,10 @@ from gasla.distributed.links import host_key
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 from gasla.engines import peers
 
-# Identifies a communicator: the number of the call, then for each `split` its number and color.
+# Identifies a communicator of a rank: the number of the client's call, then a number and a color for each `split`.
 Channel = tuple[int, ...]
 
-LOOK = 0.5  # seconds between checks whether the client still exists
+LOOK = 0.5  # While a rank waits, it checks every this many seconds whether the client still exists.
 
 
 @dataclass
@@ -44,31 +44,36 @@ class _RankState:
     kept: dict[Any, Any] = field(default_factory=dict)
     mail: dict[tuple[Channel, int, int], tuple[int, np.ndarray]] = field(
         default_factory=dict
-    )  # messages that have arrived, by channel, round and sender
-    failed: tuple[int, str] = (0, "")  # number of the last failed call, and the reason
+        # for each message that has arrived, by communicator, round and sender: the number of the operation, and the
+        # content
+    )
+    failed: tuple[int, str] = (0, "")  # number of the last call that has failed on any rank, and the reason
     changed: threading.Condition = field(default_factory=threading.Condition)
-    begun: int = 0  # number of the last call that has begun
+    begun: int = 0  # number of the last call of the client that has begun on this rank
     mpi: Any = None  # communicator over MPI, or None
-    link: Any = None  # the connection between GPUs, stored here because each call has a new communicator
+    link: Any = None  # the NCCL connection between the GPUs of all ranks, which outlives the communicator of a call
 
     def fail(self, call: int, why: str) -> None:
-        """Make the rank raise an error in its current or next operation of a call."""
+        """Record that a call of the client has failed, so that this rank raises an error in its current or next
+        operation.
+        """
         with self.changed:
             if self.failed[0] < call:
                 self.failed = call, why
             self.changed.notify_all()
 
     def check(self, call: int, kind: type[Exception] = RankError) -> None:
-        """Raise an error if the call, or a later one, has failed."""
+        """Raise an error if the client's call of this number, or a later call, has failed on any rank."""
         if self.failed[0] >= call:
             raise kind(self.failed[1])
 
 
-_states: dict[tuple[str, int], _RankState] = {}  # by session and rank, because a process may have several workers
+# keys: session (an open cluster) and rank, because one process may run several workers
+_states: dict[tuple[str, int], _RankState] = {}
 
 
 def pack(what: Any) -> bytes:
-    """Return an object as bytes (a pickle). Functions that a script defines are included."""
+    """Return an object as the bytes of a pickle. Functions of the user's script are pickled with their code."""
     import cloudpickle
 
     packed: bytes = cloudpickle.dumps(what)
@@ -88,7 +93,8 @@ def register(session: str, addresses: list[str], cards: Sequence[int], dask_work
     _states[session, rank] = _RankState(rank, addresses, cards[rank] if cards else None)
     dask_worker.handlers["gasla_deliver"] = _deliver
     dask_worker.handlers["gasla_fail"] = _fail
-    # not imported here, because a worker that Dask's nanny has started is not in the MPI job
+    # A worker that Dask's nanny has started is in no MPI job, and must not import MPI. So MPI is used only if the
+    # process has imported it already.
     MPI = sys.modules.get("mpi4py.MPI")
     if MPI is None or not MPI.Is_initialized() or MPI.COMM_WORLD.size == 1:
         return None
@@ -137,11 +143,15 @@ def _fail(session: str, rank: int, call: int, why: str) -> None:
         state.fail(call, why)
 
 
-# --- functions that run on the thread of a Dask task ------------------------------------------------------------------
+# --- functions that run on the thread of a Dask task, and the communicator that they use ------------------------------
 
 
 def work(session: str, rank: int, call: int, worlds: list[int] | None, message: bytes) -> Outcome:
-    """Execute a call on a rank, as a Dask task. `message` has the pickled function and its arguments."""
+    """Call a function on a rank, as a Dask task, and return its outcome: a value or an error.
+
+    `call` is the number of the client's call. `worlds` has the rank of each worker's process in `MPI.COMM_WORLD`, or is
+    None without MPI. `message` has the pickled function and its arguments.
+    """
     import pickle
 
     state = _states.get((session, rank))
@@ -172,13 +182,18 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
 
 
 def keep(session: str, rank: int, key: Any, numbers: list[int], parts: list[Any]) -> Outcome:
-    """Store the parts of a Dask collection that were placed on this worker, by number, under a key of the rank."""
+    """Store the partitions of a Dask collection that were placed on this worker in the rank's data under `key`, by
+    number.
+    """
     _states[session, rank].kept[key] = dict(zip(numbers, parts, strict=True))
     return Outcome(None, None, f"rank {rank}", 0)
 
 
 def hold(session: str, rank: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Return what a function returns on a rank, as a Dask task. The function can't communicate with other ranks."""
+    """Return what `function(rank, *arguments)` returns, as a Dask task on the rank's worker.
+
+    Other ranks need not call the function, so it can't communicate with them.
+    """
     state = _states.get((session, rank))
     if state is None:
         raise RankError(f"rank {rank} no longer exists: its worker was lost, or the cluster was closed")
@@ -217,9 +232,9 @@ class _Cancellation:
         self._task = self._worker.get_current_task()
 
     def check(self) -> None:
-        """Raise an error, and remove the rank's state, if the task was cancelled.
+        """Raise an error, and remove the rank's state, if the client has cancelled the task or no longer exists.
 
-        This asks at most every `LOOK` seconds.
+        To save time, only calls that are at least `LOOK` seconds apart look at the task.
         """
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
@@ -230,7 +245,10 @@ class _Cancellation:
 
 
 def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
-    """Return the rank's communicator over MPI, which is created at the first call."""
+    """Return the rank's communicator over MPI. The first call creates it, and later calls of the client reuse it.
+
+    While it waits, it raises an error if this call has failed or was cancelled.
+    """
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
     if state.mpi is None:
@@ -239,7 +257,8 @@ def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _
         state.mpi = MPICommunicator(MPI.COMM_WORLD.Create_group(group), None)
 
     def raise_if_interrupted() -> None:
-        state.check(call, RuntimeError)  # Not a RankError, which would not be reported to the other ranks.
+        # A RankError would not be reported to the other ranks, as they are taken to know it. So this is a RuntimeError.
+        state.check(call, RuntimeError)
         wanted.check()
 
     state.mpi.raise_if_interrupted = raise_if_interrupted
@@ -282,7 +301,11 @@ class DaskCommunicator(Rounds):
         return False
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Exchange the parts of one round by messages between workers."""
+        """Send `parts[r]` to each rank r, and return what each rank sends to this one. Messages go from worker to
+        worker.
+
+        `kind` is a number for the operation. A RankError is raised if the ranks call different operations.
+        """
         self._state.check(self._channel[0])
         self._wanted.check()
         number, self._number = self._number, self._number + 1
@@ -309,9 +332,10 @@ class DaskCommunicator(Rounds):
         await asyncio.gather(*sent)
 
     def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
-        """Wait for a message, and return it with the kind of its round.
+        """Wait for a message from another rank. Return the number of the operation that the sender calls, and the
+        content.
 
-        `which` has the channel, the round and the sender.
+        `which` identifies the message: the communicator, the number of the exchange, and the sender.
         """
         state = self._state
         with state.changed:
@@ -332,7 +356,7 @@ class DaskCommunicator(Rounds):
         )
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed, and wake the ranks that wait."""
+        """Report to all ranks that this rank has failed. Ranks that wait for messages wake, and raise an error."""
         call = self._channel[0]
         why = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
         self._state.fail(call, why)

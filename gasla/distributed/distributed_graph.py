@@ -80,7 +80,7 @@ class Graph(OneGraph):
     ranks: Ranks
     handle: Handle
     one_card: bool | None = None
-    # device number of the GPU that has the graph from which this one was made, or None
+    # device number of the GPU that has the `gasla.Graph` from which this graph was made; None if that is not on a GPU
     _original_card: int | None = None
 
     def __new__(cls, *_: Any, **__: Any) -> "Graph":
@@ -243,16 +243,19 @@ class Graph(OneGraph):
         self._set_size(n, m, "cpu")
 
     def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
-        """Set the type and the range of the edge values, which are all that the calling process knows of them."""
+        """Set the dtype of the edge values, and the smallest and the largest value. The values themselves are on the
+        ranks.
+        """
         limits = None if dtype is None or self.m == 0 else (least, largest)
         each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
         self.valued = Values(None, each)  # type: ignore[arg-type]
         self.valued.__dict__["range"] = limits
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
-        """Return a new graph with the edges of this one, and what `keep(rank, graph, key, *arguments)` has returned.
+        """Make a new graph with the edges of this one, by calling `keep(rank, graph, key, *arguments)` on every rank.
 
-        `keep` stores each rank's part of the new graph under `key`.
+        `keep` stores a rank's part of the new graph under `key`. Return the new graph, and what `keep` has returned on
+        the first rank, such as the types of edge attributes.
         """
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
@@ -262,8 +265,10 @@ class Graph(OneGraph):
         return graph, facts
 
     def _keep_values(self, graph: "Graph", like: Attributes, own: str | None) -> None:
-        """Set the values of `graph` to those of this graph, and describe the edge attributes that its ranks have
-        stored.
+        """Give `graph` the edge values of this graph, and objects that stand for the edge attributes that its ranks
+        have stored.
+
+        `like` has the types of the attributes. If one of them has become the edge values, `own` is its name.
         """
         graph._describe_values(self.value_type, *(self.value_range or (None, None)))
         graph._stand_for_attributes(like, own)
@@ -298,7 +303,8 @@ class Graph(OneGraph):
         one = as_graph(graph)
         if not asked.has_cards or one.is_streamed:
             one = one.to("cpu")
-        # Only the given lists, and no others that are cached, because Dask and pickles send everything in an object.
+        # Send only the adjacency lists (or arrays of sources and targets) that the caller has given. Dask and pickles
+        # send everything that an object refers to, so the graph's cached lists would be sent, too.
         given = one.lists
         lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
         finish(one.device)
@@ -314,9 +320,9 @@ class Graph(OneGraph):
         return made.with_edge_attributes(columns if own is None else columns | {own: made.values})
 
     def original_on(self, card: int) -> OneGraph | None:
-        """Return the graph that this one was made from.
+        """Return the `gasla.Graph` that this distributed graph was made from, or None.
 
-        It must still exist on a GPU, and no caller may be able to write to its values.
+        It is returned only if it still exists on the GPU `card`, and if no caller can write to its edge values.
         """
         original = self._original() if card == self._original_card else None
         return original if original is not None and original.valued.are_locked else None
@@ -344,7 +350,11 @@ class Graph(OneGraph):
         return np.array(self.ranks.each(_report, self.handle.key)[0], REPORT)
 
     def _properties(self, weighted: bool = False) -> dict[str, bool]:
-        """Return properties computed by all ranks, cached."""
+        """Return whether the graph is symmetric, has self loops, and has parallel edges, by name. All ranks compute
+        this once.
+
+        With `weighted`, "symmetric" means that the edge values are symmetric, too.
+        """
         key = "properties", weighted
         properties = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]
         return self.kept(key, lambda _: properties)
@@ -408,21 +418,27 @@ class Graph(OneGraph):
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a function with the whole graph on the first GPU in place of this graph if that is faster
-        (`gasla.Graph.called`).
+        """Call a library function with the whole graph on the first GPU in place of this graph, if one GPU alone is
+        faster.
+
+        Otherwise call it with this graph (`gasla.Graph.called`).
         """
         return called(self, function, args, kwargs, divided)
 
     def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
-        """Return sentences for `gasla.explain` on a call of a function (`gasla.Graph.explain_call`)."""
+        """Return sentences for `gasla.explain`: whether one GPU or all GPUs would compute a call of a library function,
+        and why.
+        """
         return sentences_of_call(self, gains)
 
     def sharers(self, passes: int, visits: int | None = None) -> int:
-        """Return the number of ranks, because each of them does a part of any independent work."""
+        """Return the number of ranks, which share any independent work, such as searches from several sources."""
         return self.ranks.size
 
     def require_whole(self, option: str = "") -> None:
-        """Raise TypeError, because no process has the whole graph."""
+        """Raise TypeError: the caller needs the whole graph in one process, and no process has all edges of a
+        distributed graph.
+        """
         raise not_whole(option)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
@@ -508,7 +524,8 @@ class Graph(OneGraph):
 
         A function is called by each rank, with the values of its edges.
         """
-        given = values  # referenced here, so that its data are not freed before ranks have used them
+        # referenced until the end of this method, so that the data are not freed before the ranks have used them
+        given = values
         if isinstance(values, BlockArray | EdgeValues):
             given = sent_columns({"values": values}, self.m, self.ranks)["values"]
         elif not callable(values):
@@ -526,7 +543,10 @@ class Graph(OneGraph):
         raise not_whole("copies and pickles")
 
     def notice_values(self) -> None:
-        """Do nothing, because callers can't write into values that are on ranks."""
+        """Do nothing, because callers can't change edge values that are stored on ranks.
+
+        A `gasla.Graph` discards here what it has derived from edge values that a caller has changed since.
+        """
 
     def to(self, device: Any) -> "Graph":
         """Return the graph itself for "cpu". Raise ValueError for a GPU, because a distributed graph can't be moved."""
@@ -559,8 +579,8 @@ class Graph(OneGraph):
         """The number of in-edges of every vertex."""
         return self._degrees_by_blocks("in")
 
-    # These are not cached properties. Before Python 3.12 all instances share such a property's lock, so that ranks
-    # would wait for each other forever.
+    # The degrees are not `functools.cached_property`. Before Python 3.12 all instances share such a property's lock.
+    # Ranks that are threads would hold the lock while they wait for each other, forever.
 
     @property
     def max_out_degree(self) -> int:
@@ -618,7 +638,7 @@ for _name in ("from_csr", "from_table", "from_networkx", "from_igraph", "from_ed
     setattr(Graph, _name, _unsupported_constructor(_name))
 
 
-# --- functions that run on each rank ----------------------------------------------------------------------------------
+# --- functions that run on each rank: storing a part of the graph, computing degrees and the report -------------------
 
 
 def _load(
@@ -654,7 +674,7 @@ def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
 
 
 def _free(rank: Rank) -> int:
-    """Return the number of bytes of memory that are available to a rank, or -1 if the system doesn't say."""
+    """Return the number of bytes of memory that are available on a rank's device, or -1 if the system doesn't say."""
     free = available(rank.device)
     return -1 if free is None else free
 

@@ -26,7 +26,7 @@ from gasla.graph.attributes import Attributes, checked
 from gasla.graph.graph import Graph
 from gasla.graph.validate import range_of
 
-Described = tuple[np.dtype[Any] | None, Any, Any]  # type of an array of values, and its smallest and largest number
+Described = tuple[np.dtype[Any] | None, Any, Any]  # the dtype of edge values, and the smallest and the largest value
 
 
 class EdgeValues:
@@ -44,7 +44,7 @@ class EdgeValues:
         return self.shape[0]
 
     def view(self, dtype: np.dtype) -> "EdgeValues":
-        """Return an object for the same values as dates or durations, which are stored as integers."""
+        """Return an object for the same values, read as dates or durations. They are stored as integers."""
         return EdgeValues(self.handle, len(self), dtype, self._range, self.name)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -114,8 +114,9 @@ class EdgeValues:
 
 
 class Column(NamedTuple):
-    """A reference to an array that the ranks store: an edge attribute of another graph with the same edges, or its
-    values.
+    """A reference to an array that the ranks store: an edge attribute, by the graph's key and the attribute's name.
+
+    If the name is None, it refers to the graph's edge values.
     """
 
     graph: Any
@@ -123,7 +124,7 @@ class Column(NamedTuple):
 
 
 def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, Any]:
-    """Return what to send to the ranks for each attribute given to `Graph.with_edge_attributes`.
+    """Check the edge attributes given to `Graph.with_edge_attributes`, and return for each what is sent to the ranks.
 
     Arrays that the ranks already store are replaced by references. Raise ValueError if an array has the wrong length or
     is on other ranks.
@@ -141,18 +142,20 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
         elif column is None or callable(column):
             sent[name] = column
         else:
-            # this also accepts a `TimeColumn`
+            # `imported` also accepts a column of dates or durations (a `TimeColumn`), which is stored as integers
             sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")
     return sent
 
 
-# --- functions that run on each rank ----------------------------------------------------------------------------------
+# --- functions that run on each rank: storing edge values and attributes, their types and ranges, and looking them up
+# ---
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
-    """Store, under a key, a graph of the same edges with attributes added or removed.
+    """Make a graph of the same edges with edge attributes added or removed, and store this rank's part of it under
+    `key`.
 
-    Return the types of all attributes.
+    Return the types of all edge attributes.
     """
     shard = rank.kept[graph][SHARE].shard
     own = {
@@ -167,7 +170,9 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
 
 
 def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, np.ndarray]) -> None:
-    """Store, under a key, a graph of the same edges with these attributes of all vertices (collective)."""
+    """Make a graph of the same edges with the vertex attributes `columns`, and store this rank's part under `key`
+    (collective).
+    """
     shard = rank.kept[graph][SHARE].shard
     made = shard.with_graph(shard.graph.with_edge_attributes())
     own = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
@@ -199,7 +204,11 @@ def column_of(shard: Shard, name: str | None) -> Any:
 
 
 def _require_one_type(rank: Rank, attributes: Attributes) -> None:
-    """Raise TypeError if an attribute has different types on different ranks (a caller's function may return such)."""
+    """Raise TypeError if an edge attribute has different dtypes on different ranks, so that the graph has no single
+    one.
+
+    This happens if a caller's function, which each rank calls for its own edges, returns different dtypes.
+    """
     types = {**attributes.types, **attributes.time_types}
     own_text = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
     first_text, *other_texts = (text.decode() for text in share_bytes(rank.communicator, own_text))
@@ -211,12 +220,18 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
 
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
-    """Store, under a key, the graph whose edge values are an attribute of this one. Return their type and range."""
+    """Make the graph whose edge values are an edge attribute, and store this rank's part of it under `key`.
+
+    Return the dtype of the values, and the smallest and the largest value.
+    """
     return _keep_valued(rank, graph, key, rank.kept[graph][SHARE].shard.graph.weighted_by(name))
 
 
 def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
-    """Store, under a key, the graph of the same edges with other values. Return their type and range."""
+    """Make the graph of the same edges with other edge values, and store this rank's part of it under `key`.
+
+    Return the dtype of the values, and the smallest and the largest value.
+    """
     shard = rank.kept[graph][SHARE].shard
     if values is not None and not callable(values):
         values = moved(_column_of_rank(rank, shard, "values", values), shard.graph.device)
@@ -230,9 +245,9 @@ def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
-    """Return the type, the smallest and the largest of the edge values of all ranks.
+    """Return the dtype of the edge values of all ranks, and the smallest and the largest value (collective).
 
-    Without values, all three are None.
+    In a graph without edge values, all three are None.
     """
     values = shard.graph.valued
     if values.each is None:
@@ -241,9 +256,9 @@ def describe(rank: Rank, shard: Shard) -> Described:
 
 
 def _joint_range(rank: Rank, own: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the smallest and the largest value of all ranks, given the range of this rank's values (collective).
+    """Return the smallest and the largest edge value of all ranks (collective).
 
-    If no rank has values, both are None.
+    `own` has those of this rank, or is None if this rank has no edges. If no rank has edges, both results are None.
     """
     some = np.concatenate(rank.communicator.allgather(np.array(own or (), dtype)))
     return range_of(some) if len(some) else (None, None)
@@ -266,9 +281,9 @@ def _distinct_values(rank: Rank, graph: Any, name: str | None) -> Any:
 
 
 def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """Return the values of the edges with the given numbers.
+    """Return the values of the edges with the numbers `wanted`, whichever rank stores the edges (collective).
 
-    Each rank looks up the edges that it stores (collective).
+    `name` is the name of an edge attribute, or None for the graph's edge values.
     """
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)

@@ -67,17 +67,18 @@ def note(error: BaseException, where: str) -> None:
 
 
 def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> NoReturn:
-    """Raise the exception of the first rank whose failure was not caused by another rank.
+    """Raise the exception of the first rank that has failed by itself, and not because another rank has failed.
 
-    A note says which rank raised it. If all ranks have raised the same error, as for invalid arguments, there is no
-    note.
+    A note says which rank raised the exception. There is no note if all ranks have raised the same exception, as for
+    invalid arguments.
     """
     own = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
     rank = own[0] if own else min(errors)
     error = errors[rank]
     alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
     if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
-        if not isinstance(error, Exception):  # SystemExit on a rank must not end the calling process
+        # A SystemExit on a rank must not end the calling process, so a RankError is raised in its place.
+        if not isinstance(error, Exception):
             raise RankError(describe_failure(places[rank], error)) from error
         note(error, places[rank])
     raise error
@@ -101,12 +102,14 @@ class TerminationMessage:
         self._ends = reading, writing = socket.socketpair()
         writing.setblocking(False)
         self._before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
-        if self._before != -1:  # an event loop uses the wakeup file descriptor
+        # An event loop of the user's program uses the file descriptor for signals, so leave it to that loop.
+        if self._before != -1:
             self.forget()
             return
         signal.signal(signal.SIGTERM, self._end)
         if hasattr(os, "register_at_fork"):
-            # otherwise signals to a child process would be reported here
+            # A child process inherits the file descriptor for signals. Without this, its signals would be reported
+            # here.
             os.register_at_fork(after_in_child=self.forget)
         threading.Thread(target=self._listen, args=(reading,), daemon=True).start()
 
@@ -121,7 +124,7 @@ class TerminationMessage:
         os._exit(128 + signal.SIGTERM)
 
     def forget(self) -> None:
-        """Restore the signal handling from before."""
+        """Restore the handling of signals from before this object was made."""
         if self._ends is None or not _is_main():
             return
         _, writing = self._ends

@@ -17,29 +17,33 @@ from gasla.arrays import array_module
 from gasla.distributed.communicator import Communicator, Rank, share_bytes
 from gasla.engines import peers
 
-TASKS = 1 << 40  # Exchanges over links have task numbers from this one on, and kernels have smaller ones.
-PATIENCE = 1.0  # seconds within which a warning of another rank arrives
+# Numbers of tasks of which ranks warn each other: exchanges by NCCL have numbers from this one on, runs of kernels
+# smaller ones.
+TASKS = 1 << 40
+PATIENCE = 1.0  # seconds within which another rank's warning of its failure arrives
 
 
 class PeerFailed(Exception):
-    """Another process has failed. Its error follows in the next round of messages.
+    """Another process has failed. The text of its error follows in the next exchange of messages between ranks.
 
     This is not an error of a rank, so no note says where it was raised.
     """
 
 
 class WarningCommunicator(Communicator, Protocol):
-    """A communicator whose ranks can also learn of a failure while they wait for something else than a round of
-    messages.
-    """
+    """A communicator whose ranks learn of a failure also while they wait for a GPU, and not for a message."""
 
     host: str
 
     def warn(self, number: int) -> None:
-        """Warn the other ranks that this one has given up the task of this number, which they may wait for."""
+        """Warn the other ranks that this rank has given up the task of this number (a run of kernels, or an exchange by
+        NCCL).
+
+        The other ranks may be waiting for the same task.
+        """
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up the task of this number.
+        """Return whether another rank has given up the task of this number (a run of kernels, or an exchange by NCCL).
 
         Raise an error if the call was interrupted.
         """
@@ -88,11 +92,13 @@ class Link:
         return received
 
     def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
-        """End the link after an error, and warn the other ranks.
+        """Close the NCCL connection after an error in the exchange `task`, and warn the other ranks of this rank's
+        failure.
 
         If another rank has caused the error, raise a RankError.
         """
-        # a RuntimeError may come from NCCL, because another rank has failed
+        # NCCL may have raised a RuntimeError because another rank has failed. So wait some time for that rank's
+        # warning.
         until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)
         is_caused = isinstance(error, PeerFailed)
         try:
@@ -100,10 +106,14 @@ class Link:
                 is_caused = communicator.is_warned(task)
                 time.sleep(0.01)
             if is_caused:
-                communicator.barrier()  # at once, because the failed rank does not wait long for this round
+                # This raises the failed rank's error. It is called at once, because that rank does not wait long for
+                # the others.
+                communicator.barrier()
         finally:
             if not is_caused:
-                with suppress(Exception):  # not raised, because the caller raises the first failure
+                # An error of the warning itself is ignored, because the caller raises the error that has caused the
+                # warning.
+                with suppress(Exception):
                     communicator.warn(task)
             self.close()
 
@@ -116,7 +126,8 @@ class Link:
 
 
 def find_link(communicator: Any) -> Link | None:
-    """Return the link of a communicator if it can be used, and otherwise None.
+    """Return the link of a communicator (the NCCL connection between the GPUs of its ranks), or None if there is none
+    to use.
 
     Either all ranks have such a link or none has, because `invoke` closes it on all ranks after an error.
     """
@@ -125,7 +136,7 @@ def find_link(communicator: Any) -> Link | None:
 
 
 def connect(rank: Rank) -> None:
-    """Make a link between the GPUs of ranks in several processes, unless there is one that works (collective)."""
+    """Connect the GPUs of ranks in several processes by NCCL, unless there is a connection that works (collective)."""
     communicator: Any = rank.communicator
     if not rank.has_card or communicator.shares_memory or communicator.size == 1:
         return
@@ -158,7 +169,10 @@ def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str
 
 
 def first_text(communicator: Communicator, text: str) -> str:
-    """Return the first text that is not empty, in the order of the ranks, or "" (collective)."""
+    """Return the first text in rank order that is not empty, among the texts of all ranks, or "" (collective).
+
+    So if ranks have different error messages, all ranks get the same one.
+    """
     return next(filter(None, share_bytes(communicator, text.encode())), b"").decode()
 
 

@@ -22,11 +22,12 @@ from gasla.distributed.peer_groups import Processes
 from gasla.distributed.rounds import EMPTY, EXCHANGE, FAILED, LEAVE, LEFT, SPLIT, Rounds, invoke
 
 SLOT = 512
-_HEAD = 16  # bytes of a slot's header: the kind of the round, and the length of the message
+_HEAD = 16  # bytes of a slot's header: a number for the operation that the rank calls, and the length of the message
 _CAPACITY = SLOT - _HEAD
-_PIECE = 1 << 30  # largest message in bytes that is sent in one piece, because MPI counts are 32-bit
+_PIECE = 1 << 30  # MPI counts bytes in 32 bits, so a larger message is sent in pieces of this many bytes
 _LARGE, _WARNING = 0, 1  # MPI tags of large messages and of warnings
-# Seconds that a failed rank waits for other ranks before it aborts the job. It is less than the delay set in `mpi`.
+# Seconds that a failed rank waits for other ranks before it aborts the job. They are fewer than the second by which
+# `mpi` delays Open MPI's abort.
 PATIENCE = 0.6
 
 
@@ -58,19 +59,27 @@ class MPICommunicator(Rounds):
     def __init__(self, comm: Any, patience: float | None = PATIENCE) -> None:
         super().__init__(comm.rank, comm.size)
         self._comm, self._patience = comm, patience
-        # True while a round is under way; stays True if the round was interrupted, so that no other round is possible
+        # True during an exchange of messages. If an error interrupts the exchange, this stays True, and no other
+        # exchange can follow.
         self._is_interrupted = False
         self._out, self._exchanged, self._passing = (_Slots(self.size) for _ in range(3))
         self._large_buffers = [EMPTY] * self.size
-        # the MPI requests of warnings, and the arrays that they send, which must live as long
+        # MPI requests of the warnings that this rank has sent, with the arrays that they send. MPI reads an array until
+        # its request ends, so the arrays must not be freed before.
         self._warnings: list[tuple[Any, np.ndarray]] = []
-        self._given_up: set[int] = set()  # numbers of the tasks that other ranks have given up
+        # numbers of tasks (such as runs of kernels) that other ranks have given up after an error
+        self._given_up: set[int] = set()
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Exchange the parts of one round by MPI messages."""
+        """Send `parts[r]` to each rank r, and return what each rank sends to this one, by one MPI all-to-all.
+
+        `kind` is a number for the operation. A RankError is raised if the ranks call different operations. Messages
+        that are too long for the all-to-all follow point to point.
+        """
         self.raise_if_interrupted()
         self._is_interrupted = True
-        # the result of an exchange must stay valid until the next exchange
+        # What an `exchange` returns must stay valid until the next `exchange`, so other operations receive into another
+        # buffer.
         into = self._exchanged if kind == EXCHANGE else self._passing
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
@@ -94,7 +103,11 @@ class MPICommunicator(Rounds):
     def _send_large(
         self, parts: Sequence[np.ndarray], lengths: list[int], received: list[np.ndarray], buffers: list[np.ndarray]
     ) -> None:
-        """Exchange the messages that don't fit in slots, point to point. `buffers` are reused by later rounds."""
+        """Exchange the messages that are too long for the slots of the all-to-all, point to point.
+
+        They are stored in `received`, which has an entry per rank. `lengths` has the lengths in bytes of the messages
+        from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
+        """
         requests = []
         for peer in self._other_ranks():
             if (length := lengths[peer]) > _CAPACITY:
@@ -110,7 +123,10 @@ class MPICommunicator(Rounds):
         mpi().Request.Waitall(requests)
 
     def _other_ranks(self) -> list[int]:
-        """Return the other ranks, beginning with the next one, so that different ranks start with different peers."""
+        """Return all other ranks, beginning with the one after this rank.
+
+        So in a loop over the result, each rank starts with another peer.
+        """
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
     def split(self, color: int) -> "MPICommunicator":
@@ -119,22 +135,32 @@ class MPICommunicator(Rounds):
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """Report to the other ranks that this one has failed. If they don't join a round in time, abort the job."""
-        if isinstance(error, RankError):  # a RankError was raised on all ranks
+        """Report to the other ranks that this rank has failed. If they don't take part in an exchange in time, abort
+        the MPI job.
+        """
+        # A RankError only reports another rank's failure, which all ranks know already, so it is not reported again.
+        if isinstance(error, RankError):
             return
         if self._is_interrupted:
             self.stop(error)
-        # If all ranks fail, the cause is in common arguments, so an error needs no note on where it was raised.
+        # If all ranks fail, the arguments that they have in common are the cause. Then it does not matter which rank
+        # has raised the error, so no note is added.
         if set(self._report_failure(FAILED, error)) != {FAILED}:
             note(error, self.place)
 
     def warn(self, number: int) -> None:
-        """Warn the other ranks that this one has given up a task. They can receive the warning outside of rounds."""
+        """Warn the other ranks that this rank has given up a task, such as a run of kernels, after an error.
+
+        They can receive the warning while they wait for something else than messages, such as a kernel.
+        """
         content = np.array([number], np.int64)
         self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._other_ranks()]
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up the task of this number."""
+        """Return whether another rank has given up a task, such as a run of kernels, after an error.
+
+        `number` is the number of the task.
+        """
         self.raise_if_interrupted()
         content = np.zeros(1, np.int64)
         while self._comm.Iprobe(tag=_WARNING):
@@ -143,9 +169,10 @@ class MPICommunicator(Rounds):
         return number in self._given_up
 
     def _report_failure(self, kind: int, error: BaseException) -> list[int]:
-        """Take part in the current round by reporting a failure.
+        """Send an error's text to all ranks, in place of this rank's message in the exchange that they are in.
 
-        Return the kind of round in which each rank took part.
+        Return the kind of operation that each rank has called in this exchange. If the other ranks don't take part in
+        it in time, abort the MPI job.
         """
         self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
@@ -158,7 +185,11 @@ class MPICommunicator(Rounds):
         return kinds
 
     def leave(self, error: BaseException | None) -> None:
-        """End the communication when every rank does, with or without an error. Raise the error of another rank."""
+        """End the communication together with all other ranks, of which each may have an error.
+
+        `error` is this rank's error, or None. If this rank has none but another rank has failed, raise that rank's
+        error.
+        """
         failure = error
         if error is None:
             try:
@@ -186,7 +217,7 @@ class MPICommunicator(Rounds):
 
 
 class _Slots:
-    """The buffer of an MPI all-to-all, with a slot of fixed size for each rank."""
+    """The buffer of an MPI all-to-all. Each rank has a slot of fixed size, for a header and a message."""
 
     def __init__(self, size: int) -> None:
         self.slots = np.zeros((size, SLOT), np.uint8)
@@ -194,7 +225,10 @@ class _Slots:
         self.buffer = [self.slots, SLOT, mpi().BYTE]
 
     def fill(self, kind: int, parts: Sequence[np.ndarray], own: int) -> None:
-        """Write the headers of all slots, and the messages that fit in a slot, except the message to the own rank."""
+        """Write a header into each rank's slot of the buffer, and the message to the rank if it fits into the slot.
+
+        The message to the rank `own`, this rank itself, is not written, because it need not be sent.
+        """
         self.heads[:, 0] = kind
         self.heads[:, 1] = lengths = [len(part) for part in parts]
         for peer, length in enumerate(lengths):
@@ -251,7 +285,10 @@ class MPIRanks:
             return [invoke(self._rank, function, arguments)]
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)`, which drives the GPU of this process's rank."""
+        """Call `function(group, *arguments)` in this process, where `group` stands for this process's rank and its GPU.
+
+        Return None if ranks have no GPUs.
+        """
         if self._group is None:
             return None
         return self.each(lambda _: function(self._group, *arguments))[0]
@@ -261,7 +298,7 @@ class MPIRanks:
         return False
 
     def members(self) -> Sequence[Member]:
-        """Return no ranks, because each process controls one rank only."""
+        """Return an empty sequence, because each process controls only one of the ranks."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
@@ -274,10 +311,13 @@ class MPIRanks:
         if self.communicator.link is not None:
             self.communicator.link.close()
         if self._group is not None:
-            with suppress(Exception), self._card:  # suppressed, because a GPU that has failed refuses to unmap memory
+            # a GPU that has failed refuses to unmap memory, and that error must not hide the first one
+            with suppress(Exception), self._card:
                 shared = self._group.unmap()
         try:
             self.communicator.leave(error)
         finally:
             self._termination_message.forget()
-            del shared  # free the memory only now, because the other ranks had it mapped until they left
+            # Only now free the memory that the other ranks had mapped, because they have all unmapped it before they
+            # left.
+            del shared

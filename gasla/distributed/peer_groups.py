@@ -31,7 +31,9 @@ Sending the values through host memory is faster.
 
 
 class Shared:
-    """Memory on the GPUs of all ranks, by the addresses at which kernels of this process reach it."""
+    """Memory on the GPUs of all ranks, which kernels can access: the address of each rank's memory, valid in this
+    process.
+    """
 
     def __init__(self, addresses: Sequence[int]) -> None:
         self.addresses = addresses
@@ -45,16 +47,18 @@ class OneProcess:
         self.size, self.here = len(members), range(len(members))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the results of `function(rank, *arguments)` on the ranks of this process."""
+        """Return the results of `function(rank, *arguments)` on all ranks, which are all in this process."""
         return self._ranks.each(function, *arguments)
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't exchange values. If they can, the text is empty."""
+        """Return why the kernels of these ranks can't store values into each other's memory, or "" if they can."""
         can = peers().are_peers([member.card for member in self.members])
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process has passed to this method (collective)."""
+        """Return a list with the numbers of each process (collective). All ranks are in this process, so it is the only
+        one.
+        """
         return [list(numbers)]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -62,32 +66,40 @@ class OneProcess:
         return list(parts)
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Return for each rank the arrays that it receives, in the order of the senders. The arrays are not copied."""
+        """Return, for each rank, the arrays that all ranks send to it, in the order of the senders.
+
+        parts[r] has the arrays that rank r sends, one to each rank. They are not copied.
+        """
         return [list(received) for received in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory on the current GPU that the kernels of all ranks can access."""
+        """Return memory of `size` bytes on the current GPU, which the kernels of all ranks can access. It belongs to
+        `run`.
+        """
         return run.memory(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Return the addresses at which kernels of this process reach the given memory of each rank."""
+        """Return the addresses, valid in this process, of the given memory of each rank. `number` is not used."""
         return Shared([address(memory) for memory in memories])
 
     def watch(self, number: int, superstep: int) -> None:
-        """Do nothing, because no other process can fail. This is called again and again while kernels run."""
+        """Do nothing, because there is no other process that could fail.
+
+        While kernels run, this is called again and again to notice failures of other processes.
+        """
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Do nothing, because no other process can have stopped the kernel.
+        """Do nothing, because no other process can have stopped this process's kernel.
 
         This is called after a kernel has ended too early.
         """
 
     def fail(self, number: int, superstep: int) -> None:
-        """Do nothing, because this process stops all kernels itself after a failure."""
+        """Do nothing, because there is no other process to warn of a failure. This process stops all kernels itself."""
 
 
 class Processes:
-    """A group (`gasla.gpu.program.peers.Group`) of ranks in several processes, of which this process has one.
+    """A group (`gasla.gpu.program.peers.Group`) of ranks in several processes: each process has one rank.
 
     Memory that other processes may have mapped must not be freed at once. Whenever new memory is shared, all processes
     say which of the older memory is still in use. They unmap the rest, and then its owners free it.
@@ -98,24 +110,28 @@ class Processes:
         self.size, self.here = communicator.size, (communicator.rank,)
         self.members = [Member(communicator.rank, card, communicator.host, rank.kept)]
         self._obstacle: str | None = None  # the result of `obstacle`, or None before its first call
-        # Shared memory has the same number on all ranks. An entry vanishes when no run of this process uses the memory.
+        # By number, which is the same on all ranks: the memory that ranks share. An entry vanishes when no run of this
+        # process uses the memory, so that it can be freed.
         self._shared: weakref.WeakValueDictionary[int, Shared] = weakref.WeakValueDictionary()
-        # For each number of shared memory: this rank's memory, and the addresses where memory of other ranks is mapped.
+        # For each number of shared memory: this rank's memory, and the addresses at which this process has mapped the
+        # memory of other ranks.
         self._held: dict[int, tuple[Any, list[int]]] = {}
-        # The memory by which `exchange` sends arrays: its number, its size in bytes, this rank's memory, and all
-        # addresses.
+        # The shared memory by which `exchange` sends arrays: its number, its size in bytes, this rank's memory, and the
+        # addresses of all ranks' memory.
         self._passage: tuple[int, int, Any, Any] = 0, 0, None, None
-        # A file descriptor for each other process, which shows when the process ends, and the rank of each descriptor.
+        # A file descriptor for each other process, by which `poll` reports that the process has ended, and the
+        # process's rank for each descriptor.
         self._watched, self._ranks_of = select.poll(), dict[int, int]()
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the result of `function(rank, *arguments)` on this process's rank, in a list."""
+        """Return a list with the result of `function(rank, *arguments)` on the only rank of this process."""
         return [function(self._rank, *arguments)]
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't exchange values (collective). If they can, the text is empty.
+        """Return why the kernels of these ranks can't store values into each other's memory, or "" if they can
+        (collective).
 
-        The first call tries it out.
+        The first call tries to share memory, and later calls return the same text.
         """
         if self._obstacle is None:
             self._obstacle = first_text(self._communicator, self._obstacle_before_trial())
@@ -125,8 +141,11 @@ class Processes:
         return self._obstacle
 
     def _obstacle_before_trial(self) -> str:
-        """Return a reason, known without a trial, why kernels of these processes can't exchange values, or an empty
-        text.
+        """Return why the kernels of these processes certainly can't exchange values, or "" if it must be tried
+        (collective).
+
+        Reasons are processes on several hosts, too many GPUs, a shared GPU, and GPUs that can't reach each other's
+        memory.
         """
         shared_memory = peers().shared_memory
         hosts, cards = (
@@ -147,9 +166,9 @@ class Processes:
         )
 
     def _try_sharing(self) -> str:
-        """Try to read what each other rank has written to its GPU's memory (collective).
+        """Read, from each other rank's GPU memory, the random bytes that the rank has written there (collective).
 
-        Return an error, or an empty text.
+        Return an error message if that fails or other bytes are read, and otherwise "".
         """
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
         mine = shared_memory.allocate(len(token))
@@ -161,7 +180,7 @@ class Processes:
         for rank, at in enumerate([] if problem else shared.addresses):
             try:
                 token_read = moved(shared_memory.view(at, len(token)), "cpu")
-            except Exception as error:  # CUDA's errors have several classes
+            except Exception as error:  # The errors that CUDA's functions raise have no common class of their own.
                 return f"rank {self.here[0]} can't read the memory of rank {rank}: {error}"
             if (token_read != tokens[rank]).any():
                 return f"rank {self.here[0]} reads other bytes in the memory of rank {rank} than this has written"
@@ -180,7 +199,7 @@ class Processes:
                     self._watched.register(descriptor, select.POLLIN)
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return the numbers that each process has passed to this method (collective)."""
+        """Return a list with the numbers that each process has passed to this method (collective)."""
         return [found.tolist() for found in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -190,7 +209,7 @@ class Processes:
         return [one.reshape(-1, *part.shape[1:]) for one in received]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Return the arrays that this process's rank receives, in the order of the senders (collective).
+        """Return the arrays that all ranks send to this process's rank, in the order of the senders (collective).
 
         Each rank puts what it sends into memory of its own, from which the others copy it.
         """
@@ -211,35 +230,39 @@ class Processes:
             content = peers().shared_memory.view(at + begin, size).copy() if size else memory[:0].copy()
             received.append(content.view(sent[0].dtype).reshape(-1, *sent[0].shape[1:]))
         finish(device)
-        # Wait until all ranks have copied, because another exchange overwrites the memory.
+        # The next exchange overwrites the memory, so wait until all ranks have copied what they receive.
         self._communicator.barrier()
         return [received]
 
     def _find_passage(self, known: np.ndarray, size: int) -> tuple[Any, Shared]:
-        """Return this rank's memory for exchanges of at least `size` bytes, and its addresses (collective).
+        """Return this rank's memory for exchanges of at least `size` bytes, and the addresses of all ranks' memory
+        (collective).
 
         `known` has the number and the size of the memory that each rank has now. If it is too small, new memory is
         shared.
         """
         if (known != known[0]).any() or known[0, 1] < size:
             number, size = int(known[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
-            self._passage = 0, 0, None, None  # the old memory can be freed
+            # Drop the references to the old memory, so that it can be freed when the new memory is shared.
+            self._passage = 0, 0, None, None
             memory = self.memory(None, size)
             self._passage = number, size, memory, self.share(number, [memory])
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return new memory on the current GPU that the kernels of all ranks can access once it is shared."""
+        """Return new memory of `size` bytes on the current GPU. After `share`, kernels of all ranks can access it."""
         return peers().shared_memory.allocate(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Map the given memory of all ranks, and return the addresses at which kernels of this process reach it
-        (collective).
+        """Map the given memory of all ranks into this process, and return the addresses (collective).
+
+        `number`, which is the same on all ranks, identifies the memory.
         """
         unused = self._unmap_unused()
         (memory,) = memories
         shared, problem = self._map(number, memory)
-        # All processes have unmapped this memory, because they have sent new handles since, so it can be freed.
+        # Another process sends its new handles after it has unmapped memory that is no longer used. All handles have
+        # arrived, so no process has this rank's unused memory mapped, and it can be freed.
         unused.clear()
         if problem := first_text(self._communicator, problem):
             raise RuntimeError(f"{problem}, though a trial had succeeded")
@@ -260,14 +283,15 @@ class Processes:
         return unused
 
     def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
-        """Exchange IPC handles, and map the memory of all other ranks (collective).
+        """Map the memory of all other ranks into this process, by CUDA's IPC handles (collective).
 
-        Return its addresses, and an error or "".
+        Return the addresses, and an error message, or "" if mapping has succeeded.
         """
         shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
-        except Exception as error:  # CUDA raises this on systems without IPC handles
+        # On systems without IPC handles, CUDA raises an error. It is returned as text, so that all ranks learn of it.
+        except Exception as error:
             problem = f"rank {here} can't share memory of its GPU: {error}"
         addresses, mapped = [], []
         for rank, sent in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
@@ -277,7 +301,8 @@ class Processes:
             try:
                 mapped.append(shared_memory.map_handle(sent.tobytes()))
                 addresses.append(mapped[-1])
-            except Exception as error:  # CUDA's error says best why one GPU can't reach another
+            # CUDA's own error says best why one GPU can't reach the memory of another, so its text is returned.
+            except Exception as error:
                 problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
         self._held[number] = memory, mapped
         shared = self._shared[number] = Shared(addresses)
@@ -294,10 +319,11 @@ class Processes:
             raise ChildProcessError(f"{where}: the process has ended, while the others wait for its GPU")
 
     def find_failure(self, number: int, superstep: int) -> None:
-        """Wait some time for a warning of another process, and raise the error that it stands for.
+        """Wait up to `PATIENCE` seconds for a warning that another process has failed, and raise the error if one
+        arrives.
 
-        This is called when a kernel has ended too early. If another process has stopped its own kernel, this one ends
-        with it, perhaps before the warning arrives.
+        This is called when a kernel of this process has ended too early. Another process that fails stops its own
+        kernel, and the kernels of other processes end with it, perhaps before its warning arrives.
         """
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -309,13 +335,14 @@ class Processes:
         kernel.
         """
         self._communicator.superstep = superstep
-        with suppress(Exception):  # not raised, because the caller raises the first failure
+        # An error of the warning itself is ignored, because the caller raises the error that has caused the warning.
+        with suppress(Exception):
             self._communicator.warn(number)
 
     def unmap(self) -> Any:
-        """Unmap the memory of other ranks, at the end.
+        """Unmap the memory of all other ranks, at the end of the use of the ranks.
 
-        Return this rank's memory, to be freed when all ranks have done this.
+        Return this rank's own memory. The caller must keep it until all ranks have unmapped it.
         """
         for descriptor in self._ranks_of:
             os.close(descriptor)
@@ -328,5 +355,5 @@ class Processes:
 
 def _unmap(addresses: Sequence[int]) -> None:
     for at in addresses:
-        with suppress(Exception):  # suppressed, because a GPU that has failed has lost its memory anyway
+        with suppress(Exception):  # a GPU that has failed has lost its memory anyway, so an error is ignored
             peers().shared_memory.unmap(at)

@@ -34,16 +34,18 @@ from gasla.graph.memory_limit import available
 from gasla.graph.neighbor_lists import Lists
 
 REPLICA = "replica"  # the key under which a rank stores its copy of the whole graph
-# a key that the first rank stores after trying to copy the whole graph to it, so that this is tried once only
+# A key in the first rank's data that says that copying the whole graph to this rank was tried. It is tried only once.
 ASKED = "asked for a replica"
-# the key under which the first rank stores the whole graph with its adjacency lists spread over all GPUs
+# the key under which the first rank stores a whole graph whose adjacency lists are spread over the memory of all GPUs
 OVER_CARDS = "over cards"
-# a key that the first rank stores after trying to copy the graph to all GPUs, so that this is tried once only
+# A key in the first rank's data that says that copying the graph to all GPUs was tried. It is tried only once.
 ALL_ASKED = "all asked for a replica"
-# GPUs share work that visits at least this many edges in all passes, which takes one GPU some milliseconds.
+# Work is divided among GPUs if it visits at least this many edges in all passes, which takes one GPU some milliseconds.
+# Less work is faster on the first GPU alone.
 MUCH = 1 << 28
-EMPTY = np.zeros(0)  # stands for a sum to which no term was added yet
-# Ranks exchange several terms at once, so that a GPU doesn't wait after each: at most this many, and this many bytes.
+EMPTY = np.zeros(0)  # the sum before any term is added
+# Ranks compute several terms of a sum before they exchange them, so that GPUs wait less often: at most `TOGETHER`
+# terms, of at most `ROOM` bytes together.
 TOGETHER, ROOM = 8, 1 << 28
 
 
@@ -84,20 +86,19 @@ def bytes_of_replica(graph: Any) -> int:
 
 
 def rooms(graph: Any) -> list[float]:
-    """Return the number of bytes available to each rank for a copy of the whole graph.
+    """Return the number of bytes that are available to each rank for a copy of the whole graph.
 
-    It is infinite if the rank has a copy, or if the system doesn't say how much memory is free.
+    The number is infinite for a rank that has a copy already, or if the system doesn't say how much memory is free.
     """
     free: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
     return [room if room >= 0 else np.inf for room in free.tolist()]
 
 
 def on_first_card(graph: Any) -> Graph | None:
-    """Return the whole graph on the first GPU of this process: the graph that the distributed one was made from, or a
-    copy.
+    """Return the whole graph on the first GPU of this process, or None if there is no memory for a copy.
 
-    Return None if there is no memory for a copy. The first call decides this: a copy may take at most half of the
-    memory that is free on the GPU.
+    It is the graph that the distributed one was made from, or a copy that the first call makes. A copy may take at most
+    half of the memory that is free on the GPU.
     """
     first = graph.ranks.members()[0]
     if (original := graph.original_on(first.card)) is not None:
@@ -106,20 +107,21 @@ def on_first_card(graph: Any) -> Graph | None:
     store = first.kept[graph.handle.key]
     if REPLICA not in store and ASKED not in store:
         has_ended = False
-        with suppress(MemoryError):  # not an error, because calls can do without a copy
+        # Without memory for the copy there is no error, because the ranks then use their parts of the graph.
+        with suppress(MemoryError):
             graph.ranks.each(_receive_on_first, graph.handle.key, bytes_of_replica(graph))
             has_ended = True
-        if not has_ended:  # outside of the `with`, where the error no longer keeps arrays alive
+        # Free memory only outside of the `with` statement, where the error and what it refers to no longer exist.
+        if not has_ended:
             release(graph)
         store[ASKED] = True
     return store.get(REPLICA)
 
 
 def has_copies(graph: Any) -> bool:
-    """Return whether all GPUs of this process except the first have copies of the whole graph, which the first call
-    makes.
+    """Return whether every GPU of this process except the first has a copy of the whole graph.
 
-    The first call decides whether there is memory for them: a copy may take at most half of what is free on its GPU.
+    The first call makes the copies if there is memory: a copy may take at most half of what is free on its GPU.
     """
     members = graph.ranks.members()
     stores = [member.kept[graph.handle.key] for member in members]
@@ -131,7 +133,7 @@ def has_copies(graph: Any) -> bool:
 
 
 def over_cards(graph: Any) -> Graph | None:
-    """Return the whole graph for the first GPU, with adjacency lists that are spread over the memory of all GPUs.
+    """Return a whole graph for the first GPU, whose adjacency lists are spread over the memory of all GPUs.
 
     Return None without enough memory, if GPUs can't access each other's memory, or if the graph has edge attributes.
     The first call makes the lists from the parts of the graph that the ranks store.
@@ -149,10 +151,10 @@ def over_cards(graph: Any) -> Graph | None:
 
 
 def release(graph: Any) -> None:
-    """Free cached results and copies on the GPUs of this process, but not the parts of the graph, after one ran out of
-    memory.
+    """Free cached results and copies of the graph on the GPUs of this process, after a GPU has run out of memory.
 
-    Later calls compute again what they need, but they don't try again to copy the whole graph.
+    The ranks' parts of the graph stay. Later calls compute again what they need, but they don't try again to copy the
+    whole graph.
     """
     members = graph.ranks.members()
     for member in members:
@@ -160,17 +162,17 @@ def release(graph: Any) -> None:
         for key in kept.keys() - {SHARE, FREE, ASKED, ALL_ASKED}:
             del kept[key]
         kept[SHARE].shard.graph.forget()
-    # The error that was caught and the arrays in its stack frames refer to each other, so only the collector frees
-    # them.
+    # The MemoryError and the arrays in its stack frames refer to each other, so only the garbage collector frees the
+    # arrays.
     gc.collect()
     peers().free_unused([member.card for member in members])
 
 
 def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
-    """Make the whole graph's adjacency lists in memory that is spread over all GPUs.
+    """Return the whole graph, whose adjacency lists the ranks write to memory that is spread over all GPUs.
 
-    If edges are numbered by their sources, these are lists of out-edges. Otherwise they are arrays of sources and
-    targets.
+    If edges are numbered by their sources, the graph has lists of out-edges. Otherwise it has arrays of sources and
+    targets in the order of the edge numbers.
     """
     shards = [member.kept[graph.handle.key][SHARE].shard for member in members]
     cards, counts = [member.card for member in members], [shard.graph.m for shard in shards]
@@ -188,7 +190,7 @@ def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
 
 
 class Shared(Graph):
-    """The whole graph on the first GPU during a call on this GPU, in which other GPUs may share independent work.
+    """The whole graph on the first GPU, as a library function gets it that other GPUs may help with independent work.
 
     It has the lists, values and cache of the graph on the first GPU. Graphs made from it use the first GPU only.
     """
@@ -208,7 +210,11 @@ class Shared(Graph):
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
-        """Return the graph with these adjacency lists and values on the first GPU. No caller can change the values."""
+        """Return the graph with given adjacency lists and edge values on the first GPU. Callers can't change the
+        values.
+
+        `spread` is the distributed graph, whose ranks may share independent work.
+        """
         view = cls.__new__(cls)
         view._set_lists(lists, values)
         view.valued.are_private = array_module(lists.any_ids) is not np
@@ -216,16 +222,15 @@ class Shared(Graph):
         return view
 
     def require_whole(self, option: str = "") -> None:
-        """Raise TypeError for an option that distributed graphs don't support, even though this GPU has the whole
-        graph.
+        """Raise TypeError for an option that distributed graphs don't support, although the whole graph is on this GPU.
 
-        So whether an option is refused does not depend on the memory of the GPU.
+        So whether a call raises the error does not depend on whether the graph fits in the GPU's memory.
         """
         if option and self.spread is not None:
             raise not_whole(option)
 
     def sharers(self, passes: int, visits: int | None = None) -> int:
-        """Return the number of GPUs that share work of this size, or 0 if the first GPU does it alone.
+        """Return the number of GPUs that divide independent work among them, or 0 if the first GPU does it alone.
 
         They share it if it visits many edges in several passes, and if each GPU has memory for a copy of the graph.
         """
@@ -236,8 +241,8 @@ class Shared(Graph):
         return self.spread is not None and self.spread.ranks.size > 1 and has_copies(self.spread)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
-        """Compute the rows of an array (`gasla.Graph.map_shares`) on the first GPU, from the rows that each GPU
-        computes.
+        """Compute the rows of an array, a range of them on each GPU, and return the array on the first GPU
+        (`gasla.Graph.map_shares`).
         """
         if len(items) < 2 or not self._has_copies():
             return function(self.whole, items, 0)
@@ -253,14 +258,18 @@ class Shared(Graph):
         return functools.reduce(operator.iadd, self._parts(_sum_own_terms, function, list(items)))
 
     def _parts(self, step: Callable[..., Any], function: Callable[..., Any], items: Any) -> list[Any]:
-        """Call `step` on every rank, and return the results of all GPUs, copied to the first GPU."""
+        """Call `step(rank, graph, function, …)`, which does a part of the work, on every rank.
+
+        Return the results of all ranks, copied to the first GPU. Where a rank has no items, its result is left out.
+        """
         found = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
         parts = [here(part, self.device) for part in found if part is not None]
-        finish(self.device)  # another GPU may release its result after this, so wait until it is copied
+        # Another GPU may free its result after this call, so wait until the first GPU has copied it.
+        finish(self.device)
         return parts
 
 
-# --- functions that run on each rank ----------------------------------------------------------------------------------
+# --- functions that run on each rank: copying the whole graph, and a rank's part of rows and sums ---------------------
 
 
 def _find_room(rank: Rank, graph: Any) -> np.ndarray:
@@ -332,7 +341,8 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
     attributes_of_share = share.shard.attributes
     new_columns = {name: whole(attributes_of_share.numbers(name)) for name in attributes_of_share}
-    # Each rank owns a range of vertices, so the received parts in rank order are the whole column.
+    # Ranks own consecutive ranges of vertices. So the parts of a column that ranks send, in rank order, are the whole
+    # column.
     own = share.shard.own_vertex_attributes
     vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
     if is_mine:
@@ -340,14 +350,19 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
         replica = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
         replica = replica.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = replica
-        replica.valued.are_private = xp is not np  # no caller can change the values
-        finish(rank.device)  # other threads, which have CUDA streams of their own, will read the graph
+        # No caller can write to values on a GPU, so results derived from them stay valid.
+        replica.valued.are_private = xp is not np
+        # Other threads, with CUDA streams of their own, will read the graph, so wait until it is complete.
+        finish(rank.device)
 
 
 def _map(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
 ) -> tuple[Any, ...]:
-    """Compute and store this rank's range of rows (collective). Return shape and type of the array of all rows."""
+    """Compute this rank's range of an array's rows, and store them under the key `result` (collective).
+
+    Return the shape and the dtype of the array of all rows.
+    """
     communicator, whole, count = rank.communicator, replica_on(rank, graph), len(items)
     first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
     with running_as(compiled):
@@ -394,9 +409,9 @@ def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
 def _map_own_range(
     rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool
 ) -> Any:
-    """Return the range of rows that this rank computes.
+    """Compute this rank's range of the rows of an array, by `function(whole graph, items, first row)`.
 
-    The first rank uses `whole`, the other ranks their copies.
+    The first rank passes `whole`, and all other ranks pass their copies of the graph.
     """
     me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
     first, last = (count * r // size for r in (me, me + 1))
@@ -409,16 +424,17 @@ def _map_own_range(
 def _sum_own_terms(
     rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], whole: Graph, items: list[Any], compiled: bool
 ) -> Any:
-    """Return the sum of the terms that this rank computes, or None if it has no items.
+    """Return the sum of the terms that `function(whole graph, items)` yields for this rank's items, or None without
+    items.
 
-    The first rank computes on `whole`, the other ranks on their copies of the graph.
+    The first rank passes `whole`, and all other ranks pass their copies of the graph.
     """
     me, total = rank.communicator.rank, None
     mine = items[me :: rank.communicator.size]
     with running_as(compiled):
         for term in function(rank.kept[graph][REPLICA] if me else whole, mine) if mine else ():
             if total is None:
-                total = term.copy()  # copied, because the next run may write its result to the same array
+                total = term.copy()  # The function may write its next term to the same array, so this one is copied.
             else:
                 total += term
     finish(rank.device)
@@ -428,10 +444,11 @@ def _sum_own_terms(
 def _sum(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Iterable[np.ndarray]], items: list[Any], compiled: bool
 ) -> tuple[Any, ...]:
-    """Add up the terms of all items, in their order (collective). Return the shape and the type of the sum.
+    """Add up the terms of all items in the order of the items, and store the sum under the key `result` (collective).
 
-    In each round, every rank computes a few terms and sends a range of their entries to each rank, which adds them up
-    and keeps its range of the sum.
+    Return the shape and the dtype of the sum. In each round, every rank computes a few terms, and sends each rank one
+    range of the entries of its terms. A rank adds up its range of all terms, so each rank has a range of the sum in the
+    end.
     """
     communicator, whole = rank.communicator, replica_on(rank, graph)
     size, me, total = communicator.size, communicator.rank, EMPTY
@@ -442,7 +459,8 @@ def _sum(
         terms = iter(function(whole, items[me::size]))
         first = [next(terms)] if counts[me] else []
         length = int(communicator.allgather(np.array([len(term) for term in first], np.int64))[0][0])
-        kind = np.dtype(bytes(communicator.allgather(_encode_dtype(first))[0]).decode())  # rank 0 always has an item
+        # Items are dealt out from rank 0 on, so rank 0 has a term, whose dtype is that of the sum.
+        kind = np.dtype(bytes(communicator.allgather(_encode_dtype(first))[0]).decode())
         together = max(1, min(TOGETHER, ROOM // max(1, length * kind.itemsize)))
         bounds = (length * np.arange(size + 1) // size).tolist()
         width = bounds[me + 1] - bounds[me]
@@ -456,7 +474,8 @@ def _sum(
             del block
             parts = exchange_arrays(communicator, spans)
             rows = [part.reshape(count, width) for part, count in zip(parts, now, strict=True)]
-            for row, peer in itertools.product(range(together), range(size)):  # in the order of the items
+            # terms are added in the order of the items, which are dealt out to the ranks in turn
+            for row, peer in itertools.product(range(together), range(size)):
                 if row < now[peer]:
                     total = rows[peer][row] if total is EMPTY else total + rows[peer][row]
     rank.kept[result] = {"sum": total}
@@ -464,8 +483,8 @@ def _sum(
 
 
 def _encode_dtype(terms: Sequence[Any]) -> np.ndarray:
-    """Return the dtype of the first array in a form that ranks can exchange: its name as bytes.
+    """Return the name of the first array's dtype as an array of bytes, because ranks can only exchange arrays.
 
-    Without arrays it is empty.
+    Without arrays the result is empty.
     """
     return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

@@ -1,7 +1,8 @@
-"""The common base of communicators. Each operation is one *round* of messages, in which all ranks take part.
+"""The common base of communicators. Each operation is one *round* of messages: each rank sends a message to each rank.
 
-Every message has the kind of its round, such as a barrier. So ranks that call different operations get an error instead
-of a deadlock, and a failed rank can report its failure in the next round of the other ranks.
+A message has the number of the operation that its sender calls, such as a barrier. So ranks that call different
+operations get an error instead of a deadlock, and a failed rank can report its failure in place of the message that the
+other ranks wait for.
 """
 
 import socket
@@ -24,12 +25,14 @@ _NAMES = (
     "the end of a call",
     "the end of the cluster",
 )
-_SHIFT = 8  # For an allgather, the bits above these have the number of the dtype, because ranks must agree on it.
+# In an allgather, ranks must also agree on the dtype. So the number of the dtype is added to the number of the
+# operation, in the bits above the lowest 8.
+_SHIFT = 8
 EMPTY = np.zeros(0, np.uint8)
 
 
 class Rounds:
-    """Base class of communicators. Subclasses implement `meet` (one round), `split` and `abort`."""
+    """Base class of communicators. Subclasses implement `meet` (one exchange of messages), `split` and `abort`."""
 
     shares_memory = False
     link: Any = None  # connection between GPUs of several processes (`links.Link`), or None
@@ -39,7 +42,10 @@ class Rounds:
         self.host = socket.gethostname()
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Send each rank its part in one round, and return the part received from each."""
+        """Send `parts[r]` to each rank r, and return what each rank sends to this one, in rank order.
+
+        `kind` is a number for the operation. A RankError is raised if the ranks call different operations.
+        """
         raise NotImplementedError
 
     def exchange(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -57,7 +63,10 @@ class Rounds:
         self.meet(BARRIER, [EMPTY] * self.size)
 
     def end(self, kind: int = END) -> None:
-        """Wait until all ranks have reached the end of a call, or raise if one has failed."""
+        """Wait until all ranks have reached the end of a call, or raise a RankError if one has failed.
+
+        `kind` is the number of the operation: the end of a call, of the cluster, or of a split.
+        """
         self.meet(kind, [EMPTY] * self.size)
 
     @property
@@ -75,9 +84,10 @@ class Rounds:
         return np.frombuffer(text.encode(), np.uint8)
 
     def check(self, kind: int, kinds: Sequence[int], texts: Sequence[Any]) -> None:
-        """Raise RankError if a rank has failed, or has called another operation in this round.
+        """Raise RankError if a rank has failed, or if it calls another operation than this rank.
 
-        `kinds` has the kind of round by rank, and `texts` the messages of ranks that have failed.
+        `kind` is the number of this rank's operation, `kinds` has those of all ranks, and `texts` has the error
+        messages of ranks that have failed, by rank.
         """
         for rank, other in enumerate(kinds):
             if other in (FAILED, LEFT):
@@ -97,10 +107,10 @@ def _name(kind: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank, and return its result after it has returned on all ranks.
+    """Call a function on a rank, wait until it has returned on all ranks, and return its result.
 
-    If it raises an exception, all other ranks raise a RankError. Then all ranks close their connection between GPUs,
-    because one rank may have ended its own.
+    If the function raises an exception, all other ranks raise a RankError. Then every rank closes its NCCL connection,
+    because a connection that one rank has ended is of no use to the other ranks.
     """
     communicator: Any = rank.communicator
     communicator.superstep = 0

@@ -17,20 +17,25 @@ from gasla.distributed.peer_groups import OneProcess
 from gasla.distributed.rounds import SPLIT, Rounds, invoke
 from gasla.engines import peers
 
-PATIENCE = 2.0  # seconds that the other ranks have to end after one has failed, or after Ctrl-C
+# seconds that a call waits for the threads of all other ranks to end after one rank has failed, or after Ctrl-C
+PATIENCE = 2.0
 
 
 turn_over_cards = threading.RLock()
-"""A lock that a call over several GPUs holds. Without it, kernels of two calls could wait for each other's GPUs
-forever.
+"""A lock that a thread holds while it calls functions on several GPUs, so that only one such call runs at a time.
+Without it, the kernels of two calls could wait for each other's GPUs forever.
 """
-_on_rank = threading.local()  # its attribute `is_here` is True on the threads of ranks
+# thread-local: `_on_rank.is_here` is True on threads that run a rank, and is not set on all other threads
+_on_rank = threading.local()
 
 
 class _Table:
-    """Memory that the threads of all ranks share: two rows with one entry per rank, used alternately.
+    """The memory by which ranks that are threads exchange arrays: two rows with an entry per rank, which are used
+    alternately.
 
-    A rank writes to a row again only after the next barrier. By then all ranks have read the row's previous content.
+    In each exchange, every rank writes to its entry of one row, waits at a barrier for all other ranks, and reads the
+    row. The next exchange uses the other row. So a rank writes to a row again only after all ranks have read its old
+    content.
     """
 
     def __init__(self, size: int) -> None:
@@ -40,7 +45,9 @@ class _Table:
         self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Make every thread raise an error that waits at the barrier now or later."""
+        """Record an error, and wake all threads that wait at the barrier. These threads, and threads that reach it
+        later, raise.
+        """
         if self.error is None:
             self.error, self.failure = error, describe_failure(where, error)
         self.barrier.abort()
@@ -58,7 +65,11 @@ class ThreadCommunicator(Rounds):
             self.host = f"card {card} of {self.host}"  # error messages name the GPU
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Exchange the parts of one round through the table that the threads share."""
+        """Send `parts[r]` to each rank r, and return what each rank sends to this one (one exchange, through shared
+        memory).
+
+        `kind` is a number for the operation. A RankError is raised if the ranks call different operations.
+        """
         row = self._share_in_table((kind, parts))
         self.check(kind, [there for there, _ in row], ())
         return [sent[self.rank] for _, sent in row]
@@ -82,8 +93,9 @@ class ThreadCommunicator(Rounds):
         return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed, and wake the ranks that wait at the barrier."""
-        if not isinstance(error, RankError):  # a RankError is raised on all ranks
+        """Record that this rank has failed. Ranks that wait for it at the barrier wake, and raise a RankError."""
+        # A RankError only reports another rank's failure, which all ranks know already, so it is not reported again.
+        if not isinstance(error, RankError):
             self._table.fail(self.place, error)
 
 
@@ -98,9 +110,9 @@ def _on_card(card: int | None) -> Iterator[None]:
 
 
 def _wait_for(ended: SimpleQueue[int]) -> None:
-    """Wait until the next rank has ended its call.
+    """Wait until one more rank has ended its call: until its thread has put its number into the queue `ended`.
 
-    Once CUDA is loaded, Ctrl-C interrupts only waits with a timeout, so this waits again and again.
+    Once CUDA is loaded, Ctrl-C can't interrupt a wait without a timeout. So this waits again and again for 0.1 seconds.
     """
     while True:
         with suppress(Empty):
@@ -109,7 +121,10 @@ def _wait_for(ended: SimpleQueue[int]) -> None:
 
 
 def _check_not_on_rank(function: Callable[..., Any]) -> None:
-    """Raise RuntimeError if a rank's thread calls a function on all ranks, because it would wait for itself."""
+    """Raise RuntimeError if the current thread runs a rank, and so can't call a function on all ranks.
+
+    The call would wait for all ranks, and so for the thread itself, forever.
+    """
     if getattr(_on_rank, "is_here", False):
         raise RuntimeError(
             f"a function on a rank has called {getattr(function, '__name__', function)} on all ranks, as only the "
@@ -136,11 +151,12 @@ class ThreadRanks:
             for rank, (card, kept) in enumerate(zip(cards or (), self._stores, strict=False))
         ]
         self._group = OneProcess(self, self._members)
-        self._late: list[threading.Thread] = []  # threads of ranks that still work for an earlier call
+        # threads of ranks that did not end in time after an earlier call had failed; the next call waits for them
+        self._late: list[threading.Thread] = []
         self.dropped = Dropped()
 
     def members(self) -> Sequence[Member]:
-        """Return all ranks if each has a GPU, and otherwise none."""
+        """Return all ranks if each has a GPU, which this process drives. Otherwise return an empty sequence."""
         if getattr(_on_rank, "is_here", False):
             _check_not_on_rank(self.members)
         if self.dropped.freed or self.dropped.keys:
@@ -154,10 +170,9 @@ class ThreadRanks:
             return self._call_on_threads(function, arguments)
 
     def together(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function(group, *arguments)` in this thread, which then drives the GPUs of all ranks without other
-        threads.
+        """Call `function(group, *arguments)` once, in this thread, where `group` stands for all ranks.
 
-        Return None if ranks have no GPUs.
+        The function then drives the GPUs of all ranks from one thread. Return None if ranks have no GPUs.
         """
         if self._cards is None:
             return None
@@ -217,8 +232,10 @@ class ThreadRanks:
         return results
 
     def _wait_for_end(self, threads: Sequence[threading.Thread]) -> None:
-        """Wait up to `PATIENCE` seconds for the ranks to end after a failure, of which they learn at their next
-        exchange.
+        """Wait up to `PATIENCE` seconds for the threads of ranks to end after a failure.
+
+        A rank learns of the failure only at its next exchange. Threads that have not ended by then are noted, and the
+        next call waits for them.
         """
         until = time.monotonic() + PATIENCE
         self._late = [thread for thread in threads if thread.is_alive()]

@@ -28,22 +28,22 @@ from gasla.engines import engine
 from gasla.graph.adjacency import Adjacency
 from gasla.graph.graph import Graph
 
-SAMPLE = 256  # number of sampled edges between GPUs, per rank
+SAMPLE = 256  # Each rank samples this many of its edges to other GPUs' vertices, to find a large part to skip.
 
 
 class _Edges(NamedTuple):
     """The edges of a rank on its GPU, divided into edges between own vertices and edges to other ranks' vertices."""
 
     inner: Graph  # the edges between own vertices
-    lists: Adjacency  # all neighbors of own vertices, by local numbers
-    sends: Any  # own vertices that other ranks mirror, in the order of these ranks
-    cuts: list[int]  # sends[cuts[r]:cuts[r + 1]] are sent to rank r
-    sample: Any  # own vertex and mirror of some edges between GPUs, of shape (k, 2)
+    lists: Adjacency  # adjacency lists of own vertices, with all neighbors, as local numbers
+    sends: Any  # own vertices of which other ranks have copies (mirrors), sorted by these ranks
+    cuts: list[int]  # the parts of the vertices sends[cuts[r]:cuts[r + 1]] are sent to rank r
+    sample: Any  # sampled edges to other GPUs' vertices, of shape (k, 2): own vertex, and local number of the neighbor
     is_symmetric: bool  # whether the whole graph is symmetric
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Find the connected components over GPUs of one process, and return their number (collective).
+    """Find the connected components over GPUs of one process, and return the number of components (collective).
 
     The component of each own vertex is stored on the GPU, under the key `result`.
     """
@@ -69,7 +69,9 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
 
 
 def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
-    """Return the edges of the rank's shard, divided as the algorithm needs them (collective)."""
+    """Return the edges of the rank's shard on its GPU, divided into edges between own vertices and edges to other
+    ranks' vertices (collective).
+    """
     shard = shard_on(rank, graph, "in")
     lists, own = shard.graph_on(rank.device).in_, shard.own
     indptr, indices = lists.indptr[: own + 1], lists.indices
@@ -91,9 +93,11 @@ def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
 
 
 def largest_part(sample: np.ndarray) -> np.ndarray:
-    """Return the part that most of the given edges begin in, followed by the parts that these edges join to it.
+    """Return the part with the most sampled edges of a rank, followed by the parts of other ranks that these edges lead
+    to.
 
-    `sample` has the part of the source and of the target of each edge. Without edges, the result is empty.
+    A part is a connected component of the edges between a rank's own vertices. `sample` has a row for each sampled
+    edge: the part of the edge's source, and the part of its target. Without edges the result is empty.
     """
     if not len(sample):
         return sample.ravel()
@@ -103,9 +107,11 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
-    """Return the largest parts of ranks, ascending, that sampled edges join to the largest part of the first rank.
+    """Return parts that certainly are in the same component as the largest part of the first rank, ascending.
 
-    `largest` has the results of `largest_part` by rank. Ranks without sampled edges are skipped.
+    A part is a connected component of the edges between a rank's own vertices. `largest` has the result of
+    `largest_part` on each rank, and the parts returned are among the largest parts of the ranks. Empty results are
+    skipped.
     """
     joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
     parts = set(list(joined)[:1])
@@ -115,14 +121,21 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
 
 
 def _merge_forests(rank: Rank, forest: Any) -> Any:
-    """Return a forest that joins all parts which the forest of any rank joins (collective)."""
+    """Unite the forests of all ranks, so that two parts have the same root if any rank's forest joins them
+    (collective).
+
+    A forest is an array with the parent of each part, where a part is a component of one rank's own edges.
+    """
     size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
-    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)  # offsets of adjacency lists with one entry each
+    # The forest is read as a graph with one edge per part, to its parent. So list v of the graph is entry v of the
+    # forest.
+    lists = xp.arange(len(forest) + 1, dtype=forest.dtype)
     ahead = 1
-    while ahead < size:  # the forest has the edges of the ranks me to me + ahead - 1
+    while ahead < size:  # at this point `forest` unites the forests of the ranks me to me + ahead - 1
         nothing = forest[:0]
         sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
-        # Other GPUs may still read this rank's forest, so the forest that was received is changed instead.
+        # Other GPUs may still be reading this rank's forest. So the two forests are united in the received one, which
+        # is a copy.
         theirs = exchange_arrays(rank.communicator, sent)[(me + ahead) % size]
         engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], theirs, None)
         forest, ahead = theirs, 2 * ahead

@@ -31,7 +31,8 @@ def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> in
     communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, dtype)
-    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(dtype))  # each part has an own vertex
+    # A part without own vertices would have no name, but each part has one, as each edge of a shard has an own vertex.
+    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(dtype))
     theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
     labels = _spread_labels(
         communicator, share, parts[: shard.own], names, _Pairs.new_pairs(parts[shard.own :], theirs)
@@ -42,8 +43,10 @@ def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> in
 
 
 class _Pairs(NamedTuple):
-    """Pairs of a part of this rank and the name of a part of any rank, with the smallest label that both are known to
-    have.
+    """Pairs of parts that are in one component: a part of this rank, and the name of a part of any rank.
+
+    A part is a connected component of one rank's shard, and its name is its smallest own vertex. `known` has the
+    smallest label that both parts of a pair have. Only a smaller label has to be sent along the pair.
     """
 
     mine: np.ndarray
@@ -52,11 +55,13 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def new_pairs(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
-        """Return pairs of parts along which no label has been sent yet."""
+        """Return pairs of parts (components of single shards), along which no label has been sent yet."""
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """Return the union with other pairs. Of equal pairs, the one with the smallest known label stays."""
+        """Return the union with other pairs of parts. Of pairs of the same parts, keep the one with the smallest known
+        label.
+        """
         every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(every[::-1])
         mine, theirs = every.mine[order], every.theirs[order]
@@ -68,7 +73,12 @@ class _Pairs(NamedTuple):
 def _spread_labels(
     communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
-    """Return the label of each own vertex, which is the smallest vertex of its connected component (collective)."""
+    """Return the label of each own vertex: the smallest vertex of its connected component in the whole graph
+    (collective).
+
+    `parts` has each own vertex's component in this rank's shard, `names` the smallest own vertex of each of these
+    parts, and `pairs` the pairs of parts that have a vertex in common.
+    """
     first, labels = share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)
@@ -94,9 +104,9 @@ def _spread_labels(
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row to the owner of the vertex in its first entry (collective).
+    """Send each row of three numbers to the rank that owns the vertex in the row's first entry (collective).
 
-    Return the number of rows that all ranks have sent, and the rows received.
+    Return the number of rows that all ranks have sent, and the rows that this rank has received.
     """
     owners = owners_of(share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
@@ -107,9 +117,10 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
 
 
 def _number_components(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the components by their smallest vertices.
+    """Replace labels (the smallest vertex of each component) by consecutive numbers, in the order of the labels
+    (collective).
 
-    Return the number of each own vertex's component, and their count.
+    Return the number of each own vertex's component, and the number of components.
     """
     first = share.bounds[communicator.rank]
     is_root = labels == np.arange(first, first + len(labels))

@@ -30,7 +30,9 @@ class DistributedPrimitives:
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
-        """Return `graph` unchanged, because ranks orient their own edges when they count."""
+        """Return `graph` unchanged. To count triangles, ranks orient their edges (from lower to higher degree)
+        themselves.
+        """
         return graph
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:

@@ -21,7 +21,7 @@ from gasla.program.terms import Lists, Ready, trace
 from semirings import Semiring, TupleType
 from semirings.types import HALF
 
-FOLLOWING = 64  # largest number of entries after the end of a row that a kernel may read
+FOLLOWING = 64  # largest number of entries after the end of a matrix row that a kernel for products may read
 
 
 def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
@@ -61,7 +61,11 @@ def _multiply_over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
-    """Multiply the rank's shard by x, and store the rows of own vertices. Return their dtype (collective)."""
+    """Multiply the rank's shard by x, and store the rows of the product at own vertices under the key `result`
+    (collective).
+
+    x is a whole array, or the key and name of a distributed one. Return the dtype of the product.
+    """
     shard = shard_on(rank, graph, "in" if by_column else "out")
     rows = (
         shard.with_mirrors(rank.communicator, moved(rank.kept[x[0]][x[1]], "cpu"))
@@ -74,7 +78,8 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
     ready = lists.products.get(key)
     if ready is None:
         value = None if lists.values is None else lists.values.dtype
-        terms = trace(semiring, by_column, value, rows.dtype, None, wide=rows.ndim > 1)  # shards have in-edges only
+        # None, because the product is a new array and not merged into one of the caller
+        terms = trace(semiring, by_column, value, rows.dtype, None, wide=rows.ndim > 1)
         products = engine("cpu").products()
         multiply = (products.ready if rows.ndim == 1 else products.ready_wide)(lists, terms, False)
         ready = lists.products[key] = Ready(terms, multiply)
@@ -85,10 +90,11 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:
-    """Return adjacency lists of own vertices in input order, followed by a row of zeros for the rows of later ranks.
+    """Return this rank's rows of the matrix, with the entries in the order of the input, followed by a row of zeros.
 
-    Kernels read past the end of a row, so they reduce rows near the end of the arrays in another order. With these
-    zeros, the rank reduces its rows as they would be reduced in the whole matrix, to the same bits.
+    Kernels may read a few entries past the end of a row, except at the end of the arrays, where they add a row's
+    entries in another order. The zeros stand for the rows of later ranks. So the rank adds its rows as in the whole
+    matrix, and results have the same bits.
     """
     edge_counts = np.concatenate(communicator.allgather(np.array([shard.graph.m], np.int64)))
     following = min(int(edge_counts[communicator.rank + 1 :].sum()), FOLLOWING) if len(shard.ids) else 0

@@ -12,7 +12,7 @@ from gasla.graph.adjacency import lists_on
 from gasla.graph.neighbor_lists import Lists
 
 SHARE = "share"  # the key under which a rank stores its part of a graph
-# the key under which a rank stores the memory that was free before and after its part of the graph was made
+# the key under which a rank stores the bytes of memory that were free before and after its part of the graph was made
 FREE = "free"
 
 
@@ -23,7 +23,8 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
     """
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     given = share.shard.graph.lists
-    # a new object, so that what it computes is not cached
+    # Use new objects for the lists and the graph, so that what is computed from them is freed and not cached with the
+    # graph.
     lists = Lists(given.n, given.device, given.rows, given.columns)
     of_ranks = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
     del lists

@@ -39,7 +39,10 @@ def _refuse_edges() -> IdMap:
 def _merge_own_edges(
     rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool
 ) -> tuple[Any, ...]:
-    """Return the edges between groups of vertices (sources, targets, values), after each rank has merged its own."""
+    """Return the edges between groups of vertices: their sources, targets and values (collective).
+
+    `became` has the group of each vertex. Each rank first merges its own edges between the same two groups.
+    """
     edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values
     if values is None and not combine.idempotent:

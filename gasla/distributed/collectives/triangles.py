@@ -23,7 +23,7 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Return the number of triangles in a simple graph (collective).
+    """Count the triangles of a simple graph, and return their number (collective).
 
     With `per_vertex`, store the counts of own vertices.
     """
@@ -46,10 +46,10 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
 
 
 def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Return the number of triangles as `count_triangles` does, if each rank has a copy of the whole graph
-    (collective).
+    """Count the triangles of a simple graph, where each rank has a copy of the whole graph (collective).
 
-    With `per_vertex`, the counts of own vertices are stored on the rank's GPU.
+    Each rank counts a part of the triangles. Return the number of all triangles. With `per_vertex`, the counts of own
+    vertices are stored on the rank's GPU under the key `result`.
     """
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
@@ -63,9 +63,10 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
-    """Return the ascending adjacency lists of own vertices and mirrors (collective).
+    """Return a graph with the adjacency lists of this rank's own vertices and of their mirrors (collective).
 
-    The lists of mirrors are received from their owners. Entries are renumbered in the order of their global ids.
+    The lists of mirrors (copies of other ranks' vertices) are received from the ranks that own the vertices. The
+    neighbors in all lists are numbered in the order of their global ids, so that lists ascend.
     """
     own = np.bincount(owners, minlength=shard.own)
     offsets = running_sums(own)
@@ -82,9 +83,9 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the adjacency lists of the vertices `rows`, concatenated.
+    """Return the adjacency lists of the vertices `rows`, one after another in one array.
 
-    The lists are entries[offsets[v]:offsets[v + 1]].
+    The list of a vertex v is entries[offsets[v]:offsets[v + 1]].
     """
     counts = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(counts)

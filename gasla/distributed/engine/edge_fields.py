@@ -67,7 +67,7 @@ def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
     return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}
 
 
-# --- conversion between the shard's order of edges and that of the input ---------------------------------------------
+# --- conversion between the shard's order of edges and that of the input ----------------------------------------------
 
 
 def _even_bounds(shard: Shard, communicator: Communicator) -> np.ndarray:

@@ -12,14 +12,15 @@ from gasla.distributed.communicator import Rank, Ranks
 from gasla.distributed.loading.edge_numbering import Piece, number_edges
 from gasla.graph.validate import are_sparse, as_ids, as_values, check_range, require_vertices, vertex_count
 
-# number of edges that are collected before ranks are called, because a call takes longer than a small chunk
+# Chunks are collected until they have this many edges, and then sent to the ranks in one call. A call for each small
+# chunk would take longer than making the chunk.
 TOGETHER = 1 << 22
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
-    """Send the edges in chunks to the ranks.
+    """Send the edges that the calling process makes in chunks to the ranks, which store them in host memory.
 
-    Return the number of vertices, and the handle under which ranks store edges.
+    Return the number of vertices, and the handle under which ranks store the edges.
     """
     handle, limit = Handle(ranks), None if n is None else vertex_count(n)
     largest_id, m, collected, count = -1, 0, list[Piece](), 0
@@ -42,7 +43,10 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
 
 
 def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
-    """Yield the chunks after checks. Raise ValueError if only some of the chunks with edges have weights."""
+    """Yield the chunks of edges after checks.
+
+    Raise ValueError if some of the nonempty chunks have weights and others have none.
+    """
     try:
         each = iter(chunks)
     except TypeError:
@@ -92,7 +96,7 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
     return Piece(number, where, src, dst, None if values is None else np.array(moved(values, "cpu")))
 
 
-# --- functions that run on each rank ----------------------------------------------------------------------------------
+# --- functions that run on each rank: storing a part of each chunk, and numbering the edges ---------------------------
 
 
 def _begin_list(rank: Rank, key: Any) -> None:
@@ -109,5 +113,8 @@ def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
 
 
 def _number_stored(rank: Rank, key: Any, n: int) -> int:
-    """Give the edges that this rank has stored their global numbers (collective). Return the number of all vertices."""
+    """Give the edges of all chunks that this rank has stored their global numbers (collective).
+
+    Return the number of vertices of the whole graph.
+    """
     return number_edges(rank, key, rank.kept.pop(key), n)

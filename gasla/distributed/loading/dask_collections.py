@@ -31,8 +31,10 @@ def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) 
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
-    """Return the partitions in order, as delayed values, and the positions of the columns for source, target and
-    weight.
+    """Return the partitions of a Dask dataframe or array, in order, and the positions of the columns that have the
+    edges.
+
+    The partitions are Dask's delayed values. The positions are of the source, the target and, if given, the weight.
     """
     if hasattr(edges, "columns"):
         numbers, whole, texts = (
@@ -63,18 +65,18 @@ def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
 
 
 def _number_placed(rank: Rank, key: Any, places: Sequence[int], n: int | None) -> int:
-    """Give the edges of the partitions that Dask has placed on this rank their global numbers (collective).
+    """Give the edges in the partitions that Dask has placed on this rank their global numbers (collective).
 
-    Return the number of all vertices.
+    Return the number of vertices of the whole graph. `places` has the positions of the columns.
     """
     parts = rank.kept.pop(key, {})
     return number_edges(rank, key, [_piece(number, part, places) for number, part in parts.items()], n)
 
 
 def _number_own(rank: Rank, key: Any, parts: Sequence[Any], places: Sequence[int], n: int | None) -> int:
-    """Compute this rank's partitions, and give their edges their global numbers (collective).
+    """Compute this rank's share of the partitions, and give their edges their global numbers (collective).
 
-    Return the number of all vertices.
+    Return the number of vertices of the whole graph. `places` has the positions of the columns.
     """
     import dask
 

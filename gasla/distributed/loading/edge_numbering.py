@@ -18,16 +18,18 @@ class Piece(NamedTuple):
     """A run of consecutive edges of the input, which one rank has read."""
 
     number: int
-    where: str  # where the edges come from, for error messages
+    where: str  # the file, partition or chunk that the edges come from, for error messages
     src: np.ndarray
     dst: np.ndarray
     values: np.ndarray | None
-    n: int = 0  # number of vertices in the header of the file, or 0
-    promised: int = 0  # number of edges in the header of the file, or 0
+    n: int = 0  # number of vertices that the header of the file gives, or 0 without a header
+    promised: int = 0  # number of edges that the header of the file gives, or 0 without a header
 
 
 def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -> int:
-    """Store the edges of this rank's pieces with global edge numbers (collective). Return the number of all vertices.
+    """Give the edges in this rank's pieces of the input their global numbers, and store them on the rank (collective).
+
+    Return the number of vertices of the whole graph. `take_share` fetches the stored edges.
 
     Raises
     ------
@@ -57,7 +59,10 @@ def _join(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
 
 
 def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
-    """Return the global number of the first edge of each of this rank's pieces (collective)."""
+    """Return the global number of the first edge of each of this rank's pieces of the input (collective).
+
+    It is the number of edges in all earlier pieces, which may be on other ranks.
+    """
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
     everyone = everyone[np.argsort(everyone[:, 0])]

@@ -19,13 +19,18 @@ from gasla.graph.io import edges as edge_lists
 from gasla.graph.io.files import COMPRESSIONS, FormatError, translate_errors
 from gasla.progress import track
 
-RANGE = 1 << 26  # largest number of bytes of an edge list that are read as one unit
+# An uncompressed edge list is divided into units of at most this many bytes, each of which one rank reads.
+RANGE = 1 << 26
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class Unit(NamedTuple):
-    """A piece of a file that one rank reads: row groups or bytes `start` to `stop`, or all of it if `stop` is -1."""
+    """A piece of a file that one rank reads.
+
+    `start` and `stop` bound its row groups (of a Parquet file) or its bytes (of an edge list). If `stop` is -1, the
+    piece is the whole file.
+    """
 
     path: str
     start: int
@@ -72,9 +77,9 @@ def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: 
 
 
 def _list_units(communicator: Communicator, paths: Paths, format: str | None, columns: Columns) -> list[Unit]:
-    """Return the units into which all files are divided, in order (collective).
+    """Return the units (pieces of files) that ranks read one by one, in the order of the input (collective).
 
-    The first rank lists the files, and each rank inspects some of them.
+    The first rank lists the files. Then each rank inspects some of them, to divide them.
     """
     files = _allgather_json(communicator, list_files(paths) if communicator.rank == 0 else None)[0]
     formats = {path: io.format_of(path, format) for path in files}
@@ -103,7 +108,9 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
-    """Return the objects that all ranks have passed, which JSON must be able to represent (collective)."""
+    """Return the objects that all ranks have passed, by rank (collective). They are sent as JSON, which must support
+    them.
+    """
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 
@@ -126,19 +133,22 @@ def _divide(path: str, format: str) -> Iterator[Unit]:
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return the first unit that this rank reads, and the one after its last. All ranks read about as many bytes."""
+    """Return the range of units (pieces of files) that this rank reads: its first, and the one after its last.
+
+    The ranges are chosen so that all ranks read about as many bytes.
+    """
     sizes = np.array([unit.size + 1 for unit in units], np.int64)
     middles = np.cumsum(sizes) - sizes / 2
     bounds = np.searchsorted(middles, np.arange(communicator.size + 1) * sizes.sum() / communicator.size)
     return int(bounds[communicator.rank]), int(bounds[communicator.rank + 1])
 
 
-# --- reading of one unit ----------------------------------------------------------------------------------------------
+# --- reading one unit: a whole file, a row group of a Parquet file, or a range of bytes of an edge list ---------------
 
 
 @contextmanager
 def _explain(path: str, group: int) -> Iterator[None]:
-    """Convert errors in reading a row group to a FormatError that names the file and the row group."""
+    """Turn an error in reading a row group, within a `with` statement, into a FormatError that names the row group."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -179,7 +189,8 @@ def _read_whole(number: int, path: Path, format: str, columns: Columns) -> Piece
     """Return all edges of a file, which is read by `gasla.io.read`."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
-    # The vertex numbers of two files with names mean different vertices, so ranks can't combine them.
+    # In a file with vertex names, vertex i is the i-th distinct name. This differs from file to file, so ranks can't
+    # combine such files, and they are refused.
     if graph.names is not None:
         hint = "gasla.io.read(path) keeps names, and distributed.Graph.from_graph takes its graph"
         raise FormatError(path, None, f"vertices have names, and ranks number no names: {hint}")

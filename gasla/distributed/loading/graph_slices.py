@@ -12,7 +12,9 @@ from gasla.graph.neighbor_lists import Lists
 
 
 class GraphSlices:
-    """The slices of a whole graph's edges that one rank sends.
+    """The edges of a whole graph that one rank sends to the ranks that own their targets.
+
+    In each round, all ranks together send a range of the edges, of which each rank sends an equal part.
 
     In each round, ranks send consecutive slices of the edges, of equal lengths.
 
@@ -32,7 +34,8 @@ class GraphSlices:
         self.count = lists.m * (self._rank + 1) // self._size - lists.m * self._rank // self._size
         self._given = lists.rows or lists.columns
         if self._given is not None and array_module(self._given.indptr) is not np:
-            # This rank's GPU searches the offsets, so they are copied to it. The other array may stay on any GPU.
+            # This rank's GPU searches the array of offsets, so that array is copied to it. The array of neighbors is
+            # only read in slices, so it may stay on any GPU.
             self._given = Adjacency(here(self._given.indptr, self._device), self._given.indices)
 
     def extent(self) -> tuple[int, int]:
@@ -40,27 +43,29 @@ class GraphSlices:
         return 0, self._lists.n - 1
 
     def plan(self, m: int) -> Rounds:
-        """Return the number of rounds in which `m` edges of all ranks are sent."""
+        """Return the number of rounds in which all ranks together send the graph's `m` edges."""
         return Rounds(rounds_of(self._device, m, self._size), 1)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """Return the targets of the edges that this rank sends in a round."""
+        """Return the targets of the edges that this rank sends in round `number` of `rounds`."""
         return self._ends(self._slice(number, rounds), 1)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """Return the edges that this rank sends in a round."""
+        """Return the edges that this rank sends in round `number` of `rounds`."""
         part, xp = self._slice(number, rounds), module_of(self._device)
         ids = xp.arange(part.start, part.stop, dtype=index_dtype(self._lists.m))
         values = None if self._values is None else here(self._values[part], self._device)
         return Edges(self._ends(part, 0), self._ends(part, 1), ids, values)
 
     def _slice(self, number: int, rounds: int) -> slice:
-        """Return the positions of the edges that this rank sends in a round."""
+        """Return the positions, in the order of the input, of the edges that this rank sends in round `number` of
+        `rounds`.
+        """
         m, piece, pieces = self._lists.m, number * self._size + self._rank, rounds * self._size
         return slice(m * piece // pieces, m * (piece + 1) // pieces)
 
     def _ends(self, part: slice, which: int) -> Array:
-        """Return the sources (`which` is 0) or the targets (1) of the edges at some positions, on the rank's device."""
+        """Return the sources (`which` is 0) or the targets (`which` is 1) of the edges at the positions `part`."""
         if self._given is None:
             assert self._lists.ends is not None
             return here(self._lists.ends[which][part], self._device)
@@ -69,9 +74,9 @@ class GraphSlices:
         return self._owners(self._given.indptr, part)
 
     def _owners(self, indptr: Array, part: slice) -> Array:
-        """Return the vertices to whose adjacency lists the entries at some positions belong.
+        """Return the vertex to whose adjacency list each of the entries at the positions `part` belongs.
 
-        Only the offsets of these lists are copied to the rank's device.
+        The vertex follows from the offsets `indptr`. Only the offsets that are needed are copied to the rank's device.
         """
         xp: Any = array_module(indptr)
         if part.start == part.stop:
