@@ -85,8 +85,9 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """Saves and restores the state of one run. The calling process decides when, and each rank writes its part of the
-    state.
+    """Saves and restores the state of one run.
+
+    The calling process decides when, and each rank writes its part of the state.
     """
 
     path: str
@@ -137,8 +138,9 @@ class Saver(NamedTuple):
                     shutil.rmtree(other)
 
     def restore(self, run: Any) -> None:
-        """Set this rank's part of a run to the saved state, if the folder has a state of this run. Otherwise do
-        nothing.
+        """Set this rank's part of a run to the saved state, if the folder has a state of this run.
+
+        Otherwise do nothing.
         """
         current = Path(self.path, _CURRENT)
         contents: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}

@@ -147,10 +147,9 @@ class Cluster:
         return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Call a function on each rank, and return Dask futures of the results. Return None if ranks are not Dask
-        workers.
+        """Call a function on each rank, and return Dask futures of the results.
 
-        The results stay on the workers (`Ranks.held`).
+        Return None if ranks are not Dask workers. The results stay on the workers (`Ranks.held`).
         """
         return self._open_ranks().held(function, *arguments)
 

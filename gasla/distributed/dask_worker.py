@@ -301,10 +301,10 @@ class DaskCommunicator(Rounds):
         return False
 
     def meet(self, kind: int, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Send `parts[r]` to each rank r, and return what each rank sends to this one. Messages go from worker to
-        worker.
+        """Send `parts[r]` to each rank r, and return what each rank sends to this one.
 
-        `kind` is a number for the operation. A RankError is raised if the ranks call different operations.
+        Messages go from worker to worker. `kind` is a number for the operation. A RankError is raised if the ranks call
+        different operations.
         """
         self._state.check(self._channel[0])
         self._wanted.check()
@@ -332,10 +332,10 @@ class DaskCommunicator(Rounds):
         await asyncio.gather(*sent)
 
     def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
-        """Wait for a message from another rank. Return the number of the operation that the sender calls, and the
-        content.
+        """Wait for a message from another rank.
 
-        `which` identifies the message: the communicator, the number of the exchange, and the sender.
+        Return the number of the operation that the sender calls, and the content. `which` identifies the message: the
+        communicator, the number of the exchange, and the sender.
         """
         state = self._state
         with state.changed:

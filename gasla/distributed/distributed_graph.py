@@ -243,8 +243,9 @@ class Graph(OneGraph):
         self._set_size(n, m, "cpu")
 
     def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
-        """Set the dtype of the edge values, and the smallest and the largest value. The values themselves are on the
-        ranks.
+        """Set the dtype of the edge values, and the smallest and the largest value.
+
+        The values themselves are on the ranks.
         """
         limits = None if dtype is None or self.m == 0 else (least, largest)
         each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
@@ -350,10 +351,9 @@ class Graph(OneGraph):
         return np.array(self.ranks.each(_report, self.handle.key)[0], REPORT)
 
     def _properties(self, weighted: bool = False) -> dict[str, bool]:
-        """Return whether the graph is symmetric, has self loops, and has parallel edges, by name. All ranks compute
-        this once.
+        """Return whether the graph is symmetric, has self loops, and has parallel edges, by name.
 
-        With `weighted`, "symmetric" means that the edge values are symmetric, too.
+        All ranks compute this once. With `weighted`, "symmetric" means that the edge values are symmetric, too.
         """
         key = "properties", weighted
         properties = self.known(key) or self.ranks.each(find_properties, self.handle.key, weighted)[0]

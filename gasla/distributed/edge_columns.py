@@ -147,8 +147,7 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
     return sent
 
 
-# --- functions that run on each rank: storing edge values and attributes, their types and ranges, and looking them up
-# ---
+# --- functions that run on each rank: storing edge values and attributes, and looking them up -------------------------
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:

@@ -135,8 +135,9 @@ class MPICommunicator(Rounds):
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """Report to the other ranks that this rank has failed. If they don't take part in an exchange in time, abort
-        the MPI job.
+        """Report to the other ranks that this rank has failed.
+
+        If they don't take part in an exchange in time, abort the MPI job.
         """
         # A RankError only reports another rank's failure, which all ranks know already, so it is not reported again.
         if isinstance(error, RankError):

@@ -56,8 +56,9 @@ class OneProcess:
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return a list with the numbers of each process (collective). All ranks are in this process, so it is the only
-        one.
+        """Return a list with the numbers of each process (collective).
+
+        All ranks are in this process, so the list has one entry.
         """
         return [list(numbers)]
 
@@ -73,8 +74,9 @@ class OneProcess:
         return [list(received) for received in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory of `size` bytes on the current GPU, which the kernels of all ranks can access. It belongs to
-        `run`.
+        """Return memory of `size` bytes on the current GPU, which the kernels of all ranks can access.
+
+        The memory belongs to `run`.
         """
         return run.memory(size)
 

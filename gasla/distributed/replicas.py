@@ -210,10 +210,9 @@ class Shared(Graph):
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
-        """Return the graph with given adjacency lists and edge values on the first GPU. Callers can't change the
-        values.
+        """Return the graph with given adjacency lists and edge values on the first GPU.
 
-        `spread` is the distributed graph, whose ranks may share independent work.
+        Callers can't change the values. `spread` is the distributed graph, whose ranks may share independent work.
         """
         view = cls.__new__(cls)
         view._set_lists(lists, values)

@@ -45,8 +45,9 @@ class _Table:
         self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Record an error, and wake all threads that wait at the barrier. These threads, and threads that reach it
-        later, raise.
+        """Record an error, and wake all threads that wait at the barrier.
+
+        These threads, and threads that reach it later, raise.
         """
         if self.error is None:
             self.error, self.failure = error, describe_failure(where, error)

@@ -59,8 +59,9 @@ class _Pairs(NamedTuple):
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """Return the union with other pairs of parts. Of pairs of the same parts, keep the one with the smallest known
-        label.
+        """Return the union with other pairs of parts.
+
+        Of pairs of the same parts, keep the one with the smallest known label.
         """
         every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(every[::-1])

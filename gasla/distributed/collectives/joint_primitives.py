@@ -30,8 +30,9 @@ class DistributedPrimitives:
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
-        """Return `graph` unchanged. To count triangles, ranks orient their edges (from lower to higher degree)
-        themselves.
+        """Return `graph` unchanged.
+
+        To count triangles, ranks orient their edges (from lower to higher degree) themselves.
         """
         return graph
 

@@ -32,30 +32,33 @@ from gasla.program.program import VertexProgram
 
 
 class Choices(NamedTuple):
-    """What depends only on a program's class and the type of ids, so that all runs of the program share it."""
+    """What all runs of a program share, because it depends only on the program's class and the type of ids."""
 
     plan: Plan
-    exchanges: bool  # whether kernels of several GPUs can exchange the program's values without the host
-    local: type[VertexProgram]  # the program that each rank runs on its part of the graph in that case
+    # whether GPUs can store the program's values into each other's memory, so that the host need not send them
+    exchanges: bool
+    # the program that each rank runs on its part of the graph if GPUs exchange values directly
+    local: type[VertexProgram]
 
 
 @functools.cache
 def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
-    """Return what all runs of a program share: its plan, whether kernels can exchange its values, and the ranks'
-    program.
+    """Return what all runs of a program share: its plan, whether GPUs can exchange its values, and the ranks' program.
+
+    `kind` is the program's class.
     """
     plan = Plan(kind.traced(id_type), deterministic)
     return Choices(plan, peers().can_exchange(plan), in_part(kind, id_type, plan.is_single, True))
 
 
 def exchanges(program: VertexProgram, options: Options) -> bool:
-    """Return whether kernels of several GPUs can exchange the program's values without the host."""
+    """Return whether GPUs can store the program's values into each other's memory, so that the host sends none."""
     kind: Any = type(program)
     return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
 
 
 def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
-    """Return whether the kernels of these GPUs can exchange values with each other.
+    """Return whether the kernels of these GPUs can exchange values by storing them into each other's memory.
 
     Every rank must have at least one vertex, and every GPU must be able to access the memory of the other GPUs.
     """
@@ -63,18 +66,20 @@ def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
     return fewest_vertices > 0 and not group.obstacle()
 
 
-_GPU_ERRORS = (MemoryError, RuntimeError, OSError)  # errors that come from a GPU and not from the caller's arguments
+# errors that a GPU may raise, to which the rank and the superstep are added; wrong arguments raise other errors
+_GPU_ERRORS = (MemoryError, RuntimeError, OSError)
 
 
 def _advise(error: BaseException) -> None:
-    """Add a note to an error of a kernel that says what to do, if CUDA no longer lets this process use the GPU."""
+    """Add a note to a GPU's error that says what to do, if CUDA no longer lets this process use the GPU."""
     if peers().is_lost(error):
         error.add_note("CUDA lets this process use that GPU no more; start a new process")
 
 
 class Reference(NamedTuple):
-    """A reference to start values that the ranks already store: the key under which they store them, and the array's
-    name.
+    """A reference to start values that the ranks already store as a distributed array.
+
+    It consists of the key under which they store the array, and the array's name.
     """
 
     key: Any
@@ -93,10 +98,12 @@ class OwnFields(Mapping[str, Any]):
         return state
 
     def __getitem__(self, name: str) -> Any:
-        # This GPU must be the current one, because reading may launch a kernel that undoes the renumbering of vertices.
+        # Reading a field may launch a kernel, which restores the original numbering of the vertices. The kernel must
+        # run on this run's GPU, so that is made the current one.
         with self._on():
             array = self._state[name][: self._own]
-            finish(device_of(array))  # the caller may read the array on another stream, so wait
+            # the caller may read the array on another CUDA stream, so wait until it is complete
+            finish(device_of(array))
         return array
 
     def __iter__(self) -> Iterator[str]:
@@ -136,19 +143,21 @@ class Parts:
         kind: Any = type(program)
         self.choices, self.shards, self.options = choices(kind, options.id_type, options.deterministic), shards, options
         kinds = self.choices.plan.traced.vertex_types
-        # shape and type of the whole arrays, with an entry for every vertex of the graph
+        # by field: the shape and the dtype of the whole array, with an entry for every vertex of the graph
         self.layouts = {given_name(name): layout(kinds[name], shards[0].n) for name in kinds}
         cards = [member.card for member in group.members]
-        # for each rank of this process, how many of its ranks use the same GPU
+        # for each rank of this process, the number of ranks that use the same GPU as this rank
         self.shares = [cards.count(card) for card in cards]
         self.on = [
             peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
         ]
-        self._program: VertexProgram | None = None  # the program for which `_locals` were made last
+        # the user's program for which `_locals`, the programs of the ranks, were made last
+        self._program: VertexProgram | None = None
         self._parameters = ""
         self._locals: list[VertexProgram] = []
         self.starts: list[InitialState] = []
-        self._fixed: list[dict[str, Any]] = []  # for each rank, the start values that are the same in all runs
+        # for each rank of this process, the start values of fields that are the same in all runs, such as degrees
+        self._fixed: list[dict[str, Any]] = []
         local, device = self.choices.local, options.device
         declared = local.vertex_fields.keys() | local.edge_fields.keys()
         self.mirrors: list[Any] = []
@@ -166,14 +175,14 @@ class Parts:
         peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
 
     def locals(self, program: VertexProgram) -> list[VertexProgram]:
-        """Return the program that each GPU runs, with the parameters of `program`.
+        """Return the programs that the ranks of this process run, with the parameters of the user's program.
 
         They are cached, and reused while the parameters stay equal.
         """
         if program is self._program:
             return self._locals
         is_fixed = are_fixed(program.values)
-        # text, because -0.0 == 0.0, although the two must not share a program
+        # Parameters are compared as text, because 0.0 == -0.0 is true, although a program may treat them differently.
         parameters = repr(program.values) if is_fixed else ""
         if not parameters or parameters != self._parameters:
             for start in self.starts:
@@ -188,7 +197,7 @@ class Parts:
         return self._locals
 
     def run(self, i: int, local: VertexProgram, values: Mapping[str, Any], active: Frontier) -> Any:
-        """Return a new run of rank `i` on its GPU, which must be CUDA's current device."""
+        """Return a new run of the i-th rank of this process on its GPU, which must be CUDA's current device."""
         options, shard, graph = self.options, self.shards[i], self._graphs[i]
         fields = dict(self._fixed[i])
         for name, one in self.starts[i].starting_fields(values).items():
@@ -245,8 +254,9 @@ class CardsRun:
             raise
 
     def _with_mirrors(self, references: Mapping[str, "Reference"]) -> list[dict[str, LocalArray]]:
-        """Return the start values of each rank of this process, for its own vertices and mirrors, from distributed
-        arrays.
+        """Return, for each rank of this process, the start values that are given as references to distributed arrays.
+
+        A rank gets the values at its own vertices, followed by those at mirrors (copies of other ranks' vertices).
         """
         members, mirrors, device = self._group.members, self._parts.mirrors, self._parts.options.device
         shards = self._parts.shards
@@ -262,16 +272,18 @@ class CardsRun:
                 pieces, own = [], []
                 for i in range(len(members)):
                     with self._on[i]():
-                        # copied, if the blocks of all ranks are on the first GPU
+                        # if another run has left the blocks of all ranks on the first GPU, this copies the rank's block
+                        # to its own GPU
                         own.append(here(moved(stored[i][block], device), device))
                         pieces.append([own[i][ids] for ids in mirrors[i].sends])
                         finish(device)
                 for i, parts in enumerate(self._group.exchange(pieces)):
                     with self._on[i]():
-                        # copied from the GPU of the rank that sent this part
+                        # each array is copied from the GPU of the rank that has sent it
                         received = [xp.array(part) for part in parts]
                         local_values[i] = xp.concatenate([own[i], *received])
-                        # another GPU may reuse the memory of the pieces after this, so wait until they are copied
+                        # the GPUs that have sent the arrays may reuse their memory after this, so wait until they are
+                        # copied
                         finish(device)
                     if isinstance(stored[i], Placed):
                         stored[i].with_mirrors[shards[i]] = local_values[i]
@@ -311,10 +323,10 @@ class CardsRun:
         self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
 
     def _finish(self, run: Any) -> None:
-        """Wait until the kernel of one GPU ends.
+        """Wait until the kernel of one GPU ends, and raise an error if it has failed.
 
-        The kernel gives up after waiting too long for another GPU. Then this raises the error of the process that
-        failed, if there is one, instead of the TimeoutError.
+        A kernel gives up after it has waited too long for another GPU. If another process has failed, its error is
+        raised instead of the kernel's TimeoutError.
         """
         try:
             run.finish(self._watch)
@@ -323,9 +335,9 @@ class CardsRun:
             raise
 
     def _end_all_kernels(self, error: BaseException) -> None:
-        """End the kernels of all ranks after an error.
+        """End the kernels of all ranks, because one of them has raised an error.
 
-        Later runs don't reuse the memory in which these kernels synchronize.
+        The memory in which these kernels synchronize is not used again, because its state is unknown.
         """
         number, self._meeting = self._meeting.number, None
         if not isinstance(error, PeerFailed | RankError):
@@ -335,7 +347,7 @@ class CardsRun:
             self._raise_peer_error()
 
     def _raise_peer_error(self) -> None:
-        """Raise the RankError that another process has sent, which says why that process failed."""
+        """Receive the error message of the process that has failed, and raise it as a RankError."""
         try:
             self._group.told(0)
         except RankError as error:
@@ -352,17 +364,21 @@ class CardsRun:
                 raise
 
     def _note_place(self, error: BaseException, i: int) -> None:
-        """Add a note to an error of a GPU that says on which rank and in which superstep it was raised."""
-        if not hasattr(error, "__notes__"):  # An error raised while another GPU was waited for already has its note.
+        """Add a note to a GPU's error that says on which rank and in which superstep it was raised.
+
+        `i` is the position of the rank among those of this process.
+        """
+        # An error that was raised on another GPU, while this one was waited for, already has a note with its place.
+        if not hasattr(error, "__notes__"):
             superstep = self._runs[i].superstep if i < len(self._runs) else 0
             member = self._group.members[i]
             note(error, place(member.rank, self._group.size, member.host, superstep))
             _advise(error)
 
     def _watch(self, superstep: int) -> None:
-        """Raise the error of another kernel or process, if one has failed.
+        """Raise an error if another process, or the kernel of another GPU of this process, has failed.
 
-        This is called again and again during a wait.
+        This is called again and again while a kernel runs.
         """
         self._group.watch(self._meeting.number, superstep)
         self._on_each_gpu(lambda run: run.raise_failure())
@@ -371,7 +387,8 @@ class CardsRun:
         """Ask all kernels of this process to end, and wait until they have ended."""
         for stop in ("ask_to_stop", "wait_for_end"):
             for i, run in enumerate(self._runs):
-                # A GPU that has failed refuses these calls, too. The other GPUs must still be stopped.
+                # A GPU that has failed raises an error here, too, which is ignored, so that the other GPUs are still
+                # stopped.
                 with suppress(Exception), self._on[i]():
                     getattr(run, stop)()
 
@@ -382,7 +399,10 @@ class CardsRun:
         return {name: all_values[name] for name in map(given_name, self._plan.traced.aggregate_types)}
 
     def leave(self, key: Any) -> Mapping[str, Layout]:
-        """Store each rank's fields under a key, without copying them. Return the shape and type of each whole field."""
+        """Store each rank's resulting fields under `key`, without copying them.
+
+        Return, by field, the shape and the dtype of the whole array.
+        """
         for i, (member, run) in enumerate(zip(self._group.members, self._runs, strict=True)):
             member.kept[key] = OwnFields(run, self._parts.shards[i].own, self._on[i])
         return self._parts.layouts
@@ -401,7 +421,7 @@ class CardsRun:
         return np.concatenate(self._group.gather(blocks))
 
     def close(self) -> None:
-        """Give the memory of the kernels back, so that the next run can use it."""
+        """End the run, and give back the memory of its kernels, so that the next run can use it."""
         if self._meeting is not None:
             peers().part(self._runs, self._meeting)
         self._meeting = None

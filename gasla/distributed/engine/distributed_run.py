@@ -72,8 +72,9 @@ class DistributedRuns:
         """Do nothing, because the ranks compile a program only when its run begins."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Any) -> None:
-        """Return None: this engine can't alternate several programs in one run, so the caller runs them one after the
-        other.
+        """Return None, because this engine can't run the phases of several programs in turn.
+
+        The caller then does so itself.
         """
 
     def begin(
@@ -86,10 +87,13 @@ class DistributedRuns:
         delta: float | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> "DistributedRun | one_card.OneCardRun":
-        """Begin a run, on the first GPU alone if that is faster and its memory suffices, or else on all ranks."""
+        """Begin a run of the program: on the first GPU alone if that is faster and its memory suffices, or else on all
+        ranks.
+        """
         assert frontier is not None
         whole = one_card.whole_graph(program, graph, self.options)
-        if whole is None or out:  # a run on one GPU checks its start values itself
+        # a run on one GPU checks its start values itself, unless `out` has arrays of the caller
+        if whole is None or out:
             _StartValues(self._plan, program, graph).check_all(fields, out or {})
         if whole is not None:
             with suppress(MemoryError):
@@ -100,7 +104,7 @@ class DistributedRuns:
 
 
 class _StartValues(Binding):
-    """The start values that a caller gives to a run. They are checked here, before ranks begin, as in one process.
+    """The start values that a caller gives to a run, to check them in the calling process before ranks begin the run.
 
     Some of them may be distributed arrays (`BlockArray`).
     """
@@ -128,7 +132,7 @@ class _StartValues(Binding):
 
 
 class Status(NamedTuple):
-    """The progress of a run, which is the same on all ranks, and the new rows of its trace."""
+    """The progress of a run, which all ranks return alike: iteration, edges visited, end, and new rows of the trace."""
 
     iteration: int
     edges: int
@@ -157,15 +161,17 @@ class DistributedRun(Synchronous):
         sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
         self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
         self._rows = np.zeros((0, 5), np.int64)
-        # the run, if kernels of several GPUs exchange its values without the host
+        # the run in which kernels of several GPUs exchange values directly, or None if the ranks exchange them by
+        # messages
         self._together: CardsRun | None = None
-        # whether kernels exchange the values; True also if such a run could not begin because of an error
+        # Whether kernels exchange values directly. It stays True if beginning such a run has raised an error, so that
+        # `close` does not call ranks that have no run.
         self._is_together = False
         self._saver = Saver.of_run(out)
 
     @functools.cached_property
     def _handle(self) -> Handle:
-        """The key under which ranks store this run. Ranks drop the run when this object is garbage."""
+        """The handle of the key under which ranks store this run. Ranks delete the run after this object is freed."""
         return Handle(self._graph.ranks)
 
     def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
@@ -191,7 +197,10 @@ class DistributedRun(Synchronous):
         frontier: Frontier,
         until: int,
     ) -> None:
-        """Begin a run whose kernels exchange values directly, if the GPUs can do that. Otherwise do nothing."""
+        """Begin a run whose kernels exchange values directly, and advance it, if the GPUs can do that.
+
+        Otherwise do nothing.
+        """
         parts = _parts_together(group, self._graph.handle.key, program, options)
         if parts is not None:
             self._together = CardsRun(group, parts, program, values, frontier)
@@ -216,7 +225,8 @@ class DistributedRun(Synchronous):
         follow(lambda: (self.iteration, 0), "supersteps")
         while self._beginning is not None or (not self.ended and self.iteration < until):
             stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
-            # The ranks begin and advance in one call, unless a checkpoint is read before they advance.
+            # Ranks begin a run and advance it in one call. With an open `Checkpoint`, they only begin it, and may then
+            # restore a state.
             if self._beginning is not None:
                 first = stop if self._saver is None else 0
                 self._begin(until >= NO_LIMIT and not trace, not trace, first, trace)
@@ -266,7 +276,8 @@ class DistributedRun(Synchronous):
 
     def changed(self) -> Mapping[str, Any]:
         """Return the current values of the parameters, if `idle` may change them."""
-        if self._together is not None:  # The program has no `idle`, because programs with `idle` don't run that way.
+        # A program with `idle`, which alone changes parameters, is never run by kernels that exchange values directly.
+        if self._together is not None:
             return {}
         fields: Mapping[str, Any] = self._graph.ranks.each(_changed, self._handle.key)[0]
         return fields
@@ -281,8 +292,8 @@ class DistributedRun(Synchronous):
 
 
 def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options) -> Parts | None:
-    """Return what this process needs for runs whose kernels exchange values directly, or None if the GPUs can't do
-    that.
+    """Return what runs of a program share in this process if kernels exchange values directly, or None if the GPUs
+    can't.
 
     The first rank of the process stores it, so that the GPUs' memory is free after the cluster is closed.
     """
@@ -297,24 +308,26 @@ def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProg
     return parts
 
 
-RUNS = "runs"  # first part of the keys under which a rank stores prepared runs that are not in use
-# first part of the keys under which the first rank of a process stores the `Parts` of all its ranks
+RUNS = "runs"  # The first part of the keys under which a rank stores prepared programs that no run uses at the moment.
+# The first part of the keys under which the first rank of a process stores `Parts`: what runs over the GPUs of this
+# process share.
 TOGETHER = "together"
-PIECE = 16  # supersteps between calls of the progress function
+PIECE = 16  # If there is a progress function, ranks run this many supersteps between two calls of it.
 
 
-# --- functions that run on each rank ----------------------------------------------------------------------------------
+# --- functions that run on each rank: shards and degrees, and beginning, advancing and ending a run -------------------
 
 
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
-    """Return the rank's shard of a graph for a direction, which is made at the first call (collective)."""
+    """Return the rank's shard (its part of a graph) for a direction. The first call makes the shard (collective)."""
     share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
     return make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
-    """Return the in- or out-degrees, in the whole graph, of a shard's vertices, computed at the first call
-    (collective).
+    """Return the in- or out-degrees, in the whole graph, of the vertices of a rank's shard (collective).
+
+    The first call computes them.
     """
     shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
@@ -323,9 +336,10 @@ def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: 
 
 
 def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[str, bool]) -> None:
-    """Make an edge attribute available on a shard, in the order of its edges (collective).
+    """Add an edge attribute to a shard, in the order of the shard's edges (collective).
 
-    Attributes are stored in the order of the shard of in-edges, so they are sent if this shard is another one.
+    `kind` is the shard's direction, and whether it mirrors all vertices. Ranks store attributes in the order of the
+    shard of in-edges, so for another direction the values are sent.
     """
     share, communicator = rank.kept[graph][SHARE].shard, rank.communicator
     if shard is not share and kind[0] != "in":
@@ -339,9 +353,10 @@ def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[
 
 
 def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
-    """Return a cached value, which `make` computes at the first call (collective).
+    """Return the value that the rank stores with a graph under `key`.
 
-    If any rank lacks the value, because `make` failed there, all ranks call `make` again.
+    If there is none, call `make` to compute it (collective). If only some ranks lack the value, because `make` failed
+    there, all ranks call `make` again.
     """
     parts: dict[Any, Any] = rank.kept[graph]
     if not np.all(rank.communicator.allgather(np.array([key in parts]))):
@@ -350,7 +365,10 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
-    """Return the shard that a program runs on, and its vertices' degrees if the program reads them (collective)."""
+    """Return the shard that a program runs on, with the edge attributes that it reads (collective).
+
+    The second result has the degrees of the shard's vertices, if the program reads them.
+    """
     kind: Any = type(program)
     traced = kind.traced(options.id_type)
     shard = shard_on(rank, graph, program.direction, traced.looks_up)
@@ -400,8 +418,8 @@ def _begin(
     """
     connect(rank)
     left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
-    # Memory of an earlier run is used only if all ranks have some, because a rank that failed in that run has none
-    # left.
+    # `left` has prepared programs that earlier runs have left. A rank on which a run failed has none. All ranks must do
+    # the same, so they reuse one only if every rank has one.
     if np.all(rank.communicator.allgather(np.array([len(left)]))):
         runs = left.pop()
     else:
@@ -438,7 +456,8 @@ def _restore(rank: Rank, key: Any, saver: Saver) -> Status:
 
 def _status(run: RankRun) -> Status:
     rows, run.rows = np.array(run.rows, np.int64).reshape(-1, 5), []
-    if run.traces:  # bytes sent are summed over ranks; all other columns are equal on all ranks
+    # The bytes that ranks have sent are summed over ranks. All other columns of the trace are equal on all ranks.
+    if run.traces:
         rows[:, 4] = np.sum(run.communicator.allgather(rows[:, 4].copy()), axis=0)
     return Status(run.iteration, run.edges, run.ended, run.stopped, rows)
 

@@ -22,11 +22,10 @@ from gasla.reference.on_arrays import write
 
 
 def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> None:
-    """Call the program's `scatter` for the out-edges, in this rank's shard, of the active vertices, and store the
-    results.
+    """Call the program's `scatter` for the out-edges of the active vertices, and store the edge fields that it returns.
 
-    `run` is a `RankRun`. `seen_by_others` has the fields from before the iteration, which `scatter` reads at other
-    vertices.
+    `run` is a `RankRun`, and only edges in this rank's shard are scattered. `seen_by_others` has the fields from before
+    the iteration, which `scatter` reads at vertices other than the edge's ends.
     """
     shard, types, functions = run.shard, run.traced.edge_types, run.functions()
     functions.seen_by_others = seen_by_others
@@ -40,9 +39,10 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
 
 
 def _read_only_values(run: Any, name: str, kind: Any) -> np.ndarray:
-    """Return the values of an edge field that `scatter` only reads: an edge attribute, or the edge values of the graph.
+    """Return the values of an edge field that the program only reads: an edge attribute, or the edge values of the
+    graph.
 
-    They are converted to the field's type. In a graph without edge values they are ones.
+    They have the dtype `kind`. In a graph without edge values they are ones.
     """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
@@ -50,7 +50,7 @@ def _read_only_values(run: Any, name: str, kind: Any) -> np.ndarray:
 
 
 def _find_out_edges(shard: Shard, vertices: np.ndarray) -> np.ndarray:
-    """Return the local numbers, ascending, of the out-edges of some local vertices."""
+    """Return the numbers, within this rank's shard and ascending, of the out-edges of the given local vertices."""
     lists = shard.graph_on("cpu").out
     first = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1].astype(np.int64) - first
@@ -67,20 +67,22 @@ def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
     return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}
 
 
-# --- conversion between the shard's order of edges and that of the input ----------------------------------------------
+# --- sending edge values between the order of a rank's shard and the order of the input -------------------------------
 
 
 def _even_bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
-    """Return bounds that divide the edge numbers evenly: rank r stores results of the edges bounds[r] to bounds[r + 1]
-    - 1.
+    """Return the ranges of edge numbers for which ranks store results: rank r stores those from bounds[r] to bounds[r +
+    1] - 1.
+
+    All ranges have about the same length.
     """
     return shard.m * np.arange(communicator.size + 1) // communicator.size
 
 
 def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
-    """Send the values of a shard's edges to the ranks that store results of these edge numbers (collective).
+    """Send values of this shard's edges to the ranks that store results for the edges' numbers (collective).
 
-    Return the values for this rank's range of edge numbers, in their order.
+    Return the values that this rank stores, in the order of the edge numbers.
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     parts = places_by_owner(bounds, edge_ids)

@@ -21,11 +21,13 @@ from gasla.distributed.engine.messages import (
 from gasla.distributed.engine.rank_runs import RankRuns
 from gasla.distributed.links import Link, find_link
 
-Addressed = list[tuple[int, Updates]]  # updates, each with the number of the rank that they are sent to or come from
+# updates of mirrors (copies of other ranks' vertices), each with the rank that it is sent to or comes from
+Addressed = list[tuple[int, Updates]]
 
 
 class Exchange:
-    """Sends and receives the new values of mirrored vertices in one run.
+    """Sends new values of a rank's vertices to the ranks that have copies (mirrors) of the vertices, and receives
+    theirs.
 
     `sent` has, for each rank, the values that its mirrors have now, so that only changes are sent. It is empty where
     only active vertices change.
@@ -44,13 +46,13 @@ class Exchange:
         self._runs, self._has_card, self._xp = runs, has_card, runs.xp
         self.sent = [[] if runs.as_active else [state[name][ids] for name in runs.sent_fields] for ids in runs.sends]
 
-    # --- updates of mirrors: which values to send, and how to apply them
-    # ---------------------------------------------------
+    # --- updates of mirrors (copies of other ranks' vertices): which values to send, and storing those received -------
 
     def updates(self, state: dict[str, Any], new: Any) -> Addressed:
-        """Return the updates to send, with the rank that each goes to.
+        """Return the new values to send, with the rank that each is sent to.
 
-        `new` are the own vertices that have become active. Ranks whose mirrors don't change are left out.
+        `new` are this rank's own vertices that have become active. Ranks that have copies of no changed vertex are left
+        out.
         """
         runs = self._runs
         if runs.as_active and len(new):
@@ -59,8 +61,9 @@ class Exchange:
         return [(rank, update) for rank, update in updates if len(update.places)]
 
     def _updates_for(self, rank: int, state: dict[str, Any], new: Any) -> Updates:
-        """Return the updates that one rank needs: changed values, and new active vertices, among the vertices that it
-        mirrors.
+        """Return the updates for one rank: which of its copies of this rank's vertices have changed or become active.
+
+        `new` are this rank's own vertices that have become active.
         """
         xp, runs, is_active = self._xp, self._runs, None
         ids = runs.sends[rank]
@@ -86,9 +89,7 @@ class Exchange:
         return Updates(places, is_active, [state[name][ids[places]] for name in runs.sent_fields])
 
     def _places(self, ids: Any, new: Any) -> Any:
-        """Return the ascending positions in `ids` (own vertices, ascending) at which there is one of the vertices
-        `new`.
-        """
+        """Return the positions in `ids` of the vertices that are also in `new`. All three arrays ascend."""
         xp = self._xp
         if 8 * len(new) < len(ids):
             places = xp.searchsorted(ids, new)
@@ -99,8 +100,9 @@ class Exchange:
         return xp.flatnonzero(is_new[ids])
 
     def receive(self, rank: int, news: Updates, state: dict[str, Any]) -> Any:
-        """Store the updates from another rank in the mirrors of its vertices, and return the mirrors that are now
-        active.
+        """Store the new values that another rank has sent in this rank's copies of its vertices.
+
+        Return which of these copies (as local numbers) are now active.
         """
         xp, runs = self._xp, self._runs
         first, last = runs.cuts[rank : rank + 2]
@@ -113,19 +115,20 @@ class Exchange:
         vertices = xp.arange(first, last) if is_all else places
         return vertices if news.is_active is None else vertices[xp.asarray(news.is_active)]
 
-    # --- messages: sending updates to all ranks and receiving theirs
-    # -------------------------------------------------------
+    # --- messages: sending updates of mirrors to other ranks, and receiving those that other ranks send ---------------
 
     def swap(
         self, communicator: Communicator, head: np.ndarray, updates: Addressed
     ) -> tuple[list[Any], Addressed, int]:
-        """Send the head, an array of bytes, to all ranks, and updates to some of them (collective).
+        """Send the head, an array of bytes that is the same for all ranks, to all ranks, and updates to some of them
+        (collective).
 
-        Returns the messages of all ranks, which begin with their heads, the updates received, and the number of bytes
+        Return the messages of all ranks, which begin with their heads, the updates received, and the number of bytes
         sent.
         """
         at, runs = len(head), self._runs
-        if self._has_card and communicator.shares_memory:  # the receiver copies directly from this GPU
+        # the receiver is a thread of this process, and copies the arrays directly from this GPU
+        if self._has_card and communicator.shares_memory:
             finish(runs.options.device)
             parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
             for rank, one in updates:
@@ -145,10 +148,11 @@ class Exchange:
     def _swap_over_link(
         self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
     ) -> tuple[list[Any], Addressed, int]:
-        """Do what `swap` does, where GPUs of several processes are connected by NCCL.
+        """Send the head to all ranks and updates to some of them, as `swap` does, between processes whose GPUs NCCL
+        connects.
 
-        There are two messages: the hosts send the heads and the headers of updates, then the GPUs send the updates'
-        contents.
+        There are two exchanges: the hosts exchange the heads and the headers of updates, then the GPUs the contents of
+        updates.
         """
         at, sent = len(head), [head] * communicator.size
         contents = [self._xp.zeros(0, np.uint8)] * communicator.size
@@ -163,9 +167,9 @@ class Exchange:
         return got, self._unpack(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
 
     def _unpack(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
-        """Return the updates that begin at byte `at` of the messages, with the rank that each comes from.
+        """Return the updates that begin at byte `at` of the messages `got`, with the rank that each comes from.
 
-        If GPUs have sent the contents of the updates separately, `contents` has them by rank.
+        If GPUs have exchanged the contents of updates separately, `contents` has them by rank.
         """
         return [
             (
@@ -188,7 +192,10 @@ class Exchange:
 
 
 def _find_changes(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
-    """Return for each of `count` vertices whether any of its values has other bits than before."""
+    """Return a mask of those of `count` vertices at which the bits of any field have changed.
+
+    `now` and `before` have an array for each field.
+    """
     differs = xp.zeros(count, bool)
     for a, b in zip(now, before, strict=True):
         if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):

@@ -45,19 +45,22 @@ class InitialState(Binding):
         device: Device = "cpu",
     ) -> None:
         self.plan, self.shard = plan, shard
-        # The arrays here are single. The engine on this rank makes the second copies that some fields need.
+        # Here each field has one array. The engine on this rank makes the second arrays of fields that are doubled,
+        # that is, kept before and after an iteration.
         plan.doubled = set()
         super().__init__(program, shard.graph_on(device))
         self.ids = id_type
         fields = program.vertex_fields
         self._fields = [(n, given_name(n), callable(fields[given_name(n)].init)) for n in self.traced.vertex_types]
         known = {"id": shard.ids_as(id_type), **degrees}
-        # Values of local vertices besides fields (global id, degrees), on the device on which start values are
-        # computed.
+        # What the program's functions read of local vertices besides fields: global ids and degrees. The arrays are on
+        # the device on which start values are computed.
         self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """Return a record of all local vertices, with global ids and degrees, for the program's functions."""
+        """Return a record of all vertices of the shard, from which the program's functions read fields, global ids and
+        degrees.
+        """
         known = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
         return Record("vertex", Lazy({**(fields or {}), **known}))
 
@@ -72,9 +75,10 @@ class InitialState(Binding):
         return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the start values that an engine needs, by field: a number, values of some local vertices, or an array.
+        """Return the start values that an engine needs for fields: numbers, dicts of values at some local vertices, or
+        arrays.
 
-        Fields that start with the program's own number are left out.
+        Fields that start with the program's own number are left out, because the engine sets them itself.
         """
         fields = {}
         for name, own_name, is_computed in self._fields:
@@ -88,14 +92,18 @@ class InitialState(Binding):
         return fields
 
     def _restrict_to_shard(self, name: str, given: Any) -> Any:
-        """Return the start values of a field at local vertices, given those of all vertices of the graph."""
+        """Return the start values of a field at the vertices of this shard, given those at all vertices of the graph.
+
+        A dict of values at few vertices is restricted to vertices of the shard. One value for all vertices is returned
+        unchanged.
+        """
         shard = self.shard
         if isinstance(given, LocalArray):
             return given.array
         if isinstance(given, FEW):
             return {place: x for v, x in given.items() if (place := shard.local_of(int(v))) is not None}
         if given is None or np.shape(given) != layout(self.traced.vertex_types[name], shard.n)[0]:
-            return given  # one value for all vertices
+            return given  # a single value, which is the start value at all vertices
         values = np.asarray(given)
         mirrors = shard.array_on("cpu", "mirrors", shard.mirrors)
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
@@ -114,7 +122,7 @@ class InitialState(Binding):
         return fields
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
-        """Return the fields of the local program that store global ids and degrees of local vertices."""
+        """Return the arrays for fields of the rank's program that store global ids and degrees of local vertices."""
         return {
             name: self.global_values[name.removeprefix(PREFIX)]
             for name in local.vertex_fields
@@ -127,7 +135,7 @@ class InitialState(Binding):
 
 
 class LocalArray:
-    """Start values of a field at own vertices and mirrors, in an array that is already on this rank."""
+    """Start values of a field at a rank's own vertices and mirrors, which are all vertices of its shard."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

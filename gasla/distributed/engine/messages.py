@@ -21,22 +21,25 @@ import numpy as np
 
 from gasla.arrays import array_module, moved
 
-HEAD = struct.Struct("=qBB")  # number of positions, their form, and whether a bitmap of active vertices follows
-BITMAP, ALL = 0, 255  # Forms of the positions. Any other form is the number of bytes of a gap between positions.
+# header: number of updated vertices, how their positions are encoded, and whether a bitmap of active vertices follows
+HEAD = struct.Struct("=qBB")
+# How positions of updated vertices are encoded: as a bitmap, or not at all if all vertices are updated. Any other
+# number is that of the bytes of each gap between two positions.
+BITMAP, ALL = 0, 255
 
 
 class Updates(NamedTuple):
-    """Updates of mirrored vertices, in one message from their owner: positions, which are active, and new values by
-    field.
-    """
+    """New values of vertices, which the vertices' owner sends to one rank that has copies (mirrors) of the vertices."""
 
-    places: np.ndarray | range  # ascending positions among the receiver's mirrors, as a range if all are updated
-    is_active: np.ndarray | None  # whether each is active, or None if all are
+    # ascending positions of the updated vertices among the receiver's mirrors of the sender's vertices; a range if all
+    # are updated
+    places: np.ndarray | range
+    is_active: np.ndarray | None  # for each updated vertex, whether it is active, or None if all are
     values: Sequence[np.ndarray]
 
     @property
     def nbytes(self) -> int:
-        """The size of all arrays in bytes."""
+        """The size of the positions, the active marks and the values together, in bytes."""
         arrays = [x for x in (self.places, self.is_active, *self.values) if x is not None and not isinstance(x, range)]
         return sum(array.nbytes for array in arrays)
 
@@ -51,29 +54,35 @@ NO_VERTICES = np.zeros(0, np.int64)
 NO_UPDATES = Updates(NO_VERTICES, None, ())
 
 
-Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]  # for each field, the type and the shape of an entry
+# for each field that is sent, the dtype and the shape of one vertex's value
+Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]
 
 
 def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
-    """Return a message of bytes: the common part, then updates of some of the receiver's mirrors.
+    """Return a message as an array of bytes: the part common to all receivers, then updates of the receiver's mirrors.
 
-    `held` is the number of this rank's vertices that the receiver mirrors.
+    `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
     """
     head, parts = _pack_parts(news, held)
     return np.frombuffer(b"".join([common, head, *[part.data for part in parts]]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
-    """Return the header and the content of updates as bytes, for messages whose content is sent separately.
+    """Return updates of mirrors as bytes: the header, and separately the content, which GPUs send to each other
+    directly.
 
-    `held` is the number of this rank's vertices that the receiver mirrors.
+    `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
     """
     head, parts = _pack_parts(news, held)
     return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
 
 
 def _pack_parts(news: Updates, held: int) -> tuple[bytes, list[Any]]:
-    """Return the header of updates, and the parts of their content as a list of byte arrays."""
+    """Return updates of mirrors as bytes: the header, and a list of arrays for the content.
+
+    The arrays are the positions, the bitmap of active vertices, and the values of each field. `held` is the number of
+    this rank's vertices of which the receiver has copies (mirrors).
+    """
     form, parts = _encode(news.places, held)
     active = news.is_active
     if active is not None:
@@ -83,9 +92,10 @@ def _pack_parts(news: Updates, held: int) -> tuple[bytes, list[Any]]:
 
 
 def _encode(places: Any, held: int) -> tuple[int, list[Any]]:
-    """Encode ascending positions below `held` in the shortest form.
+    """Encode ascending positions below `held` in the shortest way: as gaps, as a bitmap, or not at all if all are
+    present.
 
-    Return the form's number, and the bytes in a list.
+    Return the number of the encoding, and a list with the bytes.
     """
     if len(places) == held:
         return ALL, []
@@ -100,8 +110,11 @@ def _encode(places: Any, held: int) -> tuple[int, list[Any]]:
 
 
 def _part_sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
-    """Return the size in bytes of each part of an updates' content: positions, bitmap of active vertices, values by
+    """Return the size in bytes of each part of the content of updates: positions, bitmap of active vertices, values by
     field.
+
+    `count` is the number of updated vertices, `form` the encoding of their positions, and `held` the number of the
+    sender's vertices of which the receiver has copies.
     """
     places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
     active = -(-count // 8) if has_active else 0
@@ -109,9 +122,9 @@ def _part_sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds)
 
 
 def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
-    """Return the size in bytes of the content that belongs to a message, or 0 if the message has no updates.
+    """Return the size in bytes of the content of updates, which is sent separately from the message with the header.
 
-    The updates' header begins at byte `at` of the message.
+    The header begins at byte `at`. The size is 0 if the message ends there, because it has no updates.
     """
     if len(message) == at:
         return 0
@@ -120,9 +133,8 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
-    """Return the updates that begin at byte `at` of a message, for the `held` mirrors of the sender's vertices.
-
-    If the content of the updates was sent separately, it is passed as `content`.
+    """Return the updates that begin at byte `at` of a message, for the `held` vertices of the sender that this rank
+    mirrors.
     """
     if len(message) == at:
         return NO_UPDATES
@@ -131,7 +143,8 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
     sizes = _part_sizes(count, form, has_active, held, kinds)
     ends = list(itertools.accumulate(sizes))
     encoded, bits, *each = [content[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-    # A GPU can read numbers only at aligned addresses, so parts are copied into new arrays, which are aligned.
+    # A GPU can read a number only at an address that is a multiple of its size. A part of a message may begin anywhere,
+    # so parts are copied into new arrays.
     if array_module(content) is not np:
         encoded, each = encoded.copy(), [part.copy() for part in each]
     active = _unpack_bits(bits, count) if has_active else None
@@ -140,7 +153,10 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
 
 
 def _decode(encoded: Any, form: int, held: int) -> Any:
-    """Return the positions that `_encode` has encoded in this form, given the bytes and the number of mirrors."""
+    """Return the ascending positions that `_encode` has turned into bytes.
+
+    `form` is the number of the encoding. All positions are below `held`.
+    """
     if form == ALL:
         return range(held)
     xp = array_module(encoded)

@@ -28,12 +28,14 @@ from gasla.program.frontier import Frontier
 from gasla.program.plan import Plan
 from gasla.program.program import VertexProgram
 
-# With at least this many edges all GPUs take part, because an iteration of PageRank then takes longer than two
-# exchanges.
+# For programs in which all vertices are active: with at least this many edges all GPUs take part, and otherwise the
+# first GPU alone. An iteration of PageRank on so many edges takes longer than two exchanges between GPUs.
 DIVIDED = 1 << 25
-# The same limit for programs in which few vertices are active in each of many iterations, as in shortest paths.
+# The same limit for other programs. In many of their iterations few vertices are active, as in shortest paths, so there
+# is less work to divide.
 DIVIDED_THIN = 1 << 28
-OF_RANKS = 5  # columns in the trace of a distributed run: active vertices, edges, push or pull, exchanges, bytes
+# number of columns in the trace of a distributed run: active vertices, edges, push or pull, exchanges, bytes
+OF_RANKS = 5
 
 
 class Choice(NamedTuple):
@@ -45,15 +47,14 @@ class Choice(NamedTuple):
 
 @functools.cache
 def searches(kind: Any, id_type: np.dtype[Any]) -> bool:
-    """Return whether every vertex receives messages at most once during a run of the program, as in a breadth-first
-    search.
-    """
+    """Return whether a vertex receives messages at most once in a run of the program, as in a breadth-first search."""
     return Plan(kind.traced(id_type)).applies_once
 
 
 def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
-    """Decide whether the first GPU runs the program alone or all GPUs of this process take part, and return it with the
-    reason.
+    """Decide whether the first GPU runs the program alone, or all GPUs of this process take part.
+
+    Return the decision, and its reason for the user.
     """
     if program.edge_fields and any(field.attribute is not None for field in program.edge_fields.values()):
         return Choice(False, "the program reads an edge attribute, of which each rank has a part")
@@ -67,7 +68,7 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
 
 
 def by_size(graph: Any, least: int) -> Choice:
-    """Decide by the number of edges alone: all GPUs take part if the graph has at least `least` edges.
+    """Decide by the number of edges alone whether all GPUs take part: they do if the graph has at least `least` edges.
 
     The user's setting `graph.one_card`, if not None, overrides this.
     """
@@ -89,8 +90,9 @@ def choose_call(graph: Any, divided: bool) -> Choice:
 
 
 def is_free(graph: Any, options: Options) -> bool:
-    """Return whether one GPU could run the program alone: the ranks' GPUs belong to this process, and the run may use
-    them.
+    """Return whether one GPU could run the program alone.
+
+    This is possible if this process drives the GPUs of all ranks, and the run may use GPUs.
     """
     return options.has_card and bool(graph.ranks.members())
 
@@ -115,14 +117,16 @@ def whole_graph_for_call(graph: Any, divided: bool = False) -> Graph | None:
 
 
 def is_left_to_one(graph: Any, divided: bool) -> bool:
-    """Return whether the first GPU alone should compute a call of a library function, provided that the graph fits in
-    memory.
+    """Return whether the first GPU alone should compute a call of a library function.
+
+    Whether the whole graph fits in the GPU's memory is not considered here. `divided` says whether the function's
+    programs are faster on a large graph that is divided among all GPUs.
     """
     return not is_saving() and bool(graph.ranks.members()) and choose_call(graph, divided).is_one
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
-    """Call a function with a copy of the whole graph on the first GPU, and return its result.
+    """Call a function with a copy of the whole graph on the first GPU, if that GPU should compute it alone.
 
     Return None without calling it if all ranks take part.
     """
@@ -138,8 +142,8 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
 def called(
     graph: Any, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
 ) -> Any:
-    """Call a function with the whole graph on the first GPU in place of the distributed graph, if that is faster and
-    fits.
+    """Call a library function with the whole graph on the first GPU in place of the distributed graph, if that is
+    faster.
 
     Otherwise call it with the distributed graph. If memory runs out, this frees cached results of earlier calls and the
     copy of the whole graph, and tries again at most twice, with the adjacency lists spread over the memory of all GPUs.
@@ -162,7 +166,7 @@ def called(
 def _call_on_first_card(
     graph: Any, whole: Graph, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Call a function on the first GPU after replacing the distributed graph in its arguments by the whole graph.
+    """Call a function on the first GPU, with the whole graph in place of the distributed graph among its arguments.
 
     Arrays with an entry per vertex among the arguments are copied to the first GPU, too.
     """
@@ -195,12 +199,12 @@ def joined(given: BlockArray, device: Device, graph: Any) -> Any:
         held = (member.kept[given.handle.key][given.name] for member in members)
         parts = [here(moved(part, device), device) for part in held]
         found = array_module(parts[0]).concatenate(parts)
-        finish(device)  # another GPU may release its block after this returns, so wait until it is copied
+        finish(device)  # another GPU may free its block after this returns, so wait until the first GPU has copied it
     return found
 
 
 def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
-    """Return a result with its arrays on the first GPU divided into blocks, one per rank.
+    """Divide the arrays in a result, which are on the first GPU, into blocks, one per rank.
 
     The data stay on the first GPU.
     """
@@ -211,8 +215,8 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
         return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
     if not isinstance(answer, module_of(whole.device).ndarray):
         return answer
-    # With n == m, an array may have an entry per vertex or per edge, which are divided differently. So it goes to the
-    # host.
+    # Ranks divide vertices and edges at different bounds. In a graph with as many vertices as edges, an array may have
+    # an entry per vertex or per edge, so it is not divided but copied to the host.
     ambiguous = graph.n == graph.m and len(vertex_bounds(graph)) > 2
     if answer.ndim == 0 or (ambiguous and len(answer) == graph.n):
         return moved(answer, "cpu")[()]
@@ -223,9 +227,9 @@ def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
 
 
 def wait_no_more() -> None:
-    """Do nothing.
+    """Do nothing, where a function is needed that waits for the GPU before a block of a result is read.
 
-    This is called before blocks are read, and the call that computed them has already waited for the GPU.
+    The call that has computed the result has already waited.
     """
 
 
@@ -249,8 +253,10 @@ def sentences(program: VertexProgram, graph: Any, options: Options) -> tuple[lis
 
 
 def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
-    """Return sentences for `gasla.Graph.explain_call` that say whether one GPU or all GPUs compute a call of a
-    function.
+    """Return sentences for `gasla.explain` on a call of a library function: which GPUs compute it, and why.
+
+    `gains` says what work GPUs can share in the function, and whether its programs are faster on a graph that is
+    divided among all GPUs. It is None if this has to be decided for each of its programs.
     """
     members = graph.ranks.members()
     if not members:
@@ -297,7 +303,7 @@ def vertex_bounds(graph: Any) -> np.ndarray:
 
 
 def even_bounds(graph: Any, count: int) -> np.ndarray:
-    """Return bounds that divide `count` rows (results at edges, for example) evenly among the ranks.
+    """Return bounds that divide an array of `count` rows, such as results at edges, evenly among the ranks.
 
     Rank r has the rows bounds[r] to bounds[r + 1] - 1.
     """
@@ -306,10 +312,9 @@ def even_bounds(graph: Any, count: int) -> np.ndarray:
 
 
 class OneCardRun(Synchronous):
-    """A run on the first GPU alone, whose results are divided into blocks by rank like the results of a run on all
-    GPUs.
+    """A run on the first GPU alone, whose results are divided among all ranks like those of other distributed runs.
 
-    The methods may return while the GPU still works. Reading a block then waits for the GPU.
+    The methods may return while the GPU still works. Reading a block of a result then waits for the GPU.
     """
 
     def __init__(
@@ -325,7 +330,7 @@ class OneCardRun(Synchronous):
     ) -> None:
         self._graph, self._out, self._program = graph, out, program
         self._members = graph.ranks.members()
-        # context in which the first GPU is CUDA's current device
+        # a context manager in which the first GPU is CUDA's current device
         self._on: AbstractContextManager[Any] = peers().on(self._members[0].card)
         values = {**out, **fields}
         start_values = {

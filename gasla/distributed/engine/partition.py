@@ -27,17 +27,20 @@ from gasla.graph.adjacency import Adjacency, Array, lists_on
 from gasla.graph.neighbor_lists import ascends
 from gasla.graph.validate import range_of
 
-# Number of bits of a bin's number in the histogram of edges by target. The ranges of ranks end where a bin ends.
+# Edges are counted by ranges of target vertices, called bins, of which there are at most 2**16. A rank's range of
+# vertices consists of whole bins.
 BINS = 16
-ROUNDS = 8  # largest number of rounds in which edges are sent to GPUs
-# smallest number of edges per rank in a round, if there are several rounds; on the CPU there is only one
+ROUNDS = 8  # GPUs send their edges in at most this many rounds, because each round takes some time
+# If there are several rounds, each has at least this many edges per rank. On the CPU there is only one round.
 ROUND = 1 << 24
-FEW = 8  # with at most this many ranks, a pass over the edges for each rank is faster than a sort
+FEW = 8  # For at most this many ranks, comparing all ids with each rank's bounds is faster than sorting the ids.
 
 
 @dataclass(eq=False)
 class Edges:
-    """Some edges of a graph: arrays of sources, targets, edge numbers (positions in the input) and values, if any."""
+    """Edges of a graph: arrays of sources, targets and edge numbers (positions in the input), and of values if there
+    are any.
+    """
 
     src: Array
     dst: Array
@@ -64,26 +67,26 @@ class Source(Protocol):
     Rounds are in the order of the input: all edges of a round come after all edges of earlier rounds.
     """
 
-    count: int  # number of edges of this rank
+    count: int  # number of edges that this rank sends in all rounds together
 
     def extent(self) -> tuple[int, int]:
         """Return the smallest and the largest vertex id, or (0, -1) without edges."""
 
     def plan(self, m: int) -> "Rounds":
-        """Return the number of rounds for `m` edges of all ranks, which is the same on all ranks."""
+        """Return the number of rounds in which all ranks together send `m` edges. All ranks return the same number."""
 
     def targets(self, number: int, rounds: int) -> Array:
-        """Return the targets of the edges of a round, on the rank's device."""
+        """Return the targets of the edges that this rank sends in round `number` of `rounds`, on the rank's device."""
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """Return the edges of a round, on the rank's device."""
+        """Return the edges that this rank sends in round `number` of `rounds`, on the rank's device."""
 
 
 class Rounds(NamedTuple):
-    """The number of rounds in which edges are sent."""
+    """The number of rounds in which edges are sent to their owners, and how many of these are collected."""
 
     number: int
-    together: int  # number of rounds whose edges are collected before adjacency lists are made of them
+    together: int  # adjacency lists are made of the edges of this many rounds together
 
 
 def rounds_of(device: Device, m: int, size: int) -> int:
@@ -93,11 +96,11 @@ def rounds_of(device: Device, m: int, size: int) -> int:
 
 
 class Held:
-    """Edges that a rank has in the host's memory, in any order, to be sent to their owners (a `Source`).
+    """Edges that a rank has in the host's memory, in any order, and sends to the owners of their targets (a `Source`).
 
-    A round covers a range of edge numbers. A GPU's rank often has a whole range alone, and then sends nothing in the
-    rounds of other ranges. Therefore there are more rounds, with fewer edges each, than where all ranks send in every
-    round.
+    In each round, ranks send the edges of a range of edge numbers. Often one rank has all edges of a range, and the
+    other ranks send nothing in this round. Therefore there are more rounds than where all ranks send in every round,
+    with fewer edges in each.
     """
 
     def __init__(self, edges: Edges, n: int, device: Device, size: int) -> None:
@@ -113,7 +116,7 @@ class Held:
         return min(int(least) for least, _ in ranges), max(int(most) for _, most in ranges)
 
     def plan(self, m: int) -> Rounds:
-        """Return the number of rounds in which `m` edges of all ranks are sent.
+        """Return the number of rounds in which all ranks together send `m` edges.
 
         Raise ValueError for an edge number out of range.
         """
@@ -125,25 +128,29 @@ class Held:
         return Rounds(count, 1) if count == 1 else Rounds(count * self._size, self._size)
 
     def targets(self, number: int, rounds: int) -> Array:
-        """Return the targets of the edges that this rank sends in a round, on its device."""
+        """Return the targets of the edges that this rank sends in round `number` of `rounds`, on its device."""
         return self._ids_on_device(self._edges.dst, self._part(number, rounds), self._n)
 
     def edges(self, number: int, rounds: int) -> Edges:
-        """Return the edges that this rank sends in a round, on its device."""
+        """Return the edges that this rank sends in round `number` of `rounds`, on its device."""
         edges, part = self._edges, self._part(number, rounds)
         values = None if edges.values is None else here(edges.values[part], self._device)
         src, dst = (self._ids_on_device(ends, part, self._n) for ends in (edges.src, edges.dst))
         return Edges(src, dst, self._ids_on_device(edges.ids, part, self._m), values)
 
     def _part(self, number: int, rounds: int) -> Any:
-        """Return the positions of the edges that this rank sends in a round, as a slice or an array."""
+        """Return the positions, in this rank's arrays, of the edges that it sends in round `number` of `rounds`.
+
+        The result is a slice, or an array of positions if the edges are not in the order of their numbers.
+        """
         ends = [self._m * one // rounds for one in (number, number + 1)]
         if self._order is None:
             return slice(*np.searchsorted(self._edges.ids, ends).tolist())
         return self._order[slice(*np.searchsorted(self._edges.ids, ends, sorter=self._order).tolist())]
 
     def _ids_on_device(self, ids: Array, part: Any, bound: int) -> Array:
-        """Return the ids at some positions, on the rank's device, in the smallest type for ids below `bound`.
+        """Return the ids at the positions `part`, on the rank's device, in the smallest integer type for ids below
+        `bound`.
 
         They are converted before they are copied to the device, because the copy is then half as large.
         """
@@ -157,8 +164,8 @@ class Rows(NamedTuple):
     """
 
     indptr: Array
-    others: Array  # the global id of the neighbor in each entry
-    ids: Array  # edge numbers
+    others: Array  # for each entry of the lists, the global id of the neighbor, from which a value is gathered
+    ids: Array  # for each entry of the lists, the edge's number (its position in the input)
     values: Array | None
 
 
@@ -209,7 +216,10 @@ def distribute_edges(communicator: Communicator, n: int, source: Source) -> tupl
 
 
 def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
-    """Return the number of this rank's edges into each bin, which is a range of 2**shift vertices."""
+    """Return the number of this rank's edges into each bin, which is a range of 2**shift target vertices.
+
+    `targets` yields arrays of the edges' targets, and `n` is the number of vertices.
+    """
     count = ((n - 1) >> shift) + 1
     totals = np.zeros(count, np.int64)
     for dst in targets:
@@ -222,12 +232,13 @@ def _in_bins(targets: Iterable[Array], n: int, shift: int) -> np.ndarray:
 def _count_edges(
     communicator: Communicator, n: int, targets: Iterable[Array], shift: int, dtype: np.dtype[Any]
 ) -> tuple[np.ndarray, Array]:
-    """Return which vertices each rank owns (the bounds of ranges), and the offsets of this rank's adjacency lists
+    """Return which vertices each rank owns (as bounds of ranges), and the offsets of this rank's adjacency lists
     (collective).
 
-    Both follow from the number of edges into each vertex, which all ranks count together in arrays by vertex.
+    Both follow from the number of edges into each vertex, which all ranks count together in arrays over all vertices.
     """
-    whole = (((n - 1) >> shift) + 1) << shift  # the number of vertices, rounded up so that all bins have equal size
+    # number of vertices, rounded up to a multiple of a bin's size, so that the counts can be summed bin by bin
+    whole = (((n - 1) >> shift) + 1) << shift
     counts: Any = None
     for dst in targets:
         of_piece = lists_on(dst).count_ids(dst, whole).astype(dtype, copy=False)
@@ -245,9 +256,10 @@ def _count_edges(
 
 
 def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift: int) -> np.ndarray:
-    """Return bounds of one range of vertices per rank, with about equal sums of vertices and in-edges (collective).
+    """Divide the vertices into one range per rank, with about equal sums of vertices and in-edges (collective).
 
     `held` has the number of this rank's edges into each bin of 2**shift vertices. Ranges end only where a bin ends.
+    Return the bounds: rank r owns the vertices bounds[r] to bounds[r + 1] - 1.
     """
     work = np.sum(communicator.allgather(held), axis=0) + (1 << shift)
     work_before = running_sums(work)
@@ -257,7 +269,7 @@ def balanced_bounds(communicator: Communicator, n: int, held: np.ndarray, shift:
     return np.maximum.accumulate(bounds)
 
 
-# --- adjacency lists of the edges that a rank receives ----------------------------------------------------------------
+# --- sending edges to the ranks that own them, and making adjacency lists of the edges received -----------------------
 
 
 def gather_rows(
@@ -303,15 +315,15 @@ def gather_rows(
 
 
 class _GrowingLists:
-    """Adjacency lists whose offsets are known. The edges are added round by round, in the order of the rounds."""
+    """Adjacency lists with known offsets, to which edges are added round by round, as a rank receives them."""
 
     def __init__(self, indptr: Array) -> None:
         kind = index_dtype(int(indptr[-1]))
         self._indptr, self._columns = indptr.astype(kind), list[Any]()
-        self._ends = self._indptr[:-1].copy()  # for each list, the position after its last edge so far
+        self._ends = self._indptr[:-1].copy()  # for each list, the position at which its next edge is stored
 
     def append(self, rows: Rows) -> None:
-        """Append the edges in `rows` to the lists of the same vertices."""
+        """Append received edges, which are grouped by target in `rows`, to the adjacency lists of the same vertices."""
         parts, starts = rows[1:], rows.indptr
         xp: Any = array_module(starts)
         if not self._columns:
@@ -325,14 +337,14 @@ class _GrowingLists:
         self._ends += starts[1:] - starts[:-1]
 
     def rows(self) -> Rows:
-        """Return the lists, which are complete after the last round."""
+        """Return the adjacency lists, after the edges of all rounds have been appended."""
         return Rows(self._indptr, *self._columns)
 
 
 def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -> Edges:
-    """Send to each rank the edges at its positions in `places`.
+    """Send to each rank r the edges at the positions `places[r]` of this rank's arrays (collective).
 
-    Return the edges received, in rank order (collective).
+    Return the edges that this rank receives, in the order of the senders.
     """
     columns: list[Any] = []
     for column in (edges.src, edges.dst, edges.ids, edges.values):
@@ -343,7 +355,7 @@ def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -
 
 
 def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
-    """Return for each rank the positions of the vertices that it owns."""
+    """Return for each rank the positions, in the array `vertices`, of the vertices that the rank owns."""
     xp, owners, size = array_module(vertices), owners_of(bounds, vertices), len(bounds) - 1
     if size <= FEW or not len(owners):
         return [xp.flatnonzero(xp.equal(owners, rank)) for rank in range(size)]
@@ -353,9 +365,7 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 
 def _join(parts: list[Edges]) -> Edges:
-    """Return the edges of several rounds in one set of arrays, and empty the list, so that the memory of its parts is
-    free.
-    """
+    """Return the edges of several rounds in one set of arrays, and empty the list of rounds, to free its memory."""
     joined = parts.pop() if len(parts) == 1 else None
     if joined is None:
         columns = zip(*(part.columns() for part in parts), strict=True)
@@ -368,9 +378,7 @@ def _join(parts: list[Edges]) -> Edges:
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
     """Return adjacency lists by target, for `own` targets from vertex `first` on.
 
-    Each list is in the order of the input.
-
-    The given edges may be in any order.
+    Each list is in the order of the input. `edges` may be in any order.
     """
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
     rows = _group(own_targets, edges, own)
@@ -381,7 +389,10 @@ def _rows_of(edges: Edges, first: int, own: int) -> Rows:
 
 
 def _group(own_targets: Array, edges: Edges, own: int) -> Rows:
-    """Return adjacency lists by target, in which edges keep the order of `edges`."""
+    """Return adjacency lists by target, in which the edges into a vertex are in the order that they have in `edges`.
+
+    `own_targets` has the target of each edge, counted from the first vertex that this rank owns.
+    """
     lists = Adjacency.grouped(own_targets, edges.src, own)
     places = lists.numbers()
     values = None if edges.values is None else edges.values.take(places)
@@ -400,23 +411,21 @@ def exchange_arrays(communicator: Communicator, parts: Sequence[Array]) -> list[
 
 
 def exchange_joined(communicator: Communicator, parts: Sequence[Array]) -> Array:
-    """Send one array to each rank, and return the arrays received as one array, concatenated in rank order
-    (collective).
-    """
+    """Send one array to each rank, and return the arrays received, concatenated in rank order (collective)."""
     return array_module(parts[0]).concatenate(_exchange(communicator, parts))
 
 
 def _exchange(communicator: Communicator, parts: Sequence[Array]) -> list[Array]:
-    """Send one array to each rank, and return the arrays received, which are valid until the next exchange
-    (collective).
+    """Send one array to each rank, and return the arrays received, in rank order (collective).
 
-    They are on the device of the arrays sent, and may be views of another rank's memory.
+    They are valid only until the next exchange, because they may be views of another rank's memory. They are on the
+    device of the arrays sent.
     """
     device, is_on_card = device_of(parts[0]), array_module(parts[0]) is not np
     if is_on_card and communicator.shares_memory:
         finish(device)
         received = [here(part, device) for part in communicator.exchange(parts)]
-        finish(device)  # another rank may release its part after this, so wait until it is copied
+        finish(device)  # the rank that sent an array may free it after this exchange, so wait until it is copied
         return received
     kind, row = parts[0].dtype, parts[0].shape[1:]
     if is_on_card and (link := find_link(communicator)) is not None:

@@ -43,7 +43,8 @@ class RankRun:
         active: Frontier,
         left: list[RankRuns],
     ) -> None:
-        self._left = left  # `close` appends `runs` to this list, from which the next run takes it
+        # `close` appends the prepared program `runs` to this list, and the next run of the program takes it from there
+        self._left = left
         self.communicator, self.runs, self.program = communicator, runs, program
         self.shard, self.options, self.traced, self.xp = runs.shard, runs.options, runs.traced, runs.xp
         self.start = runs.start
@@ -55,7 +56,7 @@ class RankRun:
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self.bucket, self.waiting = -1, np.zeros(self.shard.own, bool)
         self.exchanges, self.bytes = 0, 0
-        # whether to record a trace, and its rows since the trace was last read
+        # whether to record a trace, and the trace's rows that the calling process has not fetched yet
         self.traces, self.rows = False, list[tuple[int, ...]]()
         self.aggregates: dict[str, Any] = {}
         self.at_vertices = VertexAggregates(self.traced, self.shard)
@@ -66,9 +67,9 @@ class RankRun:
         self._begin_active(local)
 
     def _begin(self, values: Mapping[str, Any]) -> None:
-        """Begin the run of the local program on this rank's shard."""
+        """Begin the engine's run of the local program on this rank's shard, on the CPU or on the rank's GPU."""
         runs, edge = self.runs, self.start.edge_fields(values) | self.runs.edge_constant
-        # Only the run that holds this lock may use several threads. It is released in `close`.
+        # A run holds this lock until `close`. As long as it is locked, no other run can reserve the worker threads.
         self.turn = runs.engine.turn
         self.turn.acquire()
         try:
@@ -91,7 +92,7 @@ class RankRun:
         )
 
     def _begin_on_card(self, edge: dict[str, Any]) -> Any:
-        """Begin the run on this rank's GPU, whose engine starts anew in every superstep."""
+        """Begin the run on this rank's GPU, where the engine begins a new run of one iteration in every superstep."""
         constant = {**self.runs.constant, **{name: self._on_device(x) for name, x in edge.items()}}
 
         def fields() -> dict[str, Any]:
@@ -108,7 +109,7 @@ class RankRun:
         return self.options.has_card
 
     def _on_device(self, x: Any) -> Any:
-        """Return an array on the device of this run. Return anything else unchanged."""
+        """Return a NumPy array as an array on the device of this run. Return anything else unchanged."""
         return moved(x, self.options.device) if self._is_on_card and isinstance(x, np.ndarray) else x
 
     def _on_host(self, x: Any) -> Any:
@@ -116,13 +117,16 @@ class RankRun:
         return on_host(x) if self._is_on_card else x
 
     def close(self) -> None:
-        """Release the engine, and keep the prepared memory for the next run."""
+        """End the engine's run, release its lock, and keep the prepared program and its memory for the next run."""
         self.running.close()
         self.turn.release()
         self._left.append(self.runs)
 
     def _with_parameters(self) -> VertexProgram:
-        """Return the local program with the current values of all its parameters."""
+        """Return the program that this rank runs on its shard, with the current values of all its parameters.
+
+        Beside the user's parameters these are sizes of the whole graph, the iteration, the bucket and aggregates.
+        """
         shard = self.shard
         whole = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         local = {OWN: shard.own, FIRST: shard.first}
@@ -132,16 +136,21 @@ class RankRun:
         return local_program
 
     def _changed(self) -> dict[str, Any]:
-        """Return the local program's parameters that differ between supersteps, by their names inside the program."""
+        """Return the current values of the parameters of this rank's program that differ between supersteps, by inner
+        name.
+        """
         known = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
         known |= self.aggregates | self.parameters
         return {name: known[name_of] for name, name_of in self.runs.changing.items()}
 
-    # --- the first active vertices, and exchanges of aggregates
-    # ---------------------------------------------------------
+    # --- the vertices that are active first, and aggregates from before the first iteration ---------------------------
 
     def _begin_active(self, active: Any) -> None:
-        """Exchange what ranks need before the first iteration: aggregates, and active vertices of the first bucket."""
+        """Set the vertices that are active in the first iteration, and exchange with all ranks what they need before
+        it.
+
+        That is the aggregates of the start values, the number of active vertices, and the first bucket to open.
+        """
         self.active = active
         self._exchange_at_vertices(has_run=True)
         own, mirrors = active[active < self.shard.own], active[active >= self.shard.own]
@@ -162,14 +171,17 @@ class RankRun:
         self.ended = self.is_over()
 
     def _partial_aggregates(self) -> dict[str, Any]:
-        """Return this rank's part of the aggregates in the host's memory, after the last iteration or at the start."""
+        """Return what this rank's own vertices contribute to each aggregate, after the last iteration or at the start
+        of the run.
+        """
         if not self.runs.types:
             return {}
         aggregates = self.running.outcome()[5]
         return {name: self._on_host(aggregates[PREFIX + name]) for name in self.runs.types}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
-        """Exchange the aggregates at vertices that the last iteration (or the start of the run) has computed.
+        """Replace the aggregates at vertices by their totals over all ranks, after an iteration or at the start of the
+        run.
 
         `has_run` is False if this rank had nothing to do in the iteration, so that it contributes nothing.
         """
@@ -180,12 +192,12 @@ class RankRun:
         self.bytes += self.at_vertices.exchange(self.communicator, own if has_run else None)
         self.exchanges += 2 * len(self.at_vertices.arrays)
 
-    # --- a superstep --------------------------------------------------------------------------------------------------
+    # --- supersteps: an iteration on this rank, and the exchange with all ranks ---------------------------------------
 
     def advance(self, until: int) -> None:
         """Run supersteps until iteration `until` or the end of the run."""
         while not self.ended and self.iteration < until:
-            self.communicator.superstep = self.iteration  # error messages name the superstep
+            self.communicator.superstep = self.iteration  # error messages say in which superstep an error was raised
             self._step()
 
     def _step(self) -> None:
@@ -214,21 +226,23 @@ class RankRun:
             )
 
     def _copy_fields_for_scatter(self) -> dict[str, Any]:
-        """Return copies, made before the iteration, of the fields that `scatter` will read at other vertices
-        (`self.at`).
+        """Return copies of the fields that `scatter` will read at arbitrary vertices (by `self.at`).
+
+        The copies are made before the iteration, because `scatter` sees the values from before it there.
         """
         scatter = self.traced.functions.get("scatter")
         read = set() if scatter is None else scatter.reads("other")
         return {inner(name): array.copy() for name, array in self.state.items() if inner(name) in read}
 
     def is_over(self) -> bool:
-        """Return whether no rank has work left."""
+        """Return whether no vertex of any rank is active, so that the run is over."""
         return self.runs.whole.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> tuple[Any, dict[str, Any]]:
-        """Run one iteration on this rank. If the program drains, iterate until this rank has no work left.
+        """Run one iteration on this rank, or several until no vertex is active here, if the program allows that
+        (`drains`).
 
-        Returns this rank's own vertices that are active next, and its part of the aggregates.
+        Return this rank's own vertices that are active next, and its part of each aggregate.
         """
         running, runs = self.running, self.runs
         running.go_on(self.active, self._changed())
@@ -236,14 +250,16 @@ class RankRun:
         while not running.ended and running.iteration < target:
             running.advance(target)
         state, _, _, _, frontier, aggregates = running.outcome()
-        # On a GPU no kernel writes edge fields, because all ranks call `scatter` together on the host.
+        # On a GPU no kernel writes edge fields, because `scatter` is called on the host after all ranks have exchanged
+        # values. So there is nothing to fetch.
         if not self._is_on_card:
             self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
         shares = {name: self._on_host(aggregates[PREFIX + name]) for name in runs.types}
         if runs.whole.keeps_active:
             return self.xp.sort(self._on_device(frontier.ids)), shares
-        # If all vertices take part, only the number of active vertices matters, so the ids returned here are arbitrary.
+        # If all vertices take part in every iteration, only the number of active vertices matters. So any ids may be
+        # returned.
         return self.xp.arange(min(len(frontier), self.shard.own)), shares
 
     def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
@@ -276,22 +292,25 @@ class RankRun:
         parts += [self.exchange.receive(rank, one, self.state) for rank, one in received]
         self.active = self.xp.concatenate(parts) if len(parts) > 1 else parts[0]
         if self._is_on_card:
-            finish(self.options.device)  # copies from other GPUs' arrays must end before their ranks release the arrays
+            # copies from other GPUs' arrays must end before the ranks that own the arrays free them
+            finish(self.options.device)
         heads = np.frombuffer(b"".join([message[: runs.head.itemsize] for message in messages]), runs.head)
         self.total = sum(heads["active"].tolist())
         if runs.types:
             with np.errstate(all="ignore"):
-                # heads are in the order of the ranks, so every rank gets the same sums
+                # The parts of an aggregate are in the order of the ranks, and are added in this order. So every rank
+                # gets the same bits.
                 for name, monoid in runs.monoids.items():
                     self.aggregates[name] = runs.types[name].type(monoid.reduce(heads["aggregates"][name]))
         self.ended = self.is_over()
         return sum(heads["edges"].tolist())
 
-    # --- decisions that all ranks make alike
-    # ----------------------------------------------------------------------------
+    # --- what all ranks decide alike after a superstep: buckets, `idle` and `wake` ------------------------------------
 
     def functions(self) -> Functions:
-        """Return the program's functions that every rank calls alike between supersteps, bound to current values."""
+        """Return the program's functions that are called between supersteps, such as `stop`, with the current values
+        that they read.
+        """
         shard, state = self.shard, self.state | self.edge_state
         numbers = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
@@ -303,7 +322,11 @@ class RankRun:
         return functions_on_values
 
     def _resume(self) -> None:
-        """Open the next bucket if no vertex is active, or call `idle` and `wake`."""
+        """If no vertex of any rank is active, activate some: those of the next bucket, or those that the program's
+        `wake` returns.
+
+        `wake` is preceded by `idle`, which may change parameters.
+        """
         if self.total or not self.runs.whole.resumes:
             return
         functions = self.traced.functions
@@ -319,14 +342,17 @@ class RankRun:
                 self._exchange(woken, self._parts_of_same_total(), True)
 
     def _parts_of_same_total(self) -> dict[str, Any]:
-        """Return parts of the aggregates for an exchange that must not change their totals.
+        """Return this rank's part of each aggregate for an exchange after which all totals are as before.
 
-        The first rank contributes the whole total, and all other ranks the identity.
+        The first rank contributes the totals, and all other ranks the identity.
         """
         return self.aggregates.copy() if self.communicator.rank == 0 else self.runs.identities
 
     def _open_next(self) -> bool:
-        """Open the bucket with the lowest number in which vertices wait, on all ranks. Return whether there is one."""
+        """Make active, on all ranks, the waiting vertices in the bucket with the lowest number (collective).
+
+        Return False if no vertex of any rank waits.
+        """
         ids, buckets = self.functions().ask_again(self.waiting)
         none = np.iinfo(np.int64).max
         lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=none)], np.int64))))

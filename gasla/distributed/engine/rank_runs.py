@@ -21,7 +21,7 @@ from gasla.program.program import VertexProgram
 
 
 class RankRuns:
-    """What runs of a program on one rank have in common.
+    """A program prepared for runs on one rank's shard: what these runs have in common.
 
     Only one run at a time can use it, because it owns their memory.
 
@@ -74,7 +74,10 @@ class RankRuns:
         self._find_sent_fields()
 
     def _find_sent_fields(self) -> None:
-        """Determine which fields are sent to mirrors, and whether only fields of active vertices can have changed."""
+        """Determine which fields are sent to the ranks that have copies (mirrors) of this rank's vertices.
+
+        Also determine whether only the fields of vertices that become active can have changed.
+        """
         traced, plan, shard = self.traced, self.plan, self.shard
         travels = traced.seen_by_neighbors
         self.sent_fields = [given_name(name) for name in travels]

@@ -47,8 +47,9 @@ class RestartedPart:
         self._run(Frontier.none(graph.n), 0)
 
     def _run(self, frontier: Frontier, iterations: int) -> None:
-        """Run at most `iterations` iterations, from the current fields and the given active vertices, and store the
-        results.
+        """Run at most `iterations` iterations in a new run of the engine, and store the results.
+
+        The new run begins with the current fields, and with the vertices of `frontier` as active vertices.
         """
         run = self._runs.begin(self._program(), self._graph, self._fields(), frontier, None, None, None)
         try:
@@ -63,7 +64,7 @@ class RestartedPart:
             run.close()
 
     def go_on(self, active: Any, parameters: Mapping[str, Any]) -> None:
-        """Set the active vertices of the next superstep.
+        """Set the vertices that are active in the next superstep. If all vertices always are, `active` is ignored.
 
         `parameters` is not used, because each new run asks for the program anew.
         """

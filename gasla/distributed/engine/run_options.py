@@ -8,7 +8,7 @@ from gasla.arrays import Device
 
 
 class Options(NamedTuple):
-    """The options of a distributed run that all ranks need, in a form that can be sent to them and used as a key."""
+    """The options of a distributed run, as they are sent to all ranks. Ranks also cache prepared programs by them."""
 
     way: int
     deterministic: bool

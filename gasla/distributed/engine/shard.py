@@ -32,29 +32,38 @@ from gasla.graph.arguments import NO_LIMIT
 from gasla.graph.attributes import NO_EDGE_ATTRIBUTES, Attributes
 from gasla.graph.graph import Graph
 
-# If the graph has more vertices than this times the rank's edges, an array of all vertices takes too much memory.
+# An array over all vertices of the graph is used only if there are at most this many vertices per edge and vertex of
+# the rank. With more vertices it would take too much memory.
 SPARSE = 2
-CHUNK = 1 << 24  # number of edges that are renumbered at once, to limit the memory for temporary arrays
+# The ids of at most this many edges are replaced by local numbers at once, to limit the memory for temporary arrays.
+CHUNK = 1 << 24
 
 
 @dataclass(eq=False)
 class Shard:
-    """A rank's local graph, and how its local vertices correspond to vertices of the whole graph and of other ranks."""
+    """A rank's part of a graph: a local graph, and which vertices of the whole graph its vertices stand for.
 
-    graph: Graph  # on the rank's device, as are the arrays below
+    The local vertices are the rank's own vertices, followed by mirrors: copies of neighbors that other ranks own.
+    """
+
+    # the local graph, on the rank's device, as are all arrays below that are not said to be in host memory
+    graph: Graph
     first: int  # global id of the first own vertex
     own: int  # number of own vertices
-    n: int  # number of vertices of all ranks
-    m: int  # number of edges of all ranks
+    n: int  # number of vertices of the whole graph
+    m: int  # number of edges of the whole graph
     bounds: np.ndarray  # rank r owns the vertices bounds[r] to bounds[r + 1] - 1; in host memory
-    mirrors: Array  # global ids of the mirrors, ascending
-    cuts: np.ndarray  # local vertices cuts[r] to cuts[r + 1] - 1 mirror vertices of rank r; in host memory
-    sends: list[Array]  # sends[r]: own vertices that rank r mirrors, in the order of its mirrors
-    edge_ids: Array  # global edge number of each local edge
-    leaves: Array | None = None  # for direction "all": whether each edge is stored in this direction
+    mirrors: Array  # global ids of the mirrors (copies of vertices that other ranks own), ascending
+    cuts: np.ndarray  # the local vertices cuts[r] to cuts[r + 1] - 1 are copies of vertices of rank r; in host memory
+    sends: list[Array]  # sends[r] has the own vertices of which rank r has copies, in the order of these copies
+    edge_ids: Array  # for each local edge, its number in the whole graph
+    # only for direction "all": whether the list that has the edge is that of the edge's target
+    leaves: Array | None = None
     attributes: Attributes = NO_EDGE_ATTRIBUTES  # attributes of the local edges, in host memory; see `set_attributes`
-    copy: Graph | None = None  # copy of the local graph on the other device
-    copies: dict[Hashable, Any] = field(default_factory=dict)  # copies of arrays on the other device, by name
+    # copy of the local graph on the device that is not the rank's (the CPU or the GPU), or None
+    copy: Graph | None = None
+    # copies of the shard's arrays on the device that is not the rank's, by name
+    copies: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -91,7 +100,7 @@ class Shard:
         return self.copy
 
     def set_attributes(self, attributes: Attributes) -> None:
-        """Set the attributes of the local edges, which are in host memory.
+        """Set the attributes of the local edges: arrays in host memory, in the order of the local edges.
 
         A graph on a GPU copies an attribute when a program first reads it.
         """
@@ -101,7 +110,7 @@ class Shard:
                 graph.edge_attributes = attributes if module_of(graph.device) is np else attributes.to(graph.device)
 
     def set_vertex_attributes(self, communicator: Communicator, own: Mapping[str, Array]) -> None:
-        """Set the attributes of the local vertices (collective).
+        """Set the attributes of the local vertices, which include copies of other ranks' vertices (collective).
 
         `own` has the values of the own vertices, on the device of the graph. Those of the mirrors are received from
         owners.
@@ -115,13 +124,18 @@ class Shard:
         return {name: column[: self.own] for name, column in self.graph.vertex_attributes.items()}
 
     def with_graph(self, graph: Graph) -> "Shard":
-        """Return another shard of the same edges with another local graph, which must have the same adjacency lists."""
+        """Return a shard of the same edges whose local graph is `graph`, such as one with other edge values.
+
+        `graph` must have the same adjacency lists as this shard's local graph.
+        """
         graph.kept("whole", lambda _: self.graph.known("whole"))
         return replace(self, graph=graph, copy=None, copies={})
 
     @property
     def nbytes(self) -> int:
-        """The memory in use now, in bytes, including copies on the other device."""
+        """The memory that the shard takes now, in bytes, including copies of arrays on the device that is not the
+        rank's.
+        """
         parts = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
         if self.graph.edge_attributes is not self.attributes:
             parts += self.attributes.arrays()
@@ -138,7 +152,7 @@ class Shard:
         if 0 <= (place := vertex - self.first) < self.own:
             return place
         mirrors = self._mirrors_on_host
-        # NumPy would convert the whole array if `vertex` had another type
+        # If `vertex` had another integer type than the array, NumPy would convert the whole array for the search.
         place = int(mirrors.searchsorted(mirrors.dtype.type(vertex)))
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
@@ -153,9 +167,10 @@ class Shard:
         return np.concatenate([own, places[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
-        """Return the values of all local vertices, given the values of own vertices (collective).
+        """Return the values at all local vertices, given those at this rank's own vertices (collective).
 
-        The values of the mirrors are received from their owners and appended.
+        The values at mirrors (copies of other ranks' vertices) are received from the ranks that own the vertices, and
+        appended.
         """
         device = device_of(values)
         sends = [self.array_on(device, ("sends", rank), ids) for rank, ids in enumerate(self.sends)]
@@ -165,7 +180,7 @@ class Shard:
 
 @dataclass(eq=False)
 class Share:
-    """What a rank always stores of a graph: the shard with the in-edges of its own vertices."""
+    """What a rank stores of a graph as long as the graph exists: the shard with the in-edges of its own vertices."""
 
     shard: Shard
 
@@ -205,7 +220,7 @@ def distribute(communicator: Communicator, n: int, source: Source) -> Share:
 
 
 def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_all: bool = False) -> Shard:
-    """Make this rank's shard for a direction from its in-edges (collective).
+    """Return this rank's shard for a direction, made from the in-edges that all ranks store (collective).
 
     With `mirrors_all`, the shard has mirrors of all vertices of other ranks, and not only of neighbors.
     """
@@ -222,7 +237,9 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
     del edges
     shard = _shard_of_rows(communicator, rows, share.bounds, share.m, mirrors_all)
     shard.leaves = leaves
-    if direction == "in":  # The shard has the same edges in the same order as the share.
+    # The shard has the same edges in the same order as the rank's stored part of the graph, so the attributes are the
+    # same.
+    if direction == "in":
         shard.set_attributes(share.shard.attributes)
     shard.set_vertex_attributes(communicator, share.shard.own_vertex_attributes)
     _keep_global_sizes(communicator, shard, share.m if direction != "all" else NO_LIMIT)
@@ -230,14 +247,14 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
 
 
 def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -> tuple[Rows, Array]:
-    """Return adjacency lists for direction "all", in which each edge occurs at its source and at its target
-    (collective).
+    """Return adjacency lists for direction "all", in which each edge is at both of its ends (collective).
 
-    In a list an edge's entry as an out-edge comes before its entry as an in-edge. The second result says for each entry
-    whether it is in the list of the edge's target.
+    The second result says, for each entry of the lists, whether it is in the list of the edge's target. A self loop has
+    two entries in one list: first as an out-edge, then as an in-edge.
     """
     xp: Any = array_module(edges.src)
-    keys = xp.left_shift(edges.ids.astype(np.int64), 1)  # numbers of entries, which have the order of the lists
+    # numbers by which the entries of a list are sorted: twice the edge's number at its source, and 1 more at its target
+    keys = xp.left_shift(edges.ids.astype(np.int64), 1)
     ends = xp.concatenate([edges.dst, edges.src]), xp.concatenate([edges.src, edges.dst])
     values = None if edges.values is None else xp.concatenate([edges.values, edges.values])
     both = Edges(*ends, xp.concatenate([keys, keys + 1]), values)
@@ -248,7 +265,10 @@ def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -
 
 
 def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m: int, mirrors_all: bool) -> Shard:
-    """Return the shard with the given adjacency lists: find the mirrors, and tell their owners (collective)."""
+    """Return the shard with the given adjacency lists of a rank's own vertices (collective).
+
+    Neighbors that other ranks own become mirrors, and their owners are told which of their vertices this rank mirrors.
+    """
     xp: Any = array_module(rows.others)
     first, last = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
     own, n = last - first, int(bounds[-1])
@@ -257,7 +277,8 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
     indptr = xp.concatenate([rows.indptr, ends])
     graph = Graph.from_csr(indptr, local, rows.values).reversed()
     if xp is not np:
-        graph.valued.are_private = True  # no caller can change the values
+        # No caller can write to values on a GPU, so results derived from them stay valid.
+        graph.valued.are_private = True
     cuts = xp.searchsorted(mirrors, xp.asarray(bounds.astype(mirrors.dtype)))
     cuts = moved(cuts, "cpu").astype(np.int64)
     wanted = exchange_arrays(communicator, [mirrors[a:b] for a, b in pairwise(cuts.tolist())])
@@ -266,11 +287,11 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
 
 
 def _number_locally(others: Array, first: int, own: int, n: int, mirrors_all: bool) -> tuple[Array, Array]:
-    """Return the mirrors of a rank (ascending global ids), and the local numbers of the vertices `others`.
+    """Return the mirrors of a rank (global ids of neighbors that other ranks own), and its neighbors by local numbers.
 
-    `others` has global ids, and may be overwritten by the result. Where memory suffices for an array over all vertices
-    of the graph, nothing is sorted. With many ranks, each rank has edges
-    to few of the vertices, so it sorts these vertices instead.
+    `others` has the neighbors by global ids, and may be overwritten by the result. Where memory suffices for an array
+    over all vertices of the graph, nothing is sorted. With many ranks, each rank has edges to few of the vertices, so
+    it sorts these vertices instead. With `mirrors_all`, all vertices of other ranks become mirrors.
     """
     xp: Any = array_module(others)
     if n > SPARSE * (len(others) + own) and not mirrors_all:
@@ -306,7 +327,8 @@ def _chunks(array: Array) -> Iterator[Array]:
 
 
 def _keep_global_sizes(communicator: Communicator, shard: Shard, edges: int) -> None:
-    """Store the sizes of the whole graph in the local graph (collective).
+    """Store the numbers of vertices and edges and the largest degree of the whole graph in the local graph
+    (collective).
 
     Engines choose the order of float additions by these sizes, so all ranks choose the same order. For direction "all"
     the number of edges counts as unlimited.
@@ -320,7 +342,8 @@ def degrees(communicator: Communicator, share: Share, shard: Shard, which: str) 
     in_shard = share.shard
     if which == "in":
         degrees_of_own = in_shard.graph.in_degrees[: in_shard.own].astype(np.int64)
-    else:  # each rank counts the edges that it stores, and sends the counts to the owners of the edges' sources
+    # For out-degrees, each rank counts its edges by source, and sends the counts to the ranks that own the sources.
+    else:
         counts = in_shard.graph.out_degrees.astype(np.int64)
         degrees_of_own = counts[: in_shard.own].copy()
         parts = exchange_arrays(communicator, [counts[a:b] for a, b in pairwise(in_shard.cuts.tolist())])

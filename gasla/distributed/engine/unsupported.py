@@ -18,7 +18,8 @@ UNSUPPORTED = {
     "schedule": "a schedule lists receivers in one array, which no rank has",
 }
 
-# modules with public functions
+# An error message names the outermost function on the stack that is in one of these packages, which have public
+# functions.
 WITH_FUNCTIONS = "gasla.algorithms.", "gasla.operations.", "gasla.verify.", "gasla.graph."
 WITH_METHODS = "gasla.graph.", "gasla.distributed.distributed_graph"
 
@@ -44,7 +45,9 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
 
 
 def unsupported(what: str) -> TypeError:
-    """Return a TypeError with the public function that the user has called, and the reason."""
+    """Return a TypeError whose message names the public function that the user has called, followed by the reason
+    `what`.
+    """
     return TypeError(f"{caller()}{what}")
 
 
@@ -58,7 +61,9 @@ def not_whole(option: str = "") -> TypeError:
 
 
 def caller() -> str:
-    """Return the outermost public function of gasla, or method of a graph, on the stack, as the begin of a message."""
+    """Return the name of the outermost public function of gasla, or graph method, on the stack, with which a message
+    begins.
+    """
     prefix = ""
     for frame, _ in traceback.walk_stack(None):
         name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")

@@ -21,7 +21,7 @@ from semirings import Monoid
 
 
 class VertexAggregates:
-    """The aggregates at vertices of one run.
+    """The aggregates at vertices of one run: sums (or other reductions) of what the program contributes to each vertex.
 
     For each aggregate's name in the program, there is an array by local vertex.
     """
@@ -37,10 +37,10 @@ class VertexAggregates:
         return np.full(self._shard.graph.n, self._monoids[name].identity(dtype), dtype)
 
     def exchange(self, communicator: Communicator, parts: Mapping[str, np.ndarray] | None) -> int:
-        """Replace the values of all aggregates by the totals over all ranks, and return the number of bytes sent
-        (collective).
+        """Replace the values of all aggregates by the totals over all ranks (collective).
 
-        `parts` has this rank's results by name. It is None if this rank ran no iteration, and so contributes nothing.
+        Return the number of bytes sent. `parts` has, by aggregate, what this rank's own vertices contribute to each
+        local vertex. It is None if this rank ran no iteration, and so contributes nothing.
         """
         sent = 0
         for name, array in self.arrays.items():
@@ -50,7 +50,11 @@ class VertexAggregates:
         return sent
 
     def _combine(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return the totals over all ranks at this rank's own vertices, and the number of bytes sent to owners."""
+        """Return an aggregate's totals at this rank's own vertices, and the number of bytes sent (collective).
+
+        `part` has what this rank contributes to each local vertex. What concerns other ranks' vertices is sent to these
+        ranks.
+        """
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
         spans = [part[a:b] for a, b in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)]
@@ -67,9 +71,8 @@ class VertexAggregates:
         return total, sum(map(len, messages))
 
     def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
-        """Store the totals of own vertices on this rank, and send changed totals to all mirrors.
-
-        Return the number of bytes sent.
+        """Store an aggregate's totals at own vertices, and send those that have changed to all ranks with copies of the
+        vertices (collective).
         """
         shard = self._shard
         message = _pack_changes(total, array[: shard.own])
@@ -89,10 +92,7 @@ def _combine_values(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _pack_changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return a message with the positions and values of the entries whose bits differ from `before`.
-
-    The message is empty if no entry differs.
-    """
+    """Return a message with the positions and values of the entries of `now` whose bits have changed since `before`."""
     bits = f"u{now.itemsize}"
     places = np.flatnonzero(now.view(bits) != np.ascontiguousarray(before).view(bits))
     if not len(places):

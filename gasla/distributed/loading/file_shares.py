@@ -108,8 +108,9 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
-    """Return the objects that all ranks have passed, by rank (collective). They are sent as JSON, which must support
-    them.
+    """Return the objects that all ranks have passed, by rank (collective).
+
+    They are sent as JSON, which must support them.
     """
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
