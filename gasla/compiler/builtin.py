@@ -29,11 +29,14 @@ def _add(name: str, function: Callable[..., Any], /, **options: Any) -> None:
     BUILTINS[name] = Builtin(name, partial(function, **options) if options else function)
 
 
-# --- checking the types of arguments ----------------------------------------------------------------------------------
+# --- checking and converting the arguments of a call ------------------------------------------------------------------
 
 
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
-    """Return the address and the lengths of the first argument. Raise a CompileError if that is no array."""
+    """Return the address and the lengths of an array, the first argument of the call `node`.
+
+    Raise a CompileError if it is no array, or does not have the given number of dimensions, if that is not 0.
+    """
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
         emit.fail(
             node, f"{ast.unparse(node.args[0])} is not an array{' of one dimension' * bool(dimensions)}; expected one"
@@ -54,7 +57,10 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """Return an argument as a float or a vector of floats. An integer or a bool is converted to float64."""
+    """Return the argument `x` as a float or a vector of floats. An integer or a bool is converted to float64.
+
+    `place` is the argument's position in the call `node`, for error messages.
+    """
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
         x = emit.cast(node, x, F64)
@@ -71,21 +77,25 @@ def _lanes(emit: Emitter, node: Any, lanes: Operand) -> int:
 
 # --- atomic operations on an item of an array -------------------------------------------------------------------------
 
-# Memory orders by the last word of a function's name. The first is LLVM's order for an operation that changes the item,
-# and the second the one for a `compare_and_swap` that leaves the item as it is.
+# For the last word of an atomic function's name, such as "acquire", LLVM's names of two memory orders: one for an
+# operation that changes the item, and one for a `compare_and_swap` that leaves the item unchanged.
 ORDERS = {
     "relaxed": ("monotonic", "monotonic"),
     "acquire": ("acquire", "acquire"),
     "release": ("release", "monotonic"),
     "acq_rel": ("acq_rel", "acquire"),
 }
-UNORDERED = {"unordered": ("unordered", "unordered")}  # a memory order that only loads and stores have
+# LLVM's weakest memory order, which only atomic loads and stores can have
+UNORDERED = {"unordered": ("unordered", "unordered")}
 
 
 def _fetch(
     emit: Emitter, node: Any, array: Operand, index: Operand, value: Operand, by_kind: dict[str, str], order: str
 ) -> Value:
-    """Emit an atomic addition, bitwise or, or bitwise and on an item of an array. Return the item's old value."""
+    """Emit an atomic addition, bitwise or, or bitwise and on `array[index]`. Return the item's old value.
+
+    `by_kind` has LLVM's name of the operation for each kind of item, such as "i", and `order` names the memory order.
+    """
     place = _item(emit, node, array, index)
     kind = place.type.of
     if kind.kind not in by_kind:
@@ -99,9 +109,9 @@ def _fetch(
 def _compare_and_swap(
     emit: Emitter, node: Any, array: Operand, index: Operand, old: Operand, new: Operand, order: str
 ) -> Value:
-    """Emit an atomic operation that sets an item to `new` if the item has the bits of `old`.
+    """Emit an atomic operation that sets `array[index]` to `new` if that item has the bits of `old`.
 
-    Return whether it was set.
+    Return, as a value in the kernel, whether the item was set.
     """
     place = _item(emit, node, array, index)
     kind, word = place.type.of, Type("u", 8 * place.type.of.size)
@@ -186,8 +196,9 @@ def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Valu
 
 @builtin
 def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Operand) -> Any:
-    """Call a compiled kernel by the address of its code, with a number and the address of the buffer with its
-    arguments.
+    """Emit a call of a compiled kernel by the address of its code.
+
+    The kernel gets a number, and the address of the buffer (of 8-byte words) with its other arguments.
     """
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
     function, argument_address = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))
@@ -204,11 +215,15 @@ def _count(emit: Emitter, node: Any, word: Operand, name: str, more: tuple[Value
 
 
 _add("count_bits", _count, name="ctpop")
-_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))  # for 0, the number of bits
+# for 0, which has no bit set, the result is the number of bits of the type
+_add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))
 
 
 def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:
-    """Reinterpret the bits of a value, or of each lane of a vector, as another type of the same size."""
+    """Return a value whose bits are reinterpreted as another type of the same size.
+
+    A vector is reinterpreted lane by lane.
+    """
     kind = x.type.each(kind)
     return emit.make(kind, f"bitcast {x.typed} to {kind.ir}")
 
@@ -245,9 +260,10 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """Return `a if condition else b` without a branch.
+    """Return `a if condition else b` without a branch. Both `a` and `b` are computed.
 
-    For floats, hide the choice from LLVM, which could make it a branch.
+    Floats are chosen by their bits, in a way that LLVM can't see through. Otherwise LLVM could make the choice a
+    branch.
     """
     a, b = emit.same((node.args[1], node.args[2]), a, b)
     kind, word, hidden = a.type, Type("u", a.type.bits), [a, b]
@@ -297,7 +313,10 @@ def abs_(emit: Emitter, node: Any, x: Operand) -> Any:
 
 
 def _math(emit: Emitter, node: Any, *arguments: Operand, name: str, takes: int = 1, is_of_c: bool = False) -> Any:
-    """Emit a call of a mathematical function that LLVM or the C library provides, and return its result."""
+    """Emit a call of a mathematical function that LLVM or the C library provides, and return its result.
+
+    `name` is the function's name, and `takes` the number of its arguments. With `is_of_c` the C library provides it.
+    """
     if len(arguments) != takes:
         emit.fail(node, f"{name} is given {len(arguments)} arguments; expected {takes}")
     if takes == 2:
@@ -335,7 +354,10 @@ def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _size(emit: Emitter, node: Any, x: Operand, what: str) -> Value:
-    """Compare the absolute value of a float with infinity: "eq" for `isinf`, "lt" for `isfinite`."""
+    """Return, as a value in the kernel, how the absolute value of a float compares with infinity.
+
+    `what` is "eq" (equal) for `isinf`, and "lt" (less than) for `isfinite`.
+    """
     size = abs_(emit, node, _float(emit, node, x))
     return emit.compare(what, size, emit.constant(node, float("inf"), size.type))
 
@@ -406,5 +428,5 @@ def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
 
 @builtin
 def is_used(emit: Emitter, node: Any, name: Known) -> Known:
-    """Return whether what has been compiled of the calling function so far uses a given shared variable."""
+    """Return whether the calling function, as far as it is compiled already, uses the shared variable `name`."""
     return Known(emit.is_used(name.value))

@@ -45,8 +45,8 @@ from gasla.compiler.template import PLAN, Arrays, Constant, Each, Record
 
 
 class Value:
-    """A value that exists while the kernel runs: its type, and the name or constant in LLVM IR of each of its
-    scalars.
+    """A value that exists while a kernel runs: its type, and what stands for each of its scalars in LLVM IR (a name or
+    constant).
     """
 
     def __init__(self, kind: Type, *names: str) -> None:
@@ -73,8 +73,8 @@ class Known(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A Python function to be compiled: its syntax tree, its file, the names that it sees in its module, and its
-    parameters.
+    """A Python function as the compiler reads it: its syntax tree, file and parameters, and the objects that its names
+    stand for.
     """
 
     node: ast.FunctionDef
@@ -83,10 +83,13 @@ class Function(NamedTuple):
     marks: frozenset[str]
     names: Mapping[str, Any]
     signature: inspect.Signature
-    parameters: list[str]  # names of the parameters that are not records
-    # For each parameter that is a record (a set of shared variables), the class of the record.
+    # names of the parameters, except for records (sets of shared variables), which are not passed
+    parameters: list[str]
+    # For each parameter that is a record (a set of variables that functions share), the class that declares the
+    # variables.
     records: dict[str, type[Record]]
-    constants: frozenset[str]  # names of the template's parameters that are known while compiling
+    # names of those parameters of a template that are annotated as `Constant`, and so known while compiling
+    constants: frozenset[str]
 
     @property
     def name(self) -> str:
@@ -95,7 +98,7 @@ class Function(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether the function is a template: whether its module has a `plan`, for which its functions are compiled."""
+        """Whether the function is a template: its module has a `plan`, for each of which the function is compiled."""
         return self.names.get("plan") is PLAN
 
 
@@ -127,8 +130,9 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
 
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """Return the syntax trees of all functions in a file, by the name of the function and the number of its first
-    line.
+    """Return the syntax trees of all functions in a file.
+
+    The keys are a function's name and the number of its first line.
     """
     definitions = {}
     for node in ast.walk(ast.parse("".join(lines), file)):
@@ -138,8 +142,9 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 
 class Prefix(NamedTuple):
-    """The common beginning of the names of shared variables: `run.sum` stands for the variables `sum_a`, `sum_b` and
-    so on.
+    """The common beginning of the names of a family of shared variables.
+
+    For example, the prefix `run.sum` stands for the variables `sum_a`, `sum_b` and so on.
     """
 
     name: str
@@ -148,7 +153,7 @@ class Prefix(NamedTuple):
         """Return the name of the variable that a key selects, such as `sum_total` for the prefix `sum` and the key
         `total`.
 
-        The parts of a key that is a tuple are joined by underscores. If the last part is a list, return a tuple with a
+        If the key is a tuple, its parts are joined by underscores. If its last part is a list, return a tuple with a
         name for each item of the list.
         """
         parts_given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
@@ -162,8 +167,10 @@ class Instance(NamedTuple):
 
     symbol: str
     returns: Type
-    takes: list[Type]  # types of the arguments, without those that are constants
-    taken: list[str] = []  # variables of the caller that are passed as further arguments
+    # types of the arguments that are passed when the function is called; those that are constants are not passed
+    takes: list[Type]
+    # names of the caller's shared variables that the function reads; they are passed as further arguments
+    taken: list[str] = []
 
 
 Operand = Value | Known
@@ -199,16 +206,19 @@ class Extern(NamedTuple):
 
 
 class Sources:
-    """The LLVM IR of a compilation unit so far, and its functions, each once for each combination of argument types."""
+    """The functions of a compilation unit, as LLVM IR. Each is compiled once for each combination of argument types."""
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
-        # For each shared variable (declared by a `Record`), its position in lists of arguments.
+        # For each shared variable (declared by a `Record`), a number. Functions take shared variables as arguments in
+        # the order of these numbers.
         self.order: dict[str, int] = {}
-        self.shown: list[str] | None = None  # the source of specialized templates, or None if nobody asks for it
+        # the Python source of templates as they are specialized, or None if no caller wants to see it
+        self.shown: list[str] | None = None
         self.text: list[str] = []
-        self.heads: dict[str, str] = {}  # declarations of functions, and tables of constants, by name
-        # The IR of functions that are compiled into object files of their own, by symbol.
+        # LLVM IR of declarations of functions and of tables of constants, by their names
+        self.heads: dict[str, str] = {}
+        # LLVM IR of functions that are compiled into object files of their own, by the functions' symbols.
         self.parts: dict[str, str] = {}
         self.instances: dict[tuple[Any, ...], Instance | None] = {}
 
@@ -217,8 +227,8 @@ class Sources:
         return "\n".join([*self.heads.values(), *self.text, ""])
 
 
-# For each operator: its name, Python's function for it, and LLVM's instruction for each kind of scalar (i: signed,
-# u: unsigned, f: float, b: bool). An operator without an instruction here needs several, which `binary` emits.
+# For each operator: its name, Python's function for it, and LLVM's instruction for each kind of scalar (i: signed
+# integer, u: unsigned integer, f: float, b: bool). Where an operator has no instruction here, `binary` emits several.
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any], dict[str, str]]] = {
     ast.Add: ("add", operator.add, {"iu": "add", "f": "fadd"}),
     ast.Sub: ("sub", operator.sub, {"iu": "sub", "f": "fsub"}),
@@ -247,8 +257,8 @@ UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Invert: operator.inv,
     ast.Not: operator.not_,
 }
-# LLVM's conversion instructions by the kinds of source and target, such as "if" for signed integer to float. The first
-# of a pair converts to fewer bits, and the second to more bits.
+# LLVM's instructions that convert between kinds of numbers, such as "if" for signed integer to float. The first
+# instruction of a pair converts to a type of fewer bits, and the second to one of more bits.
 CASTS = {
     **dict.fromkeys(("ii", "iu"), ("trunc", "sext")),
     **dict.fromkeys(("ui", "uu", "bi", "bu"), ("trunc", "zext")),
@@ -256,11 +266,11 @@ CASTS = {
     "if": ("sitofp", "sitofp"),
     "ff": ("fptrunc", "fpext"),
 }
-MARKS = {"inline": "alwaysinline"}  # for each mark of a function, the attribute that LLVM knows for it
+MARKS = {"inline": "alwaysinline"}  # for marks of a function that LLVM knows: LLVM's attribute for the mark
 PYTHON_TYPES = {int: I64, float: F64, bool: BOOL}
 PYTHONS: dict[str, Any] = {f.__name__: f for f in (min, max, abs, len, range, int, float, bool, sum)}
 NAMES: dict[str, Any] = {**NUMBERS, "bool": BOOL, "inf": float("inf"), "nan": float("nan")}
-# Functions that the kernel language calls by another name than NumPy or `math` do.
+# For functions of NumPy and `math`: the kernel language's name of the function, where that differs.
 SAME = {"absolute": "abs", "fabs": "abs", "arctan2": "atan2", "power": "pow", "arcsin": "asin", "arccos": "acos"}
 SAME |= {"arctan": "atan", "bitwise_count": "count_bits"}
 
@@ -273,67 +283,80 @@ class Variable:
 
 
 class Frame:
-    """A function whose body is being compiled, possibly in place of a call in another function, and what its names
-    stand for.
+    """The state of a function whose body is being compiled, either by itself or in place of a call in another function.
+
+    It says what the function's names stand for.
     """
 
     def __init__(self, function: Function, give: Callable[[Operand, Any], None] | None = None) -> None:
         self.function = function
-        self.give = give  # in a generator, the function to call with each yielded value, else None
-        self.shown: dict[str, ast.expr] = {}  # for each parameter, the source of its argument
-        self.is_where_used = False  # whether assignments are emitted only when their variables are first used
-        self.result: Operand | None = None  # what an inlined function has returned, or None before its return
-        self.returned: ast.expr | None = None  # the source of the expression that an inlined function has returned
-        self.target: Any = None  # in a generator, the source of the loop's target
-        self.depth = 0  # number of conditions and loops of the running kernel around the statement
+        self.give = give  # for a generator: the function to call with each yielded value; for other functions None
+        # for each parameter, the expression to show in its place in the shown source
+        self.shown: dict[str, ast.expr] = {}
+        # True for a function marked `where_used`: each of its assignments is emitted only if its variable is used
+        self.is_where_used = False
+        # the value that an inlined function has returned, or None before its return statement
+        self.result: Operand | None = None
+        # the expression that an inlined function has returned, for the shown source
+        self.returned: ast.expr | None = None
+        self.target: Any = None  # for a generator: the target of the `for` loop over it, for the shown source
+        # number of conditions and loops, among those that are left when the kernel runs, around the current statement
+        self.depth = 0
         self.variables: dict[str, Variable] = {}
-        self.bound: dict[str, Operand] = {}  # values of constants, and of parameters that are never set
-        # For each loop around the statement, the labels that `continue` and `break` jump to.
+        # values of names that are never set: constants, and parameters to which the function assigns nothing
+        self.bound: dict[str, Operand] = {}
+        # For each loop around the current statement, two labels: the jump targets of `continue` and of `break`.
         self.loops: list[tuple[str, str]] = []
 
 
 # Functions that are compiled into object files of their own, with their IR and that of the functions that they call.
-# The keys contain ids of syntax trees, so the functions are stored too: an id stays unique as long as its object lives.
+# The keys contain ids (addresses) of syntax trees. The functions, which refer to the trees, are stored as well, so that
+# no other tree gets the same id.
 _separate_functions: dict[tuple[Any, ...], tuple[Function, Instance, dict[str, str]]] = {}
 
 
 class Emitter:
-    """Emits the LLVM IR of one function for given types of its parameters, with all functions that are inlined into
-    it.
-    """
+    """Emits the LLVM IR of one function for given argument types. Functions that it inlines become part of the IR."""
 
     def __init__(self, unit: Sources, function: Function, outer: Emitter | None = None) -> None:
-        self.unit, self.outer = unit, outer  # `outer` is the emitter of the calling function
-        # `frame` is the innermost inlined function, and `root` the function itself
+        self.unit, self.outer = unit, outer  # `outer` is the emitter of the function that calls this one, or None
+        # `root` is the state of the function itself, and `frame` that of the innermost function that is being inlined
+        # into it
         self.frame = self.root = Frame(function)
-        self.arguments: dict[str, Value] = {}  # a template's arguments that have not been used yet
-        self.taken: dict[str, Type] = {}  # types of the shared variables that callers pass as further arguments
-        # Assignments of functions marked `where_used`, which are compiled only if their variables are used.
+        # a template's arguments that have not been used yet; an argument becomes a variable when it is first used
+        self.arguments: dict[str, Value] = {}
+        # for shared variables that this function reads from its caller, as further arguments: their types
+        self.taken: dict[str, Type] = {}
+        # Assignments of functions marked `where_used`, by the name of the variable that each sets. An assignment is
+        # compiled when the variable is first used.
         self.later: dict[str, tuple[int, Any, Frame]] = {}
-        # For each such assignment whose variable was used, by number: its stack slots, instructions and source.
+        # For each of these assignments that has been compiled, by its number: stack slots, instructions, and shown
+        # source. They go to the beginning of the function.
         self.early: dict[int, tuple[list[str], list[str], list[str]]] = {}
-        # Stack slots of arguments that became variables, and the instructions that store them.
+        # LLVM IR of the stack slots of arguments that have become variables, and of the instructions that store the
+        # arguments there
         self.argument_lines: list[str] = []
-        # Variables that are set at the beginning of the function, and so can be read anywhere.
+        # Variables that are set at the beginning of the function, so that any statement may read them.
         self.always: set[Variable] = set()
         self.shown = Shown(function.is_template and unit.shown is not None)
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.returns: Type | None = None
         self.flags = "reassoc nsz " if "reassociating" in function.marks else ""
-        self.dead = False  # whether the next statement is unreachable, so that nothing is emitted for it
-        # Variables that are set on every path to the current statement.
+        self.dead = False  # True if the next statement can't be reached; then nothing is emitted for it
+        # Variables that are set whenever the current statement is reached, so that it may read them.
         self.assigned: frozenset[Variable] = frozenset()
-        # For each label, the variables that are set on all jumps to the label so far.
+        # For each label, the variables that have been set at every jump to the label so far.
         self.arrivals: dict[str, frozenset[Variable]] = {}
         self._count = 0
 
     # --- emitting a function, and binding its parameters --------------------------------------------------------------
 
     def function(self, argument_types: list[Type | Known], symbol: str) -> Instance:
-        """Emit the LLVM IR of the function under a symbol, and return the compiled `Instance`.
+        """Emit the LLVM IR of the function, and return the compiled `Instance`.
 
-        `argument_types` has a type for each parameter, or its value if that is a constant.
+        `symbol` is the function's name in the IR. `argument_types` has a type for each parameter, or a value for a
+        constant.
         """
         compiled = self.root.function
         takes = self.bind_all(self.parameters(), argument_types)
@@ -374,15 +397,18 @@ class Emitter:
         return function.parameters
 
     def bind_all(self, names: list[str], argument_types: list[Type | Known]) -> list[Value]:
-        """Bind all parameters of the function to arguments or constants. Return the values of the arguments."""
+        """Bind all parameters of the function to arguments or constants. Return the arguments as values in LLVM IR.
+
+        `argument_types` has a type for each of the parameters `names`, or its value if it is a constant.
+        """
         function, takes = self.root.function, []
         self.root.bound |= {name: Known(kind) for name, kind in function.records.items()}
         for name, kind in zip(names, argument_types, strict=True):
             self.unit.order.setdefault(name, len(self.unit.order))
             if isinstance(kind, Type):
                 takes.append(_argument(name, kind))
-                # Other functions may set the argument as a shared variable, so it becomes a variable when it is first
-                # used.
+                # In a template, other functions may set the argument as a shared variable. So it becomes a variable
+                # when it is first used.
                 if function.is_template:
                     self.arguments[name] = takes[-1]
                     continue
@@ -401,7 +427,9 @@ class Emitter:
             self.set_variable(node, name, value)
 
     def fail(self, node: Any, message: str) -> NoReturn:
-        """Raise a CompileError with a message and the source line of a node of the syntax tree."""
+        """Raise a CompileError with a message, the file and line of a node of the syntax tree, and the text of the
+        line.
+        """
         function = self.frame.function
         number = getattr(node, "lineno", function.node.lineno)
         text = function.lines[number - 1].strip() if number <= len(function.lines) else ""
@@ -410,12 +438,12 @@ class Emitter:
     # --- writing instructions, calls, labels and jumps ----------------------------------------------------------------
 
     def emit(self, text: str) -> None:
-        """Append an LLVM instruction to the function, unless the code is unreachable."""
+        """Append an LLVM instruction to the IR of the function, unless the current statement can't be reached."""
         if not self.dead:
             self.lines.append("  " + text)
 
     def make(self, kind: Type, text: str) -> Value:
-        """Append an LLVM instruction that computes a value, and return the value under a new name."""
+        """Append an LLVM instruction that computes a value of type `kind`, and return the value under a new name."""
         self._count += 1
         self.emit(f"%t{self._count} = {text}")
         return Value(kind, f"%t{self._count}")
@@ -429,7 +457,10 @@ class Emitter:
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
     def compare(self, relation: str, a: Value, b: Value) -> Value:
-        """Compare two values of one type by "lt", "eq" and so on, and return the bool. NaN is unequal to everything."""
+        """Emit a comparison of two values of one type, and return its result, a bool.
+
+        `relation` is "lt", "eq" and so on. NaN is unequal to everything.
+        """
         if a.type.scalar.kind == "f":
             name = f"fcmp {'une' if relation == 'ne' else 'o' + relation}"
         else:
@@ -438,7 +469,7 @@ class Emitter:
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
     def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
-        """Call an LLVM function by name and return its result, or Known(None) if it returns nothing."""
+        """Emit a call of a function by its name in LLVM IR, and return the result, or Known(None) if there is none."""
         text = f"call {flags}{returns.ir} @{name}({listed(values)}) {marks}".rstrip()
         if returns == NONE:
             self.emit(text)
@@ -454,9 +485,9 @@ class Emitter:
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
-        """Declare and call a function that LLVM or C defines.
+        """Declare a function that LLVM or C defines, such as `sqrt`, and emit a call of it.
 
-        Return its result, or Known(None) if it returns nothing.
+        Return the result of the call, or Known(None) if there is none.
         """
         self.declare(name, kind, [value.type for value in values])
         return self.call(kind, name, values, flags, marks)
@@ -467,7 +498,9 @@ class Emitter:
         return [f"{name}.{self._count}" for name in names]
 
     def jump(self, *labels: str, condition: Value | None = None) -> None:
-        """End a basic block with a jump to a label, or with a conditional jump to one of two labels."""
+        """End a basic block with a jump to a label, or, with a `condition`, to the first label if it is true and else
+        to the second.
+        """
         if not self.dead:
             where = ", ".join(f"label %{label}" for label in labels)
             self.emit(f"br {where}" if condition is None else f"br {condition.typed}, {where}")
@@ -476,9 +509,9 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a basic block.
+        """Begin a basic block with a label.
 
-        The block is unreachable, and nothing is emitted for it, if no jump leads to its label.
+        If no jump leads to the label, the block can't be reached, and nothing is emitted for it.
         """
         self.jump(label)
         self.dead = label not in self.arrivals
@@ -497,12 +530,12 @@ class Emitter:
         return Variable(kind, slots)
 
     def store(self, variable: Variable, value: Value) -> None:
-        """Store a value in the stack slots of a variable."""
+        """Emit instructions that store a value in the stack slots of a variable."""
         for part, slot in zip(parts(value), variable.slots, strict=True):
             self.emit(f"store {part.typed}, ptr {slot}")
 
     def load(self, variable: Variable) -> Value:
-        """Load a variable from its stack slots, and return its value."""
+        """Emit instructions that load a variable from its stack slots, and return the value."""
         places = zip(variable.type.leaves, variable.slots, strict=True)
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
@@ -527,10 +560,10 @@ class Emitter:
     # --- shared variables, which `Record` classes declare and functions of a kernel pass to each other ----------------
 
     def _create_variable(self, name: str) -> None:
-        """Create the variable of a name that is used for the first time, at the beginning of the function.
+        """Create the variable `name` at the beginning of the function, when the variable is used for the first time.
 
-        Its value is that of an argument, or of an assignment in a function marked `where_used`, which is compiled only
-        when its variable is used. For other names, do nothing.
+        Its first value is an argument, or comes from an assignment in a function marked `where_used`, which is compiled
+        only now. If there is neither an argument nor such an assignment of this name, do nothing.
         """
         if name in self.arguments:
             value = self.arguments.pop(name)
@@ -556,10 +589,11 @@ class Emitter:
             self.always |= assigned_now - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """Return the value of a shared variable (declared by a `Record`) or a function of the user's program, by name.
+        """Return the value of a shared variable (declared by a `Record`), or a function of the user's program, by its
+        name.
 
-        Return None if the name is unknown. A variable that this function does not set is taken from the caller, as a
-        further argument.
+        Return None if no such name is known. If this function does not set the variable, it becomes a further argument,
+        which the caller passes.
         """
         self._create_variable(name)
         if name in self.root.variables or name in self.root.bound:
@@ -576,9 +610,9 @@ class Emitter:
         return operand
 
     def shared(self, node: Any, name: Any) -> Operand:
-        """Return the value of a shared variable (declared by a `Record`).
+        """Return the value of a shared variable (declared by a `Record`) by its name.
 
-        For a tuple of names, return a tuple of values.
+        For a tuple of names, return a tuple of values. Raise a CompileError if a name is unknown.
         """
         if isinstance(name, tuple):
             operand = self.tuple_of([self.shared(node, each) for each in name], [node] * len(name))
@@ -590,11 +624,11 @@ class Emitter:
         return operand
 
     def is_used(self, name: str) -> bool:
-        """Return whether what has been compiled of this function so far uses a given shared variable."""
+        """Return whether this function, as far as it is compiled already, uses the shared variable `name`."""
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
-        """Emit a return of a value from the whole compiled function, even from within a function that is inlined
+        """Emit a return from the whole compiled function, also where the current statement is in a function inlined
         into it.
         """
         if value == Known(None):
@@ -612,8 +646,9 @@ class Emitter:
     # --- converting values from one type to another -------------------------------------------------------------------
 
     def to(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to a type that holds all values of its own type, and raise a CompileError for any other
-        type.
+        """Emit the conversion of a value to a type that can hold all values of its own type.
+
+        Raise a CompileError for other types.
         """
         if isinstance(value, Known):
             return self.constant(node, value.value, kind)
@@ -629,7 +664,7 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def stored(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to the item type of the array in which it is stored, as NumPy does.
+        """Emit the conversion of a value to the item type of the array in which it is stored, as NumPy converts it.
 
         Raise a CompileError if a float is stored in an array of integers, or a number in an array of bools.
         """
@@ -659,9 +694,9 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}; expected a number that {kind} holds")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """Return a value or a constant as a value with a type. A constant becomes i64, f64 or bool.
+        """Return an operand as a value with a type. A constant number or bool becomes an i64, f64 or bool.
 
-        `within` says that the value is an item of a tuple, where None may stand.
+        With `within`, the operand is an item of a tuple, which may be None.
         """
         if isinstance(value, Value):
             return value
@@ -676,9 +711,9 @@ class Emitter:
         )
 
     def common(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Type:
-        """Return the type to which two operands are converted, as in NumPy.
+        """Return the type to which the operands of a binary operator are converted, as in NumPy.
 
-        A constant takes the type of the other operand.
+        A constant takes the type of the other operand. `nodes` has the operands' syntax trees, for error messages.
         """
         if isinstance(a, Known) and isinstance(b, Known):
             a, b = self.settled(nodes[0], a), self.settled(nodes[1], b)
@@ -698,12 +733,12 @@ class Emitter:
         )
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
-        """Convert two operands to their common type, as a binary operator needs it."""
+        """Emit the conversion of two operands to their common type, and return both values."""
         kind = self.common(nodes, a, b)
         return self.to(nodes[0], a, kind), self.to(nodes[1], b, kind)
 
     def cast(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Convert a value to a type, even if that loses information, as `i64(x)` in a kernel does.
+        """Emit the conversion of a value to a type, even if that loses information, as `i64(x)` in a kernel does.
 
         A float is truncated toward 0 and clipped to the range of an integer type, and NaN becomes 0.
         """
@@ -744,7 +779,7 @@ class Emitter:
     # --- expressions: one method `_e_X` for each class X of Python's syntax tree --------------------------------------
 
     def expr(self, node: Any) -> Operand:
-        """Emit an expression, and return its value or constant."""
+        """Emit an expression, and return its value, or a constant (`Known`) if it is known while compiling."""
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
             self.fail(
@@ -753,7 +788,8 @@ class Emitter:
         operand: Operand = method(node)
         if self.shown.is_wanted:
             if isinstance(node, ast.Name) and node.id not in (*self.frame.bound, *self.frame.shown):
-                self.shown.instead = None  # a name of the module, which is shown as it is
+                # a name of the module is shown as it is, and not as the object that it stands for
+                self.shown.instead = None
             elif isinstance(operand, Known) and self.shown.instead is None:
                 self.shown.instead = constant(operand.value)
             self.shown.note(node)
@@ -781,7 +817,7 @@ class Emitter:
         self.fail(node, f"{name} is not known here; expected a name that is set before")
 
     def _read_variable(self, node: Any, name: str, frame: Frame) -> Operand:
-        """Return the value of a variable or parameter. Raise a CompileError if the variable may not be set yet."""
+        """Return the value of a variable or parameter of a function. Raise a CompileError if it may not be set yet."""
         variable = frame.variables.get(name)
         self.shown.instead = frame.shown.get(name)
         if variable is None:
@@ -791,7 +827,10 @@ class Emitter:
         return self.load(variable)
 
     def meaning(self, node: Any, value: Any) -> Operand:
-        """Return what a Python object stands for in a kernel: a constant, a table, a type, or a function."""
+        """Return what an object of Python stands for in a kernel, such as a constant, a table, a type or a function.
+
+        An example is a number that a name of the kernel's module refers to. Raise a CompileError for any other object.
+        """
         plain = getattr(value, "kernel_function", value)
         if isinstance(plain, np.generic):
             self.shown.instead = constant(plain)
@@ -821,7 +860,7 @@ class Emitter:
         )
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
-        """Return a NumPy array as an array of constants, which becomes part of the compiled code."""
+        """Add a NumPy array to the compiled code, as a table of constants, and return it as a value."""
         name, kind = f"@table.{len(self.unit.heads)}", array_of(scalar_type(values.dtype), values.ndim)
         words = values.tobytes()
         text = "".join(f"\\{byte:02X}" for byte in words)
@@ -840,14 +879,17 @@ class Emitter:
     # --- evaluating what is known while compiling: unrolled loops, `match`, and constant operators --------------------
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
-        """Emit a list of expressions, and return their values. `*x` contributes all items of x."""
+        """Emit a list of expressions, and return their values. For `*x` in the list, all items of x are returned."""
         operands: list[Operand] = []
         for node in nodes:
             operands += self._all_items(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
         return operands
 
     def _all_items(self, node: Any) -> list[Operand]:
-        """Return all items of a sequence that is known while compiling, of a comprehension, or of a tuple."""
+        """Return all items of a sequence whose length is known while compiling.
+
+        It is a constant such as a list, a comprehension, or a tuple.
+        """
         whole = node
         match node:
             case ast.Call(func=ast.Name(id="tuple"), args=[ast.GeneratorExp() as generator]):
@@ -870,7 +912,10 @@ class Emitter:
         return [item(sequence, k) for k in range(len(sequence.type.of))]
 
     def _bind_item(self, target: Any, item_value: Operand) -> bool:
-        """Bind the target of an unrolled loop to the item of the current iteration."""
+        """Bind the target of an unrolled loop, a name or a tuple of names, to the item of the current iteration.
+
+        Return True.
+        """
         if isinstance(target, ast.Name):
             self.frame.bound[target.id] = item_value
         else:
@@ -933,7 +978,7 @@ class Emitter:
         return self.binary(node, (node.left, node.right), self.expr(node.left), self.expr(node.right))
 
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
-        """Emit an operation such as `a + b` on two operands, and return its value. `node.op` is the operator."""
+        """Emit an operation such as `a + b` on two operands, and return its result. `node.op` is the operator."""
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
         operation, python_operator, instructions = OPERATORS[type(node.op)]
@@ -949,7 +994,8 @@ class Emitter:
             and isinstance(b, Value)
             and {a.type, b.type} == {I64, U64}
         ):
-            b = self.cast(nodes[1], b, a.type)  # a shift's result has the type of `a`, so `b` is converted to it
+            # In a shift, `b` is converted to the type of `a`, because the result has that type.
+            b = self.cast(nodes[1], b, a.type)
         a, b = self.same(nodes, a, b)
         if operation == "div" and a.type.kind in "iu":
             a, b = self.cast(node, a, F64), self.cast(node, b, F64)
@@ -965,7 +1011,7 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {operation}; {hint}")
 
     def _shift(self, a: Value, b: Value, operation: str) -> Value:
-        """Shift `a` by `b` bits.
+        """Emit a shift of `a` by `b` bits, and return the result.
 
         As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative `a`.
         """
@@ -979,7 +1025,9 @@ class Emitter:
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
     def _divide(self, a: Value, b: Value, operation: str) -> Value:
-        """Divide integers and round down, as Python does. A quotient or remainder by 0 is 0.
+        """Emit a division of integers that rounds down, as in Python, and return the quotient or the remainder.
+
+        A quotient or remainder by 0 is 0.
 
         The one quotient that overflows, of the smallest integer by -1, wraps around.
         """
@@ -987,7 +1035,8 @@ class Emitter:
         if b.text.isdigit() and b.text != "0":
             return self._floor_divide(a, b, operation)
         is_zero = is_unsafe = self.compare("eq", b, zero)
-        # x86 processors raise an exception for the smallest integer divided by -1, so 1 is the divisor instead.
+        # x86 processors raise an exception when the smallest integer is divided by -1, so here it is divided by 1,
+        # which gives the quotient after wraparound.
         if a.type.kind == "i":
             is_minus = self.compare("eq", b, Value(a.type, "-1"))
             is_unsafe = self.op("or", is_zero, is_minus)
@@ -1033,9 +1082,9 @@ class Emitter:
         return self.compare(relation, a, b)
 
     def _split_chain(self, node: Any) -> ast.BoolOp:
-        """Return the syntax tree of `a < b and b < c` for `a < b < c`.
+        """Return the syntax tree of `a < b and b < c` for the chain `a < b < c`.
 
-        `a` and `b` are evaluated here, once, and stand in the tree as new names.
+        `a` and `b` are evaluated here, once. In the new tree, names stand for their values.
         """
         names = []
         for side in (node.left, node.comparators[0]):
@@ -1048,7 +1097,7 @@ class Emitter:
     # --- conditions: comparisons that become jumps --------------------------------------------------------------------
 
     def truth(self, node: Any) -> Operand:
-        """Emit a condition, and return it as a constant or as a bool."""
+        """Emit a condition, and return it as a bool, or as a constant if it is known while compiling."""
         operand = self.expr(node)
         if isinstance(operand, Known):
             return Known(bool(operand.value))
@@ -1059,8 +1108,8 @@ class Emitter:
     def test(self, node: Any, yes: str, no: str) -> bool | None:
         """Emit a jump to the label `yes` if a condition is true, and to the label `no` if it is false. Return None.
 
-        If the condition is a constant, emit no jump and return the constant. As in Python, the second operand of `and`
-        and `or` is evaluated only if the first does not decide the result.
+        If the condition is a constant, emit no jump and return it as a Python bool. As in Python, the second operand of
+        `and` and `or` is evaluated only if the first does not decide the result.
         """
         if isinstance(node, ast.BoolOp):
             ends, jumps, undecided = isinstance(node.op, ast.Or), False, list[Any]()
@@ -1165,7 +1214,10 @@ class Emitter:
         )
 
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
-        """Return the addresses at one index of several arrays, which together hold a value such as a tuple."""
+        """Return the addresses of a value that several arrays hold together, such as a tuple: an address in each array.
+
+        `node` is a subscript with the index of the value.
+        """
         index, places = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
             at, array = index, self.shared(node, name)
@@ -1176,8 +1228,9 @@ class Emitter:
         return places
 
     def _key(self, node: Any, prefix: Prefix) -> Any:
-        """Return the name of the variable that `run.sum[key]` selects, or a tuple of names if the key ends with a
-        list.
+        """Return the name of the shared variable that `run.sum[key]` selects. The key must be known while compiling.
+
+        If the key ends with a list, return a tuple with a name for each item of the list.
         """
         index = self.expr(node.slice)
         if not isinstance(index, Known):
@@ -1216,7 +1269,10 @@ class Emitter:
         return self.make(start.type, f"getelementptr inbounds {start.type.of.stored}, {start.typed}, {index.typed}")
 
     def locate(self, node: Any, array: Value) -> Value:
-        """Return the address of the item `array[...]`. With fewer indices than dimensions, return the subarray."""
+        """Return the address of the item `array[...]`, where `node` has the indices.
+
+        With fewer indices than dimensions, or with a slice, return the subarray.
+        """
         (start, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
             self.fail(node, f"{array.type} is given {len(indices)} indices; expected at most {len(lengths)}")
@@ -1232,7 +1288,10 @@ class Emitter:
         return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
-        """Return the address of the item or row at an index of an array's first dimension."""
+        """Return the address of `array[i]`, which is an item, or a row if the array has several dimensions.
+
+        `node` is the expression `i`, `start` is the array's address, and `lengths` are its lengths.
+        """
         step = self.expr(node)
         if isinstance(step, Known) and isinstance(step.value, int) and step.value < 0:
             self.fail(
@@ -1244,9 +1303,9 @@ class Emitter:
         )
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """Return the first index of a slice, and the index after its last.
+        """Return the first index of the slice `node`, and the index after its last.
 
-        `length` stands for a missing upper bound.
+        The default of the first is 0, and the default of the second is `length`.
         """
         bounds = []
         for part, default in ((node.lower, Value(I64, "0")), (node.upper, length)):
@@ -1262,13 +1321,19 @@ class Emitter:
         return index
 
     def read(self, place: Value, how: str = "") -> Value:
-        """Load a value from an address. `how` is "" for a plain load, or "atomic" and LLVM's memory order."""
+        """Emit a load of a value from an address.
+
+        `how` is "" for a plain load, or "atomic" followed by LLVM's memory order.
+        """
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         loaded = self.make(kind, f"load {atomic} {kind.stored}, {place.typed} {order}, align {kind.size}")
         return self.make(BOOL, f"trunc i8 {loaded.text} to i1") if kind == BOOL else loaded
 
     def write(self, place: Value, value: Value, how: str = "") -> None:
-        """Store a value at an address. `how` is "" for a plain store, or "atomic" and LLVM's memory order."""
+        """Emit a store of a value at an address.
+
+        `how` is "" for a plain store, or "atomic" followed by LLVM's memory order.
+        """
         kind, (atomic, _, order) = place.type.of, how.partition(" ")
         if kind == BOOL:
             value = self.cast(None, value, I8)
@@ -1277,7 +1342,7 @@ class Emitter:
     def fill(
         self, node: Any, source: Any, start: Value, lengths: list[Value], indices: list[Any], value: Operand
     ) -> None:
-        """Emit `a[...] = value` with a loop over each dimension that has a slice or no index."""
+        """Emit an assignment such as `a[i, :] = value`, by a loop over each dimension that has a slice or no index."""
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
@@ -1343,7 +1408,10 @@ class Emitter:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
 
     def _call_plain(self, node: Any, called: Any, arguments: list[Operand], keywords: dict[Any, Operand]) -> Operand:
-        """Call an ordinary Python function while compiling a template. All of its arguments must be constants."""
+        """Call an ordinary Python function while compiling a template, and return its result as a constant.
+
+        All arguments must be constants.
+        """
         values = [each.value for each in arguments if isinstance(each, Known)]
         keyword_values = {name: each.value for name, each in keywords.items() if isinstance(each, Known)}
         is_known = len(values) == len(arguments) and len(keyword_values) == len(keywords)
@@ -1380,7 +1448,7 @@ class Emitter:
             inside.shown = {name: self.shown.of(each) for name, each in nodes if name not in _names_set(function.node)}
         self.frame = inside
         for name, value in arguments.arguments.items():
-            if type(value) is tuple:  # a tuple here comes from `*values` in the signature
+            if type(value) is tuple:  # the tuple has the arguments for a parameter `*values`
                 value = self.tuple_of([*value], [node] * len(value))
             is_given = isinstance(value, Value | Known)
             self.bind(
@@ -1431,9 +1499,10 @@ class Emitter:
         return result
 
     def instance(self, function: Function, argument_types: list[Type | Known]) -> Instance | None:
-        """Return a function as compiled for some types and constants, and compile it if it has not been.
+        """Return the `Instance` of a function for some argument types and constants.
 
-        Return None if the function is being compiled right now, which means that it calls itself.
+        The first call for these compiles it. Return None if the function is being compiled right now, which means that
+        it calls itself.
         """
         instances = self.unit.instances
         key = (
@@ -1451,7 +1520,8 @@ class Emitter:
         return instances[key]
 
     def _compile_apart(self, function: Function, argument_types: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """Compile a function for an object file of its own, and declare it in the current compilation unit.
+        """Compile a function for an object file of its own, and declare it, so that the current compilation unit may
+        call it.
 
         The function's symbol contains a hash of its IR, so all programs that call the function share one object file.
         """
@@ -1462,8 +1532,9 @@ class Emitter:
         if key not in compiled:
             unit = Sources(self.unit.machine, self.unit.builtins, self.unit.plan)
             unit.order, unit.shown = self.unit.order, self.unit.shown
-            # Functions that are being compiled have no instance yet (None), so a call of one of them is a recursion.
-            # The new unit has to know them, as it would compile them again otherwise.
+            # A function that is being compiled has None for its instance, so that a call of it is recognized as a
+            # recursion. The new unit gets these entries, as it would compile the functions again, and again, without
+            # end.
             unit.instances = {key: None for key, instance in self.unit.instances.items() if instance is None}
             instance = Emitter(unit, function, self).function(argument_types, function.name)
             text = unit.ir()
@@ -1479,7 +1550,7 @@ class Emitter:
     # --- statements: one method `_s_X` for each class X of Python's syntax tree ---------------------------------------
 
     def block(self, body: list[Any]) -> None:
-        """Emit a list of statements up to the first that can't be reached."""
+        """Emit the statements of a list, up to the first that can't be reached."""
         for node in body:
             if self.dead or self.frame.result is not None:
                 return
@@ -1496,7 +1567,7 @@ class Emitter:
                     self.shown.put("{}", node.value)
 
     def _module_object(self, node: Any) -> Any:
-        """Return the object that a name of the function's module stands for, or None if the expression is no such
+        """Return the object that a name in the function's module refers to, or None if the expression is not such a
         name.
         """
         return self.frame.function.names.get(node.id) if isinstance(node, ast.Name) else None
@@ -1505,7 +1576,8 @@ class Emitter:
         pass
 
     def _s_Expr(self, node: Any) -> None:
-        if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):  # a docstring is skipped
+        # a text alone is a docstring, for which nothing is emitted
+        if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
             self.expr(node.value)
 
     def _s_Assign(self, node: Any) -> None:
@@ -1517,7 +1589,8 @@ class Emitter:
             self.later |= {self.set_of(each): (number, node, frame) for each in targets}
             return
         if isinstance(node.value, ast.Tuple) and all(isinstance(target, ast.Tuple) for target in node.targets):
-            # As in Python, all values are computed before any target is set. Each constant takes its target's type.
+            # As in Python, all values are computed before any target is set. Nothing makes a tuple of them, so a
+            # constant takes the type of its target.
             values = [self.expr(x) for x in node.value.elts]
             for target in node.targets:
                 if len(target.elts) != len(values):
@@ -1545,9 +1618,11 @@ class Emitter:
         self.write(place, self.stored(node.value, result, place.type.of))
 
     def set_of(self, target: Any) -> Any:
-        """Return the name of the shared variable that an assignment sets, such as `run.size`, or a tuple of names.
+        """Return the name of the shared variable that is the target of an assignment, such as `size` for `run.size =
+        0`.
 
-        Return None for a target that is no shared variable.
+        If the target is a family of variables, return a tuple of names. Return None for a target that is no shared
+        variable.
         """
         if not isinstance(target, ast.Attribute | ast.Subscript):
             return None
@@ -1568,8 +1643,10 @@ class Emitter:
         return array
 
     def assign(self, target: Any, value: Operand, source: Any) -> None:
-        """Emit an assignment of a value to a name, to a shared variable, to items of an array, or to a tuple of
+        """Emit an assignment of a value to a target: a name, a shared variable, items of an array, or a tuple of
         targets.
+
+        `source` is the syntax tree of the value, for error messages.
         """
         if isinstance(target, ast.Tuple):
             value = self.settled(source, value)
@@ -1734,7 +1811,9 @@ class Emitter:
             self._count_from(node, Value(I64, "0"), length, Known(1), body, node)
 
     def _over_generator(self, node: Any, callee: Function) -> None:
-        """Emit a `for` loop over a generator: the generator's body, with the loop's body in place of each `yield`."""
+        """Emit a `for` loop over a generator: the body of the generator function, in which the loop's body replaces
+        each `yield`.
+        """
         call, (end,) = node.iter, self.labels("end")
         outside, arguments, keywords = (
             self.frame,
@@ -1782,11 +1861,11 @@ class Emitter:
     def _count_from(
         self, node: Any, first: Value, last: Value, by: Operand, do: Callable[[Value], None], loop: Any = None
     ) -> None:
-        """Emit a loop that counts as `range(first, last, by)` does.
+        """Emit a loop over `range(first, last, by)`.
 
-        In each iteration, `do` emits what is done with the counter, and then the body of the loop `loop` follows, if it
-        is not None. If the step is neither 1 nor -1, the counter could overflow after the last value, so the loop
-        counts its iterations instead of comparing the counter with `last`.
+        In each iteration, first `do` is called with the counter, and emits what it wants. Then the body of `loop`
+        follows, a `for` statement or None. If the step is neither 1 nor -1, the counter could overflow after the last
+        value. So the loop counts its iterations instead of comparing the counter with `last`.
         """
         kind, step = first.type, by.value if isinstance(by, Known) else 0
         if kind.kind not in "iu":
@@ -1819,7 +1898,8 @@ class Emitter:
         self.label(end)
 
     def _iteration_count(self, first: Value, last: Value, by: Value, step: int) -> Value:
-        """Return the number of iterations of a loop with a given step, as a value in the kernel, without overflow.
+        """Emit the computation of the number of iterations of `range(first, last, by)`, without overflow, and return
+        it.
 
         The number is (distance + |step| - 1) // |step|, and 0 for a step of 0. `step` is the value of `by` if that is a
         constant, else 0.
@@ -1851,7 +1931,8 @@ def _argument(name: str, kind: Type) -> Value:
 
 
 def _is_constant(value: Operand) -> bool:
-    """Return whether an argument is a type or a function, for which the called function is compiled anew.
+    """Return whether an argument of a call is a type or a function, so that the called function is compiled for it
+    alone.
 
     Numbers, bools and tuples are passed to the compiled function instead.
     """
@@ -1859,14 +1940,18 @@ def _is_constant(value: Operand) -> bool:
 
 
 def _shown_name(function: Function, arguments: Iterable[Any]) -> str:
-    """Return the name under which a specialized function is shown: its own name, and the constants in its arguments."""
+    """Return the name of a specialized function in the shown source: its own name, followed by constants in its
+    arguments.
+    """
     return "_".join(
         [function.name, *(str(x.value) for x in arguments if isinstance(x, Known) and isinstance(x.value, str | int))]
     )
 
 
 def _is_inlined(value: Any) -> bool:
-    """Return whether an object is a plain function of a module of templates, which is inlined where it is called."""
+    """Return whether an object is a Python function without a decorator in a module of templates, whose calls are
+    inlined.
+    """
     return isinstance(value, FunctionType) and value.__globals__.get("plan") is PLAN
 
 
@@ -1891,9 +1976,10 @@ def _declared(record: Any) -> dict[str, Any]:
 
 @functools.cache
 def _compile_cases(node: ast.Match) -> Any:
-    """Return compiled Python code that finds the case of a `match` statement that matches the variable `_subject`.
+    """Return Python code that finds the matching case of a `match` statement.
 
-    The code sets `_case` to the number of the case, and sets the names that the case binds.
+    The code is run while compiling a template. It matches the variable `_subject`, sets `_case` to the number of the
+    case, and sets the names that the case binds.
     """
     bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]
     cases = [ast.match_case(case.pattern, case.guard, body) for case, body in zip(node.cases, bodies, strict=True)]
@@ -1902,12 +1988,12 @@ def _compile_cases(node: ast.Match) -> Any:
 
 
 def joined(kind: Type, *values: Value) -> Value:
-    """Return a value of a type, made of the scalars of several values in order."""
+    """Return a value of the type `kind`, which consists of the scalars of several values in order."""
     return Value(kind, *(name for value in values for name in value.names))
 
 
 def joined_tuple(values: Iterable[Value]) -> Value:
-    """Return a tuple value of several values."""
+    """Return a value that is the tuple of several values."""
     values = list(values)
     return joined(tuple_of(*(value.type for value in values)), *values)
 
@@ -1918,13 +2004,13 @@ def parts(value: Value) -> list[Value]:
 
 
 def item(value: Value, k: int) -> Operand:
-    """Return the item `k` of a tuple value."""
+    """Return item `k` of a value that is a tuple."""
     kind, first = value.type.of[k], sum(len(before.leaves) for before in value.type.of[:k])
     return Known(None) if kind == NONE else Value(kind, *value.names[first : first + len(kind.leaves)])
 
 
 def listed(values: Iterable[Value]) -> str:
-    """Return values as the text of a list of arguments in LLVM IR, each with its type."""
+    """Return the text of an argument list in LLVM IR: the scalars of all values, each with its type."""
     return ", ".join(value.typed for value in values if value.names)
 
 

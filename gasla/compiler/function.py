@@ -35,15 +35,18 @@ from gasla.compiler.unit import Unit
 from gasla.log import LOG, say, speaking_later
 from gasla.once import once
 
-ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)  # ctypes releases the GIL during the call
+# The type of the C function by which Python calls compiled code. ctypes releases the GIL during such a call.
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
 _compiling = threading.Lock()
-# Called with the function and its types when the process first needs a kernel.
+# Functions that are called with a compiled function and argument types, when the process first needs code for these
+# types.
 on_new_kernel: list[Callable[[Compiled, tuple[Any, ...]], None]] = []
 
 
 class _ArrayInterface(ctypes.Structure):
-    """NumPy's array interface for C, `PyArrayInterface`, which gives an array's address five times as fast as
-    `array.ctypes`.
+    """The C struct `PyArrayInterface`, by which NumPy describes an array.
+
+    Reading an array's address from it is five times as fast as by `array.ctypes`.
     """
 
     _fields_ = (
@@ -56,24 +59,23 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # bits in the `flags` of 
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
-SECONDS = 1.0  # a message is printed once compilations have taken this many seconds
+SECONDS = 1.0  # When compilations have taken this many seconds in all since the last message, a message is printed.
 
 
 class Kernel:
-    """The loaded machine code of a function for some argument types, and where each argument lies in the buffer
-    passed to it.
+    """The loaded machine code of a function for given argument types.
 
-    The buffer consists of words of 8 bytes. `places` has the index of each argument's first word, and `size` is their
-    number.
+    Arguments are passed in a buffer of words of 8 bytes. `places` has the index of each argument's first word, and
+    `size` is the number of words for all arguments.
     """
 
     def __init__(self, takes: tuple[Type | Known, ...], returns: Type, codes: Sequence[bytes]) -> None:
         self.takes, self.returns = takes, returns
         self.address = Loaded(*codes).address("entry")
         self.enter = ENTRY(self.address)
-        # Whether the first argument is passed in a register, and not in the buffer.
+        # Whether the function's first argument is an int64, which is then passed in a register and not in the buffer.
         self.is_numbered = takes[:1] == (I64,)
-        # For arguments that are arrays: dtype and number of dimensions; else None.
+        # For each argument that is an array: its dtype and its number of dimensions. For all other arguments: None.
         self.arrays: list[tuple[np.dtype[Any], int] | None] = []
         self.places, self.size, self.numbers = list[int](), 0, range(len(takes))
         for k, kind in enumerate(takes):
@@ -84,7 +86,8 @@ class Kernel:
 
 
 class Compiled:
-    """A compiled function, which other compiled functions can call, and Python with NumPy's arrays and numbers.
+    """A compiled function. Other compiled functions can call it, and Python can call it with NumPy's arrays and
+    numbers.
 
     Parameters
     ----------
@@ -107,7 +110,8 @@ class Compiled:
         self.__name__ = function.__name__
         self.plain, self.marks, self.packs, self.plan = function, marks, packs, plan
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self.made = 0  # number of kernels that were not in the cache and had to be compiled
+        # number of compilations of this function in this process, without code that the cache on disk had
+        self.made = 0
         self._calls: list[Call] = []
 
     @functools.cached_property
@@ -116,7 +120,7 @@ class Compiled:
         return function_of(self.plain, self.marks)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
-        """Return the compiled code for some argument types.
+        """Return the loaded machine code of the function for given argument types.
 
         The code comes from this process, from the cache on disk, or from the compiler, whichever has it first.
         """
@@ -145,8 +149,10 @@ class Compiled:
 
     @property
     def identity(self) -> str | None:
-        """A hash of all that the code depends on, except the types of the arguments, the target machine and the
-        compiler.
+        """A hash of all that the code depends on, except the argument types, the target machine and the compiler.
+
+        It is None if the function's plan has no fingerprint (a hash of the plan). Then the code can't be stored in the
+        cache.
 
         It is None if the function's plan has no fingerprint, so that the code can't be stored under a name.
         """
@@ -164,10 +170,10 @@ class Compiled:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """Return the name under which the cache has the code for some types and a target, or None if there is no
-        such name.
+        """Return the name under which the cache on disk has the code for some types and a target.
 
-        For a template, the file of this name holds the name of the file with the code, which templates may share.
+        It is None if the code can't be stored. For a template, the file of this name only has the name of another file,
+        which has the code. So templates with the same code share one file.
         """
         if self.identity is None:
             return None
@@ -176,7 +182,7 @@ class Compiled:
 
     @property
     def _target(self) -> tuple[str, str, str]:
-        """The machine to compile for: triple, processor and features.
+        """The target for which the function is compiled: LLVM's triple, processor and features.
 
         It is this processor if the module sets `NATIVE`. Otherwise it is the one that most machines can run, if this
         one can.
@@ -185,8 +191,8 @@ class Compiled:
 
     @property
     def _is_native(self) -> bool:
-        """Whether the code may use all features of the processor that compiles it, and so may not run on other
-        machines.
+        """Whether the code may use all features of the processor that compiles it, so that other machines may be unable
+        to run it.
         """
         return bool(getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE"))
 
@@ -195,7 +201,7 @@ class Compiled:
         return repr((*where, self._closure_values()))
 
     def _closure_values(self) -> list[Any]:
-        """Return the values of the outer variables that the Python function uses, that is, of its closure."""
+        """Return the values of the variables of enclosing functions that the Python function uses (its closure)."""
         return [cell.cell_contents for cell in self.plain.__closure__ or ()]
 
     def _compile(
@@ -203,8 +209,8 @@ class Compiled:
     ) -> bytes:
         """Compile the function for some types, store the code in the cache, and return it.
 
-        Templates with the same IR share code: if the cache has it, it is returned, unless it equals `useless`, code
-        that could not be loaded.
+        Templates with the same LLVM IR share code. So if the cache has code for this IR, it is returned. But `useless`
+        is not returned: code from the cache that could not be loaded on this machine.
         """
         start_time, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         instance = unit.export(self.kernel_function, takes)
@@ -246,22 +252,22 @@ class Compiled:
         return result
 
     def lend(self) -> Call:
-        """Return a `Call` (a buffer of arguments) that no thread is using. `take_back` returns it for reuse."""
+        """Return a `Call` (a buffer of arguments) for the use of one thread, which gives it back by `take_back`."""
         try:
             return self._calls.pop()
         except IndexError:
             return Call(self)
 
     def take_back(self, call: Call) -> None:
-        """Keep a `Call` for reuse, without the references to its arguments."""
+        """Keep a `Call` (a buffer of arguments) for the next caller of `lend`, without references to its arguments."""
         call.given = [_NOTHING] * len(call.given)
         self._calls.append(call)
 
     @once(most=4096)
     def of(self, plan: Any) -> Compiled:
-        """Return the function compiled for a plan.
+        """Return the function, a template, as compiled for a plan.
 
-        The function is a template, and the plan decides what becomes of it.
+        A plan is an object with decisions that are known while compiling, so only the code that it selects is compiled.
         """
         return Compiled(self.plain, packs=getattr(plan, "has_short_vectors", False), plan=plan)
 
@@ -271,7 +277,8 @@ class Compiled:
 
 def _after_fork() -> None:
     global _compiling
-    # A thread of the parent process may hold the old lock, and would never release it in the child.
+    # If a thread of the parent process held the lock during the fork, no thread of the child process would ever release
+    # it. So the child gets a new lock.
     _compiling = threading.Lock()
 
 
@@ -289,7 +296,7 @@ def compilations() -> int:
 
 
 def _log_compilation(name: str, seconds: float) -> None:
-    """Log that a function was compiled, and in how many seconds.
+    """Log that a function was compiled, with its name and the seconds that it took.
 
     On a terminal, also print a message whenever another second was spent compiling, as the program would seem to hang.
     """
@@ -302,7 +309,7 @@ def _log_compilation(name: str, seconds: float) -> None:
     names = ", ".join(dict.fromkeys(name for name, _ in _waits))
     message = f"gasla compiled {names} in {total:.1f} s; later calls and processes find it stored"
     _waits.clear()
-    # The log shows it already, or the user wants no messages.
+    # Print no message if the log shows the compilation already, or if the user wants no messages.
     if os.environ.get("GASLA_QUIET") or LOG.isEnabledFor(DEBUG):
         return
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
@@ -315,7 +322,7 @@ def _cache_name(folder: str, contents: Any) -> str:
 
 
 def _load_code(key: str | None) -> bytes | None:
-    """Return the code that the cache has under a name, or None.
+    """Return the code that the cache on disk has under a name, or None if it has none.
 
     For a template, the file of that name only holds the name of another file, whose content is returned.
     """
@@ -324,7 +331,7 @@ def _load_code(key: str | None) -> bytes | None:
 
 
 def parts_of(data: bytes) -> tuple[str, list[bytes]]:
-    """Return the name of the type that a stored kernel returns, and the object files that it consists of.
+    """Split the data of a stored kernel into the name of the type that it returns, and its object files.
 
     Raise a ValueError if the data has another format.
     """
@@ -349,10 +356,10 @@ def _load_kernel(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
 
 
 def _separate_object(text: str, target: tuple[str, str, str]) -> bytes:
-    """Return the object file of a function marked "apart", which several programs share, from the cache or compiled
-    now.
+    """Return the object file of a function marked "apart", which all programs that call the function share.
 
-    The file is stored for one version of LLVM, as the calling convention may differ between versions.
+    It comes from the cache, or is compiled now from the LLVM IR `text`. It is stored for one version of LLVM, as the
+    calling convention may differ between versions.
     """
     key = _cache_name("parts", (text, target, llvm_version()[0]))
     code = cache.load(key)
@@ -374,11 +381,12 @@ def apart(function: Callable[..., Any]) -> Any:
     return Compiled(function, frozenset({"apart"}))
 
 
-_NOTHING = object()  # stands for an argument whose value in the buffer is no longer valid
+# takes the place of an argument whose words in the buffer are not valid, so that they are written for the next call
+_NOTHING = object()
 
 
 class Call:
-    """A call of a compiled function, with a buffer that holds its arguments.
+    """A buffer with the arguments of a compiled function, by which the function is called.
 
     If the call is made again, only the arguments that have changed are written to the buffer.
     """
@@ -387,8 +395,9 @@ class Call:
         self.function = function
         self.given: list[Any] = []
         self.kernel: Kernel
-        self.address = 0  # address of `words`, the buffer
-        self.launcher: Call | None = None  # the call that starts threads, which then make this call
+        self.address = 0  # address of `words`, the buffer with the arguments
+        # the call of the function that starts threads, each of which then makes this call
+        self.launcher: Call | None = None
 
     def set(self, arguments: Sequence[Any]) -> Call:
         """Write the arguments to the buffer where they differ from those of the last call, and hold references to
@@ -405,7 +414,8 @@ class Call:
                 if not isinstance(value, np.ndarray) or value.dtype != array[0] or value.ndim != array[1]:
                     return self._allocate(arguments).set(arguments)
                 last_arguments[k] = (
-                    _NOTHING  # invalid until all its words are written, as Ctrl-C or an error may interrupt this
+                    # until all words of the argument are written, as Ctrl-C or an error may interrupt this in between
+                    _NOTHING
                 )
                 changed.append(k)
                 arrays.append((place, value))
@@ -437,13 +447,16 @@ class Call:
         self.words = np.zeros(self.kernel.size + 1, np.int64)
         self.ints, self.unsigned = self.words.data, self.words.view(np.uint64).data
         self.floats = self.words.view(np.float64).data
-        self.address, self.number = self.words.__array_interface__["data"][0], 0  # .ctypes takes two calls of Python
+        # `__array_interface__` needs one call of Python for the address, and `ctypes` needs two
+        self.address, self.number = self.words.__array_interface__["data"][0], 0
         self.given = [_NOTHING] * len(arguments)
         return self
 
     def keep(self, known: Sequence[Any]) -> None:
-        """Drop the references to arguments, except to those that are the same objects as in `known`, the last few
-        arguments.
+        """Drop the references to those of the last arguments that differ from the objects in `known`, to free their
+        memory.
+
+        There are as many last arguments as objects in `known`. These are compared by identity.
         """
         first = len(self.given) - len(known)
         if first >= 0:
@@ -453,13 +466,16 @@ class Call:
             self.given[first:] = arguments
 
     def _write_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
-        """Write the address and the lengths of arrays to the buffer, each array from its index on."""
+        """Write the addresses and lengths of arrays to the buffer.
+
+        `arrays` has pairs of the index of an array's first word and the array.
+        """
         ints = self.ints
         for place, value in arrays:
             capsule = value.__array_struct__
             array = _ArrayInterface.from_address(_pointer(capsule, None))
             flags = array.flags
-            # A read-only array that is mapped from a file may be unaligned, which is harmless: CPUs load from any
+            # Other unaligned arrays are refused. A read-only one may be mapped from a file, and CPUs can load from any
             # address.
             if not flags & _CONTIGUOUS or (flags & _WRITEABLE and not flags & _ALIGNED):
                 name = self.function.__name__
@@ -507,9 +523,7 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 
 
 def kind_of(value: Any) -> Type | Known:
-    """Return the kernel language's type of an argument: a NumPy array or number, a Python number, None, or a tuple
-    of these.
-    """
+    """Return the kernel language's type of a value that Python passes: an array, a number, or a tuple of these."""
     is_array = isinstance(value, np.ndarray)
     type_of_value = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if type_of_value is not None:
@@ -537,10 +551,10 @@ def array_type(dtype: np.dtype[Any], dimensions: int) -> Type:
 
 @functools.cache
 def _compiler_hash() -> str:
-    """Return a hash of the text of the compiler's modules, so that code by another version of the compiler is not
-    reused.
+    """Return a hash of the source text of the compiler's modules. It is part of the names of stored code.
 
-    LLVM's version is no part of the hash, as object files can be loaded under any version.
+    So code that another version of the compiler has stored is not reused. LLVM's version is not part of the hash, as
+    object files can be loaded under any version.
     """
     texts = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()
@@ -548,7 +562,8 @@ def _compiler_hash() -> str:
 
 @functools.cache
 def made_of(text: str) -> str:
-    """Return a hash of a module's text and of the texts of the modules of gasla that it imports.
+    """Return a hash of a module's text and of the texts of the modules of gasla that it imports, directly or through
+    others.
 
     Compiled code contains the functions that it calls, so it changes with all of these modules.
     """

@@ -15,7 +15,7 @@ class CompileError(Exception):
 
 
 class Type(NamedTuple):
-    """The type of a value in a kernel.
+    """The type of a value in a kernel: a number, a vector, an array, a tuple or an address.
 
     `kind` is "i" for signed and "u" for unsigned integers, "f" for floats, "b" for bool, and "n" for no value. "v" is a
     vector of `extent` lanes, "a" a C-contiguous array of `extent` dimensions, and "t" a tuple. `of` is the type of
@@ -29,9 +29,9 @@ class Type(NamedTuple):
 
     @property
     def leaves(self) -> tuple[Type, ...]:
-        """The types of the scalars and vectors that a value consists of.
+        """The types of the scalars and vectors of which a value of this type consists.
 
-        An array consists of its address and its lengths.
+        An array consists of its address and its lengths, and a tuple of the scalars of its items.
         """
         if self.kind == "t":
             return tuple(leaf for item in self.of for leaf in item.leaves)
@@ -74,9 +74,7 @@ class Type(NamedTuple):
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
-        """Return the given scalar type, or a vector of it with as many lanes as this type has if this type is a
-        vector.
-        """
+        """Return `scalar`, or a vector type of it with as many lanes as this type has if this type is a vector."""
         return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property
@@ -141,9 +139,9 @@ def scalar_type(dtype: np.dtype[Any]) -> Type:
 
 
 def meeting(a: Type, b: Type) -> Type | None:
-    """Return the type that two operands of different types are converted to, as in NumPy, or None if there is none.
+    """Return the type to which two operands of different types are converted, as in NumPy, or None if there is none.
 
-    There is none for int64 and uint64: NumPy would convert both to float64, which loses digits.
+    int64 and uint64 have none: NumPy would convert both to float64, which loses digits.
     """
     if a == b:
         return a

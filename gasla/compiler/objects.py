@@ -17,9 +17,9 @@ from gasla.compiler import system
 from gasla.compiler.kernel_types import CompileError
 
 LEVEL = 2  # LLVM's optimization level, as of `-O2`
-# For each architecture, LLVM's names of a processor and of the features that nearly all machines have: those of x86-64
-# processors since 2013 (x86-64-v3), and those that ARM processors since 2018 (armv8.2-a) offer to programs. Code for
-# these features runs on all such machines, so it is what wheels contain.
+# For each architecture, LLVM's names of a processor and of features that nearly all machines have: x86-64 processors
+# since 2013 (x86-64-v3), and the features that ARM processors since 2018 (armv8.2-a) offer to programs. The code in
+# wheels is compiled for these, so that it runs on all such machines.
 PORTABLE = {
     "x86_64": (
         "x86-64-v3",
@@ -27,9 +27,10 @@ PORTABLE = {
     ),
     "aarch64": ("generic", "+crc,+fp-armv8,+lse,+neon,+rdm"),
 }
-# Features of ARM processors, and the bit by which Linux reports each.
+# Features of ARM processors by LLVM's name, each with the bit by which Linux reports it in the auxiliary vector.
 HWCAP = {"+fp-armv8": 1 << 0, "+neon": 1 << 1, "+crc": 1 << 7, "+lse": 1 << 8, "+rdm": 1 << 12}
-_engines: list[Any] = []  # holds LLVM's engines, which are never freed, as threads may be running their code
+# LLVM's engines, which own the loaded code. They are never freed, because threads may be running the code.
+_engines: list[Any] = []
 
 
 @functools.cache
@@ -44,7 +45,7 @@ def host() -> tuple[str, str, str]:
     _initialize_llvm()
     triple = llvm.get_process_triple()
     if sys.platform == "win32" and not triple.endswith("-elf"):
-        # Calling conventions of Windows, but object code in the format that LLVM's loader handles best.
+        # Use the calling conventions of Windows, but object code in the ELF format, which LLVM's loader handles best.
         triple += "-elf"
     return triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
@@ -57,7 +58,8 @@ def llvm_version() -> tuple[int, ...]:
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """Return the target (triple, processor, features) of code that nearly all machines can run.
+    """Return the target (triple, processor, features) for which code is compiled by default, so that most machines can
+    run it.
 
     If this machine lacks some of these features, return this machine instead, so that the code runs here.
     """
@@ -83,7 +85,7 @@ def _arm_features() -> set[str]:
 
 
 def target_of(processor: str) -> tuple[str, str, str]:
-    """Return the target (triple, processor, features) of portable code for Linux on an architecture of `PORTABLE`.
+    """Return the target (triple, processor, features) of the code in Linux wheels for an architecture of `PORTABLE`.
 
     The architecture may be another one than this machine's.
     """
@@ -104,7 +106,7 @@ def _machine(target: tuple[str, str, str]) -> Any:
 
 
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
-    """Compile LLVM IR to object code for this machine, or for another target: triple, processor and features.
+    """Compile LLVM IR to object code for this machine, or for another target (triple, processor and features).
 
     `packs` turns on LLVM's SLP vectorizer.
     """
@@ -117,7 +119,7 @@ def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | No
         raise CompileError(f"LLVM rejects the generated IR: {error}") from None
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization, options.slp_vectorization = True, packs
-    # Unrolling takes a fifth of the compile time, and twenty algorithms, all bound by memory, gain nothing from it.
+    # Loop unrolling takes a fifth of the compile time. Twenty algorithms, all bound by memory, run no faster with it.
     options.loop_unrolling = False
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
@@ -162,7 +164,9 @@ def undefined(*codes: bytes) -> set[str]:
 
 
 def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the C name of each named symbol of an object file, and whether the file defines the symbol."""
+    """Yield the C name of each function or variable that an object file defines or refers to, and whether the file
+    defines it.
+    """
     if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
         names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
@@ -178,7 +182,7 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
                 for start, kind, _section, _more, _value in struct.iter_unpack(
                     "<IBBHQ", code[table : table + 16 * count]
                 ):
-                    if kind & 1:  # an external symbol, which other objects can refer to
+                    if kind & 1:  # only external symbols, because other object files can't refer to any others
                         yield _text(code, names_at + start).removeprefix("_"), kind & 0x0E != 0
             place += size
     elif code[:2] in (b"\x64\x86", b"\x64\xaa"):  # COFF for x86-64 and ARM
@@ -188,8 +192,9 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
             if skipped:
                 skipped -= 1
                 continue
-            skipped = more  # number of further records that belong to this symbol
-            # An external symbol. `_fltused` is no function: it marks objects that compute with floats.
+            skipped = more  # number of records of the symbol table that follow and only add to this symbol
+            # An external symbol, to which other object files can refer. `_fltused` is left out: it is no function, but
+            # marks object files that compute with floats.
             if kind == 2 and name != b"_fltused":
                 is_long, start = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
                 yield _text(code, names_at + start) if is_long else name.rstrip(b"\0").decode(), section != 0
@@ -211,16 +216,17 @@ def _libraries() -> list[Any]:
     names = system.LIBRARIES.get(sys.platform, (None, ctypes.util.find_library("m") or None))
     libraries = [*map(ctypes.CDLL, names)]
     if sys.platform == "win32":
-        # The library of the running interpreter, whatever the file is called.
+        # "python" is only a label here. The handle is that of the DLL of the running interpreter.
         libraries.append(ctypes.CDLL("python", handle=sys.dllhandle))
     return libraries
 
 
 @functools.cache
 def _resolve(name: str) -> None:
-    """Tell LLVM the address of a C function. Raise a CompileError if the system has no such function.
+    """Look up the address of a C function, and tell it to LLVM.
 
-    Without this check, LLVM would end the process for a missing function.
+    Raise a CompileError if the system has no such function. Without this check, LLVM would end the process for a
+    missing function.
     """
     if llvm.address_of_symbol(name):
         return

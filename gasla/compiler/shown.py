@@ -17,20 +17,28 @@ INDENT = "    "
 
 
 class Shown:
-    """The source lines of a function that is being compiled. The list stays empty if nobody wants to see the source."""
+    """The Python source of a specialized template, which is written line by line while the template is compiled.
+
+    It stays empty if no caller wants to see the source.
+    """
 
     def __init__(self, is_wanted: bool) -> None:
         self.is_wanted, self.lines, self.depth = is_wanted, list[str](), 1
-        self.instead: ast.expr | None = None  # the expression to show for the one that is being compiled
-        self._seen: dict[int, ast.expr] = {}  # by id of a node: the expression to show for the node
+        # the expression to show in place of the expression that is being compiled, or None to show that one itself
+        self.instead: ast.expr | None = None
+        # for nodes of the syntax tree, by id: the expression to show in place of the node
+        self._seen: dict[int, ast.expr] = {}
 
     def names(self, name: str | tuple[str, ...]) -> None:
-        """Show a variable name, or a tuple of names, for the expression that is being compiled."""
+        """Show a variable's name, or a tuple of names, in place of the expression that is being compiled."""
         if self.is_wanted:
             self.instead = ast.Name(name) if isinstance(name, str) else ast.Tuple([*map(ast.Name, name)])
 
     def note(self, node: ast.expr, instead: ast.expr | None = None) -> None:
-        """Note that a node of the syntax tree has been compiled, and which expression to show for the node."""
+        """Record that a node of the syntax tree has been compiled, and the expression to show in place of the node.
+
+        By default that is the expression that was set in `instead`, if any.
+        """
         self._seen.pop(id(node), None)
         if instead is not None or self.instead is not None:
             self._seen[id(node)] = instead or self.instead  # type: ignore[assignment]
@@ -47,17 +55,21 @@ class Shown:
         return type(node)(**{name: self.of(value) for name, value in ast.iter_fields(node)})
 
     def put(self, form: str, *nodes: Any) -> None:
-        """Add a source line: `form` with its `{}` replaced by the text of the nodes, such as "while {}:"."""
+        """Add a line to the shown source: the text `form`, in which each `{}` is replaced by the source of one of the
+        nodes.
+
+        An example of `form` is "while {}:".
+        """
         if self.is_wanted:
             self.lines.append(INDENT * self.depth + form.format(*(_text_of(self.of(node)) for node in nodes)))
 
     def assign(self, node: ast.Assign) -> None:
-        """Add a source line with an assignment statement."""
+        """Add a line with an assignment statement to the shown source."""
         self.put(" = ".join(["{}"] * (len(node.targets) + 1)), *node.targets, node.value)
 
     @contextmanager
     def block(self, form: str, *nodes: Any) -> Iterator[None]:
-        """Add a source line such as "while {}:".
+        """Add a line to the shown source that begins a block, such as "while {}:".
 
         Lines that are added within the `with` statement are indented below it.
         """
@@ -72,7 +84,10 @@ class Shown:
 
 
 def constant(value: Any) -> ast.expr | None:
-    """Return the expression that stands for a constant in source, or None for functions, types and the like."""
+    """Return a syntax tree node for a constant (a number, text, dtype or tuple), to show it in source.
+
+    Return None for functions, types and other objects, which source can't show as constants.
+    """
     if isinstance(value, np.dtype):
         return ast.Attribute(ast.Name("np"), str(value))
     if isinstance(value, float | np.generic):
@@ -86,7 +101,7 @@ def constant(value: Any) -> ast.expr | None:
 
 
 def _is_spread(node: Any) -> bool:
-    """Return whether a node is a tuple with a star before it, as in `f(*(a, b))`."""
+    """Return whether a node of a syntax tree is a tuple with a star before it, as in `f(*(a, b))`."""
     return isinstance(node, ast.Starred) and isinstance(node.value, ast.Tuple)
 
 

@@ -14,26 +14,29 @@ _OF_C = "tan asin acos atan sinh cosh tanh expm1 log1p cbrt atan2 hypot fmod nex
 MATH = {name + end for name in f"{_OF_LLVM} {_OF_C}".split() for end in ("", "f")}
 ANYWHERE = {
     *MATH,
-    *("memcpy", "memmove", "memset"),  # LLVM turns loops that copy or fill memory into calls of these
+    *("memcpy", "memmove", "memset"),  # LLVM turns loops that copy or fill memory into calls of these functions
     *("PyThread_acquire_lock", "PyThread_release_lock", "PyThread_get_thread_ident"),
 }
 POSIX = {*ANYWHERE, "usleep", "clock_gettime"}
 # For each value of `sys.platform`, the C functions that compiled code may call. LLVM itself calls some of them, such as
 # `sincos` for the sine and the cosine of one number.
 FUNCTIONS = {
-    "linux": {  # apart from Python's functions, all are in glibc 2.17
+    "linux": {  # apart from Python's functions, all of these are in glibc 2.17
         *(*POSIX, "sincos", "sincosf"),
         *("sched_getcpu", "sched_getaffinity", "sched_setaffinity", "pthread_self", "pthread_getcpuclockid"),
     },
     # macOS has no functions that bind a thread to a core or read another thread's clock.
     "darwin": {*POSIX, "__sincos_stret", "__sincosf_stret", "bzero", "__bzero", "memset_pattern16"},
-    # Windows has no such functions either. LLVM calls `__chkstk` to touch the pages of a large stack frame.
+    # Windows has no functions that bind a thread to a core or read another thread's clock, either. LLVM calls
+    # `__chkstk` to touch the pages of a large stack frame.
     "win32": {*ANYWHERE, "Sleep", "QueryPerformanceCounter", "__chkstk"},
 }
-GLIBC = 2, 17  # oldest glibc that has all functions of the row for Linux, as the tag of Linux wheels says
-# Libraries to search on systems where the process can't be asked for a function.
+# The oldest glibc that has all functions listed for Linux. The tag of Linux wheels names the same version.
+GLIBC = 2, 17
+# On Windows, functions can't be looked up in the whole process, but only in a given library. They are in these
+# libraries.
 LIBRARIES = {"win32": ("ucrtbase", "kernel32", "ntdll")}
-OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # functions that have another name in the system's libraries
+OTHER_NAMES = {"win32": {"hypotf": "_hypotf"}}  # C functions that have another name in the system's libraries
 CURRENT = sys.platform
 
 

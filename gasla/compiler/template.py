@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 else:
 
     class Constant:
-        """The annotation of a parameter that is known while compiling: the function is compiled once for each of its
-        values.
+        """The annotation of a template's parameter that is known while compiling, so that a function is compiled for
+        each value.
         """
 
 
@@ -47,7 +47,7 @@ class Each:
 
 
 class Record:
-    """The base of classes whose annotations declare the variables that the functions of a kernel share.
+    """The base of classes that declare, by annotations, the variables that the functions of a kernel share.
 
     Variables in `local` may have any names.
     """
@@ -66,9 +66,10 @@ class Arrays(Each):
 
 
 def where_used(function: Any) -> Any:
-    """Mark a function whose assignments are postponed: each is made only if the kernel uses its variable.
+    """Mark a function of a template whose assignments are made at the beginning of the kernel, but only as far as
+    needed.
 
-    The assignments that are needed are made at the beginning of the kernel.
+    An assignment is left out if the kernel does not use its variable.
     """
     function.is_where_used = True
     return function

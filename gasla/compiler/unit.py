@@ -45,8 +45,9 @@ class Unit(Sources):
 
 
 def _entry(name: str, instance: Instance) -> str:
-    """Return the LLVM IR of `entry`, the C function that reads the arguments from memory and calls the compiled
-    function.
+    """Return the LLVM IR of the C function `entry`, by which Python calls a compiled function.
+
+    `entry` reads the arguments from memory, calls the compiled function, and writes its result to memory.
     """
     is_numbered = instance.takes[:1] == [I64]
     leaves = [leaf for kind in instance.takes[is_numbered:] for leaf in kind.leaves]
