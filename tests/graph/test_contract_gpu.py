@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import gasla
 import semirings
 from gasla import Graph, engines
-from gasla.algorithms.community import community_programs
+from gasla.algorithms.community import community_programs, community_search
 from gasla.graph.transform import contract_gpu
 from gasla.graph.transform.merging import number_groups
 
@@ -66,7 +66,8 @@ def test_communities_do_not_depend_on_how_weights_are_kept(
     graph = undirected([(int(a), int(b), int(w)) for (a, b), w in zip(ends, rng.integers(1, 9, 1500))], kind, 300)
     with engines.programs_only():
         expected = function(graph, seed=4)
-        monkeypatch.setattr(community_programs, "keeps_weights", lambda graph: graph.is_whole)
+        for module in (community_programs, community_search):
+            monkeypatch.setattr(module, "keeps_weights", lambda graph: graph.is_whole)
         monkeypatch.setattr(contract_gpu, "CHUNK", 100)
         found = function(graph, seed=4)
     assert len(found.levels) > 1 and len(found.levels) == len(expected.levels)

@@ -309,16 +309,16 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     return _renumber(graph, result.part)
 
 
-def contracted(graph: Graph, groups: Any) -> tuple[Graph, Any, Any]:
-    """Contract groups of vertices, such as communities, to one vertex each, and add up the weights of parallel edges.
+def contracted(graph: Graph, groups: Any, within: Any = None) -> tuple[Graph, Any, Any]:
+    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group.
 
-    `groups` has the group of each vertex. Return the smaller graph, the new vertex of each vertex, and one vertex of
-    each group.
+    If `graph` is an earlier one that `keeps_weights`, `within` has for each of its vertices that vertex of which
+    `groups` has the group.
     """
     if keeps_weights(graph):
         from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
 
-        return contract_gpu.contracted(graph, groups)
+        return contract_gpu.contracted(graph, groups, within)
     smaller: Any = graph.contract(groups, semirings.plus)
     origin = smaller.origin
     return (smaller if graph.is_whole else both_ways(counted(smaller, True)[0])), origin.new_vertices, origin.vertices

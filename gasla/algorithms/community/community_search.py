@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import semirings
-from gasla.algorithms.community.community_programs import contracted, degrees, direction, moved, parts
+from gasla.algorithms.community.community_programs import contracted, degrees, direction, keeps_weights, moved, parts
 from gasla.algorithms.community.modularity import Inside
 from gasla.arrays import array_module, module_of
 from gasla.arrays import moved as copied
@@ -155,8 +155,12 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
         merges_isolated = not partitions and isolated is not None
         if merges_isolated:
             groups[isolated] = groups[isolated.argmax()]  # type: ignore[union-attr]
-        smaller, new_vertices, members = contracted(search.graph, groups)
-        if smaller.n == search.graph.n:
+        before, within = search.graph.n, None
+        if partitions and keeps_weights(graph) and 2 * search.graph.m > graph.m:
+            # contracts the first graph again, so that a level that is about as large is freed before the next is made
+            search, within = search._replace(graph=graph), partitions[-1]
+        smaller, new_vertices, members = contracted(search.graph, groups, within)
+        if smaller.n == before:
             break
         partitions.append(new_vertices[partitions[-1]] if partitions else new_vertices)
         community = community[members]  # community of each new vertex; without refinement, each new vertex is alone
@@ -165,6 +169,7 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
         weights = search.weights
         weights = None if weights is None else reduce_by_key(new_vertices, weights, semirings.plus, smaller.n)
         search = search._replace(graph=smaller, weights=weights)
+        del smaller  # so that no name but `search` keeps the level
     if isolated is not None:
         single_labels = graph.n + _single_vertices(graph)
         partitions = [numbered(module_of(graph.device).where(isolated, single_labels, labels)) for labels in partitions]

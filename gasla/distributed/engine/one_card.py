@@ -151,11 +151,12 @@ def called(
     if not is_left_to_one(graph, divided):
         return function(*args, **kwargs)
     cards = sorted({member.card for member in graph.ranks.members()})
-    for find_graph, is_spread in ((on_first_card, False), (over_cards, True), (over_cards, True)):
+    # the last try also spreads arrays that have a few bytes per vertex
+    for find_graph, least in ((on_first_card, None), (over_cards, graph.m), (over_cards, graph.m // 8)):
         if (whole := find_graph(graph)) is None:
             continue
         free = functools.partial(peers().free_unused, cards)
-        spreading = peers().joint_memory.spreading(cards, graph.m, free) if is_spread else nullcontext()
+        spreading = peers().joint_memory.spreading(cards, least, free) if least is not None else nullcontext()
         with suppress(MemoryError), on_card(graph), spreading:
             return _call_on_first_card(graph, whole, function, args, kwargs)
         del whole

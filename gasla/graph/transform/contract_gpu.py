@@ -13,24 +13,28 @@ from gasla.arrays import array_module, index_dtype
 from gasla.graph.adjacency import Adjacency, Array
 from gasla.graph.graph import Graph
 from gasla.graph.lists_gpu import _lower_halves, _pack_keys, group, owners
+from gasla.graph.memory_limit import available
 from gasla.graph.neighbor_lists import Lists
 from gasla.graph.transform.merging import _reduce_runs_of_edges, mirrored, number_groups
 from gasla.graph.transform.origin import IdMap
 from semirings import plus
 
-CHUNK = 1 << 23  # number of edges that are sorted at a time
-EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # the numbers up to which float32 and float64 represent all whole numbers exactly
+CHUNK, LEAST_CHUNK = 1 << 25, 1 << 20  # edges that are sorted at once, at most, and where memory is short
+SHARE = 4 * 64  # bytes of free memory per edge that is sorted at once: four times what sorting takes
+EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # up to here, float32 and float64 have all whole numbers
 
 
-def contracted(graph: Graph, groups: Array) -> tuple[Graph, Array, Array]:
+def contracted(graph: Graph, groups: Array, within: Array | None) -> tuple[Graph, Array, Array]:
     """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group.
 
+    If `graph` is an earlier one, `within` has for each of its vertices that vertex of which `groups` has the group.
     Values are the sums of those of `graph`, which is undirected. The new graph has no `origin`, which would keep arrays
     of the previous graph.
     """
-    group_of, count = number_groups(graph.n, graph.id_dtype, groups)
-    lists, values = summed(graph.lists.out, graph.valued.each, group_of, count)
-    vertex_map = IdMap(graph.device, graph.n, count, became=group_of)
+    group_of, count = number_groups(len(groups), graph.id_dtype, groups)
+    of_edges = group_of if within is None else group_of[within]
+    lists, values = summed(graph.lists.out, graph.valued.each, of_edges, count)
+    vertex_map = IdMap(graph.device, len(groups), count, became=group_of)
     smaller = Graph.__new__(Graph)
     smaller._set_lists(Lists(count, graph.device, lists), values)
     smaller.valued.are_private = True  # no caller has the array
@@ -38,28 +42,25 @@ def contracted(graph: Graph, groups: Array) -> tuple[Graph, Array, Array]:
 
 
 def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int) -> tuple[Adjacency, Array]:
-    """Return the sorted adjacency lists of `count` groups of vertices, and the total weight of each edge between
-    groups.
+    """Return the sorted lists between `count` groups of vertices, and the summed weights of their edges.
 
-    `group_of` has the group of each vertex. `lists` and `weights` are those of an undirected graph, and the result is
-    undirected too. Without `weights`, each edge weighs 1. The totals are float32 if all are whole numbers that float32
-    can represent, otherwise float64.
+    Lists and weights are those of an undirected graph, and so is the result. Without `weights`, each edge weighs 1. The
+    sums are float32 if all are whole numbers that it can hold, otherwise float64.
     """
     xp, m = array_module(group_of), len(lists.indices)
     members = group(group_of, group_of, count)[2]
     lengths = (lists.indptr[1:] - lists.indptr[:-1])[members]
     ends = xp.cumsum(lengths, dtype=np.int64)
-    # Edges are read in the order of the groups of their sources. For each vertex in `members`, this is the difference
-    # between the position of its edges in `lists` and that in this order.
+    # an entry's position in `lists` minus that in the order of the groups, by the number of its vertex in `members`
     shifts = (lists.indptr[members] - (ends - lengths)).astype(index_dtype(m))
-    cuts = [*range(0, m, CHUNK), m]
+    free = None if xp is np else available("gpu")
+    chunk = CHUNK if free is None else min(CHUNK, max(LEAST_CHUNK, free // SHARE))
+    cuts = [*range(0, m, chunk), m]
     between = xp.asarray(cuts)
     firsts = xp.searchsorted(ends, between[:-1], side="right").tolist()
     lasts = xp.searchsorted(ends, between[1:], side="left").tolist()
     result = _Result(xp, count, group_of.dtype, m)
-    # Edges of the last group in the chunk before, and their total weights. The next chunk may have more edges of this
-    # group.
-    carried: tuple[Array, Array] | None = None
+    carried: tuple[Array, Array] | None = None  # the edges of the last group so far, which may have more
     are_whole = True
     for begin, end, first, last in zip(cuts[:-1], cuts[1:], firsts, lasts, strict=True):
         offsets = xp.zeros(last - first + 2, np.int64)
@@ -69,18 +70,18 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         positions += shifts[vertices]
         keys = _pack_keys(group_of[members[vertices]], group_of[lists.indices[positions]], count)
         del vertices
-        chunk_weights = None
+        each = None
         if weights is not None:
             ids = lists.edge_ids
-            chunk_weights = weights[positions if ids is None else ids[positions]].astype(np.float64)
-            are_whole = are_whole and bool((xp.rint(chunk_weights) == chunk_weights).all())
+            each = weights[positions if ids is None else ids[positions]].astype(np.float64)
+            are_whole = are_whole and bool((xp.rint(each) == each).all())
         del positions
-        keys, totals = _sums_of_keys(keys, chunk_weights)
-        del chunk_weights
-        head, tail = _split_positions(keys, carried)
+        keys, totals = _sums_of_keys(keys, each, are_whole)
+        del each
+        head, tail = _ends_of(keys, carried)
         if carried is not None:
             joined = tuple(xp.concatenate([a, b[:head]]) for a, b in zip(carried, (keys, totals), strict=True))
-            carried = _sums_of_keys(*joined) if head else carried
+            carried = _sums_of_keys(*joined, are_whole) if head else carried
             if head == len(keys):
                 continue
             result.append(*carried, begin)
@@ -91,15 +92,14 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         result.append(*carried, m)
     new_lists, values = result.finish()
     is_exact = are_whole and float(values.sum(dtype=np.float64)) <= EXACT_64
-    # If sums are rounded, those of the two directions of an edge may differ in their last bits, as weights were added
-    # in different orders. So one is copied to the other.
+    # sums of other numbers differ in their last bits, because the two directions add in different orders
     return new_lists, values if is_exact else mirrored(new_lists, values)
 
 
-def _sums_of_keys(keys: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return the distinct keys in ascending order, and for each the sum of the weights of the entries with this key.
+def _sums_of_keys(keys: Array, weights: Array | None, are_whole: bool) -> tuple[Array, Array]:
+    """Return the distinct keys, ascending, and the sum of the weights of each, or its number without weights.
 
-    A key stands for an edge between two groups. Without `weights`, the sum is the number of entries.
+    `are_whole` says that the weights are whole numbers.
     """
     xp = array_module(keys)
     if weights is None:
@@ -110,6 +110,12 @@ def _sums_of_keys(keys: Array, weights: Array | None) -> tuple[Array, Array]:
     keys = keys[ids]
     starts = _starts_of_runs(keys)
     keys = keys[starts]
+    if are_whole:  # differences of running sums are exact, and faster
+        running = xp.cumsum(weights[ids])
+        if len(running) and float(running[-1]) <= EXACT_64:
+            sums = running[xp.append(starts[1:], len(ids)) - 1]
+            sums[1:] -= sums[:-1].copy()
+            return keys, sums
     totals: Any = _reduce_runs_of_edges(weights, plus, ids, starts.astype(ids.dtype))
     return keys, totals
 
@@ -126,12 +132,8 @@ def _group_at(keys: Array, at: int) -> int:
     return int(keys[at]) >> 32
 
 
-def _split_positions(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
-    """Return where to split ascending keys of edges, whose upper halves are groups, at the first group and at the last.
-
-    The first position is the end of the keys with the same group as those in `carried`, the edges of an unfinished
-    group. The second is the beginning of the keys of the last group.
-    """
+def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
+    """Return how many of the ascending keys have the group that is carried, and where the keys of the last begin."""
     xp = array_module(keys)
     limits = [0 if carried is None else _group_at(carried[0], -1) + 1 << 32, _group_at(keys, -1) << 32]
     head, tail = xp.searchsorted(keys, xp.asarray(limits, np.uint64)).tolist()
@@ -139,46 +141,42 @@ def _split_positions(keys: Array, carried: tuple[Array, Array] | None) -> tuple[
 
 
 class _Result:
-    """Adjacency lists to which all edges of a few groups are appended at a time, in the order of the groups."""
+    """Adjacency lists that grow by the edges of whole groups, in the order of the groups."""
 
     def __init__(self, xp: Any, count: int, id_dtype: np.dtype[Any], most: int) -> None:
-        # `most` is an upper bound of the number of edges of the result
-        self.xp, self.count, self.most = xp, count, most
+        self.xp, self.count, self.most = xp, count, most  # `most` is the largest possible number of edges
         self.indptr = xp.zeros(count + 1, np.int64)
         self.indices, self.values = xp.empty(0, id_dtype), xp.empty(0, np.float32)
         self.m = self.next_group = 0
 
     def append(self, keys: Array, totals: Array, done: int) -> None:
-        """Append the edges with the given ascending keys (group of the source, group of the target) and their weights.
-
-        `done` is the number of edges of the original graph that all edges so far come from. Their ratio gives an
-        estimate of the size of the whole result, for which memory is allocated.
-        """
+        """Add the edges with these keys, which ascend, and their weights. `done` edges before gave all so far."""
         if not len(keys):
             return
-        xp, last_group = self.xp, _group_at(keys, -1)
-        groups = xp.arange(self.next_group, last_group + 1, dtype=np.uint64)
+        xp, last = self.xp, _group_at(keys, -1)
+        groups = xp.arange(self.next_group, last + 1, dtype=np.uint64)
         groups <<= 32
-        self.indptr[self.next_group : last_group + 1] = xp.searchsorted(keys, groups) + self.m
-        self.next_group = last_group + 1
-        edges_before, self.m = self.m, self.m + len(keys)
+        self.indptr[self.next_group : last + 1] = xp.searchsorted(keys, groups) + self.m
+        self.next_group = last + 1
+        before, self.m = self.m, self.m + len(keys)
         if self.m > len(self.indices):
-            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * edges_before))
-            room = max(self.m, min(likely, self.most))
-            self.indices = self._enlarge(self.indices, edges_before, room)
-            self.values = self._enlarge(self.values, edges_before, room)
+            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * before))
+            # to grow later would take a second copy meanwhile
+            room = self.most if 4 * likely > 3 * self.most else max(self.m, likely)
+            self.indices = self._longer(self.indices, before, room)
+            self.values = self._longer(self.values, before, room)
         if self.values.dtype == np.float32 and not bool(((xp.rint(totals) == totals) & (totals <= EXACT_32)).all()):
             self.values = self.values.astype(np.float64)
-        self.indices[edges_before : self.m] = _lower_halves(keys, self.indices.dtype)
-        self.values[edges_before : self.m] = totals
+        self.indices[before : self.m] = _lower_halves(keys, self.indices.dtype)
+        self.values[before : self.m] = totals
 
-    def _enlarge(self, array: Array, used: int, room: int) -> Array:
+    def _longer(self, array: Array, used: int, room: int) -> Array:
         longer: Array = self.xp.empty(room, array.dtype)
         longer[:used] = array[:used]
         return longer
 
     def finish(self) -> tuple[Adjacency, Array]:
-        """Return the finished adjacency lists of the groups, and the weights of their edges."""
+        """Return the lists, and the weights of their edges."""
         self.indptr[self.next_group :] = self.m
         indptr = self.indptr.astype(index_dtype(self.m))
         return Adjacency(indptr, self.indices[: self.m]), self.values[: self.m]
