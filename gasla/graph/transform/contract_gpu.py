@@ -80,8 +80,9 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         del each
         head, tail = _ends_of(keys, carried)
         if carried is not None:
-            joined = tuple(xp.concatenate([a, b[:head]]) for a, b in zip(carried, (keys, totals), strict=True))
-            carried = _sums_of_keys(*joined, are_whole) if head else carried
+            if head:
+                joined = xp.concatenate([carried[0], keys[:head]]), xp.concatenate([carried[1], totals[:head]])
+                carried = _sums_of_keys(*joined, are_whole)
             if head == len(keys):
                 continue
             result.append(*carried, begin)
