@@ -66,7 +66,7 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         offsets = xp.zeros(last - first + 2, np.int64)
         offsets[1:] = xp.minimum(ends[first : last + 1], end) - begin
         positions = xp.arange(begin, end, dtype=shifts.dtype)
-        vertices = first + owners(offsets, xp.empty(end - begin, np.int32))
+        vertices = first + owners(offsets, xp.empty(end - begin, members.dtype))
         positions += shifts[vertices]
         keys = _pack_keys(group_of[members[vertices]], group_of[lists.indices[positions]], count)
         del vertices
