@@ -32,7 +32,7 @@ struct PackedIds {
     };
     const Group* groups;
 
-    // Where the lowest bits of one id are stored.
+    // The place at which the lowest bits of one id are stored in host memory.
     struct Place {
         const u32* words;  // the words of the id's block
         u32 width;

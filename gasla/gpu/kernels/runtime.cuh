@@ -47,7 +47,7 @@ struct Looks {
 template <bool first, class A, class B> struct Choose { typedef A type; };
 template <class A, class B> struct Choose<false, A, B> { typedef B type; };
 
-// --- loads of values that other blocks may have written, and loads without branches ----------------------------------
+// The following functions load values that other blocks may have written, or load values without a branch.
 
 // Load a value through the L2 cache. A plain load could return a stale value from the L1 cache if another block has
 // written the address since the last barrier.
@@ -116,7 +116,7 @@ template <class T> __device__ __forceinline__ T load_if(bool wanted, const T* fr
     return wanted ? *from : otherwise;
 }
 
-// --- the barrier of a cooperative grid, and the acquire and release instructions that it needs -----------------------
+// The following code is the barrier of a cooperative grid, with the acquire and release instructions that it needs.
 
 // Tests run kernels on the CPU (tests/helpers/emulation). They define this macro, and supply C++ functions that replace
 // the PTX instructions below.
@@ -202,7 +202,7 @@ struct Barrier {
     }
 };
 
-// --- scans, sums and shuffles within a warp --------------------------------------------------------------------------
+// The following functions scan, sum and shuffle values within a warp.
 
 __device__ __forceinline__ u32 scan_inclusive(u32 x) {
 #pragma unroll
@@ -271,7 +271,7 @@ __device__ __forceinline__ u64 take_tickets(u64* tickets, u64 count) {
     return shuffle(first, 0);
 }
 
-// --- bitmaps: one bit per vertex, in 32-bit words --------------------------------------------------------------------
+// The following functions access bitmaps, which have one bit per vertex, in 32-bit words.
 
 template <class V> __device__ __forceinline__ u32 bit_of(V v) { return 1u << ((u32)v & (WARP - 1)); }
 template <class V> __device__ __forceinline__ bool has(const u32* bits, V v) { return bits[v / WARP] & bit_of(v); }
@@ -285,7 +285,7 @@ template <bool LOOKS = true, class V> __device__ __forceinline__ bool claim(u32*
     return !(atomicOr(bits + v / WARP, bit) & bit);
 }
 
-// --- atomic updates of values of any type ----------------------------------------------------------------------------
+// The following functions update values of any type atomically.
 
 // Atomically replace the value at an address by `change(old, wanted)`, and return the old value. The type has 1, 2, 4
 // or 8 bytes. `change` sets `wanted` to false if the value should stay as it is.

@@ -6,8 +6,8 @@
 
 namespace gasla {
 
-// Evaluate a function for the vertex of each lane, and return the lane's result. With wide vectors, all lanes evaluate
-// the function together, for one vertex after another.
+// Evaluate a function for the vertex of each lane, and return the lane's result. In programs with wide vectors, all
+// lanes evaluate the function together, for the vertex of one lane after another.
 template <class P, class Ask> __device__ __forceinline__ auto of_each(bool is, vertex_t v, Ask ask) {
     decltype(ask(v)) mine = {};
     if constexpr (!P::WIDE) {

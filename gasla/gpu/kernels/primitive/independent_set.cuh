@@ -92,8 +92,8 @@ struct Deciding {
 
 using namespace gasla;
 
-// Decide all vertices: replace the ranks of undecided vertices by JOINED or LEFT, and set `members` for those that have
-// joined.
+// Decide all vertices: replace their ranks by JOINED (in the set) or LEFT (left out), and set `members` for those in
+// the set.
 extern "C" __global__ void __launch_bounds__(256, 8)
 decide_vertices(const offset_t* offsets, const vertex_t* neighbors, u64 n, u32* ranks, bool* members) {
     const Deciding deciding{offsets, neighbors, n, ranks, members};

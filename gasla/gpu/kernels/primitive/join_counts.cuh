@@ -22,9 +22,9 @@ template <bool SETS> __device__ __forceinline__ void mark(const Search& search, 
     }
 }
 
-// Fill the tables of a block: for each vertex, the number of paths of two edges to it from the first vertex. Without
-// COUNTS, set the same entries back to 0. The warps of the block divide the middle vertices of these paths among
-// themselves.
+// Fill the tables of a block. For each vertex, a table has the number of paths of two edges from the match's first
+// vertex to it. Without COUNTS, set the same entries back to 0. The warps of the block divide the middle vertices of
+// these paths.
 template <bool COUNTS> __device__ __forceinline__ void fill(const Search& search, u32* tables) {
 #pragma unroll
     for (u32 f = 0; f < FREE; ++f) {

@@ -81,8 +81,8 @@ struct Graph {
     }
 
     // Return the number of the adjacency list that contains position `at` of `indices`, by binary search. Only lists of
-    // slot FIRST_SLOT are searched, which lead from first to second vertices of matches. The list of vertex v has the
-    // number v + FIRST_SLOT * n.
+    // slot FIRST_SLOT are searched, which lead from the first to the second vertices of matches. The list of vertex v
+    // has the number v + FIRST_SLOT * n.
     __device__ u64 owner_of(u64 at) const {
         u64 low = FIRST_SLOT * n, high = low + n;
         while (high - low > 1) {

@@ -69,7 +69,8 @@ struct Forest {
         return (weights ? (u64)sortable(weights[place]) << 32 : 0) | place;
     }
 
-    // Make each vertex a tree of its own, and find where the larger neighbors begin in each sorted list.
+    // Make each vertex a tree of its own, and find in each sorted adjacency list where the neighbors with larger ids
+    // begin.
     __device__ void begin() const {
         for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid()) {
             position_t low = lists.begin(v), high = lists.begin(v + 1);

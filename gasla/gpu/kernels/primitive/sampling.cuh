@@ -62,7 +62,7 @@ struct Weighted : Weights {
         }
         return chosen;
     }
-    // Draw up to k positions of the list into `drawn`, and return how many were drawn.
+    // Draw up to k positions of the adjacency list, write them to `drawn`, and return how many were drawn.
     __device__ __forceinline__ u64 fill(vertex_t* drawn, u64 k, bool replace, u64 state) const {
         if (total() == 0) return 0;
         u64 count = 0;

@@ -43,8 +43,8 @@ struct Arc {
     rank_t next, place;
 };
 
-// A splitter, a sampled arc of the tour: the next splitter, and its distance in arcs. Each step of pointer jumping
-// reads one array of splitters and writes another.
+// A splitter is a sampled arc of the Euler tour. It has the next splitter, and the distance to it in arcs. Each step of
+// pointer jumping reads one array of splitters and writes another.
 struct Splitter {
     rank_t next, distance;
 };

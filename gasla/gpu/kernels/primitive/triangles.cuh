@@ -33,10 +33,11 @@ constexpr u32 BLOCK_THREADS = 512;  // threads per block of count_by_blocks; fou
 constexpr bool has_tallies = per_vertex || per_edge;
 constexpr u32 BLOCK_SLOTS = (has_tallies ? 16384 : 32768) / sizeof(vertex_t);
 
-// --- forward lists in the order of degrees ---------------------------------------------------------------------------
+// The following code makes forward lists in the order of degrees.
 
-// The graph's adjacency lists and forward lists. The forward list of v has lengths[v] entries from forward[indptr[v]]
-// on. Edge counters are parallel to the forward lists (at_forward) and to the adjacency lists (at_stored).
+// The graph's adjacency lists and forward lists (each vertex's neighbors that come later in the order). The forward
+// list of v has lengths[v] entries from forward[indptr[v]] on. Counters of edges have the same positions as the entries
+// of forward lists (at_forward) and of adjacency lists (at_stored).
 struct Oriented {
     u64 n;
     const offset_t* indptr;
@@ -133,7 +134,7 @@ extern "C" __global__ void list_pieces(
     }
 }
 
-// --- counting by merging sorted lists --------------------------------------------------------------------------------
+// The following code counts triangles by merging sorted adjacency lists.
 
 __device__ __forceinline__ void add_to_total(u64* total, u64 found) {
     found = warp_sum(found);
@@ -399,7 +400,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 2048 / BLOCK_THREADS
     add_to_total(total, found);
 }
 
-// --- writing the number of triangles of each edge --------------------------------------------------------------------
+// The following code writes the number of triangles of each edge.
 
 __device__ __forceinline__ offset_t place_of(const vertex_t* indices, offset_t first, offset_t last, vertex_t w) {
     while (last - first > 1) {

@@ -127,7 +127,7 @@ struct AcrossEdges : AllEdges {
 
 __device__ __forceinline__ vertex_t sample(u64 i, u64 n) { return (vertex_t)(i * GOLDEN % n); }
 
-// --- operations on one vertex, by one thread -------------------------------------------------------------------------
+// The following functions work on one vertex. One thread calls them.
 
 struct Hooked {
     vertex_t parent;
@@ -203,7 +203,7 @@ __device__ __forceinline__ vertex_t unite(vertex_t* parents, Order order, vertex
     return root;
 }
 
-// --- operations on all vertices, by all threads of the grid ----------------------------------------------------------
+// The following functions work on all vertices. All threads of the grid call them.
 
 __device__ void hook(const Lists& lists, Order order, vertex_t* parents) {
     for (u64 v = thread_of_grid(); v < lists.n; v += threads_of_grid())
@@ -401,7 +401,7 @@ __device__ void join_all(const L& lists, u64 m, bool outward, const Edges& edges
     barrier.wait();
 }
 
-// --- component numbers in the order of smallest vertices -------------------------------------------------------------
+// The following code numbers the components in the order of their smallest vertices.
 
 // Replaces parents, which must be roots, by component numbers from 0 in the order of the components' smallest
 // vertices, and writes the number of components to `result`. Each warp takes a range of vertices and counts the
@@ -485,7 +485,7 @@ struct ComponentNumbering {
 
 }  // namespace gasla
 
-// --- definitions for the files that make kernels from these functions ------------------------------------------------
+// The following definitions are for the files that make kernels from these functions.
 
 using namespace gasla;
 

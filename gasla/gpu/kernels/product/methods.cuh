@@ -68,7 +68,7 @@ __device__ __forceinline__ u32 method_of(u64 most, u64 pairs, u64 entries, const
     return WINDOWS + __clz((u32)least<u64>(NONE, pairs));
 }
 
-// Choose the method of each row, and count the rows for each method.
+// Choose the method for computing each row of the product, and count the rows for each method.
 __device__ __forceinline__ void choose_methods_of_rows(
     MaxColumns most, const long long* a_offsets, u64 rows, Limits limits, unsigned char* methods, u64* counts, u32* here
 ) {

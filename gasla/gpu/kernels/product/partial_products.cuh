@@ -85,7 +85,7 @@ __device__ __forceinline__ void for_each_pair(u64 first, u64 last, Part part, Ta
     }
 }
 
-// --- the range of a row of B with which an entry of A is multiplied --------------------------------------------------
+// The following structs give the range of a row of B with which an entry of A is multiplied.
 
 __device__ __forceinline__ long long first_not_less(const int* list, long long low, long long high, long long column) {
     while (low < high) {
@@ -121,7 +121,7 @@ struct ColumnWindow {
     }
 };
 
-// --- hash tables of columns ------------------------------------------------------------------------------------------
+// The following code is a hash table of columns.
 
 // A set of columns: a hash table of 2^bits slots that begins at slot `start` of `keys`, with open addressing and linear
 // probing. It is never full, so probing always ends.

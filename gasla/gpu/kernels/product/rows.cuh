@@ -192,7 +192,7 @@ template <class offset_t> struct Extent {
     }
 };
 
-// Reduce the rows of one warp, each by `lanes` threads.
+// Reduce a group of rows by one warp, each row by `lanes` threads.
 template <u32 lanes, class row_t, class offset_t, class Body>
 __device__ __forceinline__ void reduce_group(const Rows<offset_t>& rows, Body& body, const Extent<offset_t>& extent) {
     typedef typename Position<offset_t>::type position_t;

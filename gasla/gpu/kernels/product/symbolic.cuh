@@ -70,7 +70,7 @@ template <u32 lanes> __device__ __forceinline__ u32 compact(const Table& table) 
     return found;
 }
 
-// Sort the first `count` keys of a table by Batcher's bitonic sort.
+// Sort the first `count` columns of a hash table by Batcher's bitonic sort.
 template <u32 lanes> __device__ __forceinline__ void sort_first(const Table& table, u32 count) {
     u32* keys = table.keys + table.start;
     const u32 longest = most_of_rows<lanes>(count);  // so that all rows of the warp take the same number of steps

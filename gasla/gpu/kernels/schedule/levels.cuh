@@ -45,7 +45,7 @@ struct WarpRange {
 
 }  // namespace gasla
 
-// --- kernels that count and then write the vertices of each level ----------------------------------------------------
+// The following kernels count the vertices of each level, and then write them.
 
 using namespace gasla;
 

@@ -24,7 +24,7 @@ __device__ __forceinline__ u32 opaque(u32 at) {
 }
 template <class T> __device__ __forceinline__ T* shared_pointer(u32 at) { return (T*)__cvta_shared_to_generic(at); }
 // Return a reference to a shared variable whose address is hidden from the compiler (see `opaque`). This saves 3 to 8%
-// of the instructions, as the address is not computed again at every access.
+// of the instructions, because the compiler does not compute the address again at every access.
 template <class T> __device__ __forceinline__ T& by_opaque_address(T& shared) {
     return *shared_pointer<T>(opaque((u32)__cvta_generic_to_shared(&shared)));
 }

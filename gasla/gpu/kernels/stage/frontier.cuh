@@ -175,8 +175,8 @@ template <class Loop, class List, class Which> struct Appender {
     }
 };
 
-// Appends vertices to a list, or sets their bits in a bitmap if the loop builds the next frontier as a bitmap. `count`
-// is the number of bits that this thread has set.
+// Appends newly active vertices to a list or, if the loop builds a bitmap of them, sets their bits. `count` is the
+// number of bits that this thread has set.
 template <class Loop, class List> struct OrBits : List {
     const Loop& loop;
     u32 count = 0;

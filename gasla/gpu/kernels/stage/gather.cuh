@@ -15,7 +15,8 @@ template <class P> struct Row {
     bool over;   // whether no further edge can change the result
 };
 
-// Reduce one edge into the row of a vertex. `from_active` says whether the source of the edge is active.
+// Reduce the value of one edge into the result of a vertex's row. `from_active` says whether the edge's source is
+// active.
 template <class P>
 __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      const typename P::Edge& edge, const typename P::Source& source, bool from_active) {
@@ -35,8 +36,8 @@ __device__ __forceinline__ void take(const typename P::Context& c, Row<P>& row, 
     }
 }
 
-// Load an edge and its source, and reduce the edge into the row of a vertex by `take`. In programs that gather from
-// active vertices only, other sources are skipped.
+// Load an edge and its source, and reduce the value of the edge into the result of a vertex's row by `take`. If the
+// program gathers from active vertices only, edges from other vertices are skipped.
 template <class P>
 __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, const typename P::Target& target,
                                      offset_t e, vertex_t u, bool from_active) {
@@ -45,7 +46,7 @@ __device__ __forceinline__ void step(const typename P::Context& c, Row<P>& row, 
     take<P>(c, row, target, P::load_edge_in(c, e), P::load_source(c, u), from_active);
 }
 
-// Ids of the next few neighbors in a row, loaded before it is known whether they are needed.
+// The ids of the next few neighbors in a row. They are loaded before it is known whether they are needed, to save time.
 template <int AHEAD> struct Neighbors {
     vertex_t u[AHEAD];
 

@@ -15,8 +15,8 @@ constexpr u64 NOWHERE = ~0ull;
 // codes that tell which function of the program has returned a value out of range
 constexpr u64 OF_STOP = 0, OF_RESTART = 1, OF_ACCEPT = 2;
 
-// The out-edges of one vertex: positions `first` to `last` of all edges, and for weighted edges the arrays of all
-// vertices' cumulative weights.
+// The out-edges of one vertex, at positions `first` to `last` of all edges. For weighted edges, the struct also has the
+// arrays of all edges' cumulative weights.
 struct List {
     const double* sums;
     const u32* guides;
