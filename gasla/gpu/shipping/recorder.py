@@ -200,7 +200,11 @@ def _common_sources() -> Iterator[str]:
 @contextmanager
 def recording() -> Iterator[Recorder]:
     """Yield a recorder that sees every call on the CPU in the `with` block. No other thread may call gasla."""
-    recorder, original_face, caches = Recorder(), engines._face, (engines.engine, engines.runner, primitives._on)
+    recorder, original_face, caches = (
+        Recorder(),
+        engines._face,
+        (engines.engine, engines.runner, primitives._primitives_on),
+    )
     engines._face = lambda package: recorder if package == "cpu" else original_face(package)
     original_has_loop = segmented_reduce.has_ufunc_loop
 
