@@ -48,11 +48,11 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
         kernel = _kernel("count_cliques_of_short", lists)
         kernel.plain(min(gpu.blocks_for(graph.n, THREADS), kernel.blocks), *forward, control[2:], leaves)
     if count:
-        words = _words_per_block(k, longest)
+        words_per_block = _words_per_block(k, longest)
         kernel = _kernel("count_cliques_of_long", lists)
-        blocks = max(1, min(count, kernel.blocks, min(MEMORY, free_bytes() // 2) // (4 * words)))
-        memory, page = xp.empty(blocks * words, np.uint32), work_page()
-        numbers, word_count = (np.uint64(count), np.uint32(k), np.uint32(longest)), np.uint64(words)
+        blocks = max(1, min(count, kernel.blocks, min(MEMORY, free_bytes() // 2) // (4 * words_per_block)))
+        memory, page = xp.empty(blocks * words_per_block, np.uint32), work_page()
+        numbers, word_count = (np.uint64(count), np.uint32(k), np.uint32(longest)), np.uint64(words_per_block)
         kernel.plain(
             blocks, *forward, vertices, *numbers, memory, word_count, control[3:], leaves, np.uint64(page.ctypes.data)
         )

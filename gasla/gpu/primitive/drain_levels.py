@@ -25,12 +25,12 @@ def peel(graph: Graph) -> Array:
     import cupy
 
     n, lists = graph.n, graph.out
-    degrees, first, second = (cupy.empty(n, graph.id_dtype) for _ in range(3))
+    degrees, first_list, second_list = (cupy.empty(n, graph.id_dtype) for _ in range(3))
     if n:
         sizes = degrees.dtype.itemsize, lists.indptr.dtype.itemsize
         kernel = compile.kernel(source(*sizes), "peel_vertices", _THREADS, _BLOCKS)
         blocks = compile.blocks_for(n, _THREADS)
         kernel.cooperative(
-            *(lists.indptr, lists.indices, n, degrees, first, second, counters(_COUNTERS)), blocks=blocks
+            *(lists.indptr, lists.indices, n, degrees, first_list, second_list, counters(_COUNTERS)), blocks=blocks
         )
     return degrees

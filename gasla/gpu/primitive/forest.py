@@ -133,11 +133,11 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
     if not graph.n:
         return cupy.zeros((), np.int64), labels
     kernel, count = _kernel("label_components", labels, lists.indptr), cupy.empty((), np.int64)
-    slices = 8 * _slice_capacity(graph.m)
-    scratch = cupy.cuda.alloc(slices + graph.n * labels.dtype.itemsize)
+    slice_bytes = 8 * _slice_capacity(graph.m)
+    scratch = cupy.cuda.alloc(slice_bytes + graph.n * labels.dtype.itemsize)
     kernel.cooperative(
         *(lists.indptr, lists.indices, graph.n, graph.m, int(not graph.is_symmetric)),
-        *(labels, scratch.ptr + slices, scratch.ptr, _counters(kernel), count),
+        *(labels, scratch.ptr + slice_bytes, scratch.ptr, _counters(kernel), count),
         blocks=_blocks(graph.n),
     )
     return count, labels

@@ -106,17 +106,17 @@ class Joined:
         if number == 0 or self.edges == 0:
             return counts
         start, end = self._edges(first, number, grain)
-        kernel, most_blocks, words = self._kernel_and_words(way)
+        kernel, most_blocks, words_per_block = self._kernel_and_words(way)
         edge_count, has_tables = int(end - start), len(self.plan.tabled) > 0
         is_whole = has_tables and self.plan.size == 3 and edge_count == self.edges
-        least, pieces = (_FILLED, 4) if has_tables and not is_whole else (1, 64)
-        piece = max(least, min(_PIECE, edge_count // (pieces * most_blocks)))
+        smallest_piece, pieces = (_FILLED, 4) if has_tables and not is_whole else (1, 64)
+        piece = max(smallest_piece, min(_PIECE, edge_count // (pieces * most_blocks)))
         pieces = -(-edge_count // piece)
-        memory = self.xp.zeros((min(most_blocks, pieces), words), np.uint32)
+        memory = self.xp.zeros((min(most_blocks, pieces), words_per_block), np.uint32)
         page = work_page()
         kernel.plain(
             *(len(memory), *self._graph(), start, end, np.uint64(grain), most, np.uint64(piece), np.bool_(is_whole)),
-            *(memory, np.uint64(words), self.xp.zeros(1, np.uint64), counts),
+            *(memory, np.uint64(words_per_block), self.xp.zeros(1, np.uint64), counts),
             *(np.uint64(0) if tally is None else tally, np.uint64(page.ctypes.data)),
         )
         wait_for_work(page, pieces, "blocks of edges")
@@ -133,15 +133,15 @@ class Joined:
 
     def _kernel_and_words(self, way: str) -> tuple[gpu.Kernel, int, int]:
         """Return the kernel, the largest number of blocks for its launch, and the 32-bit words of memory per block."""
-        marks = -(-self.n // 32) * slots(self.plan)
-        words = marks + len(self.plan.tabled) * self.n
+        bitmap_words = -(-self.n // 32) * slots(self.plan)
+        words_per_block = bitmap_words + len(self.plan.tabled) * self.n
         kernel, most_words = self._kernel("visit_matches", way), free_bytes() // 8
-        wanted_blocks = min(kernel.blocks, max(_WORDS // max(words, 1), gpu.multiprocessors()))
-        blocks = min(wanted_blocks, most_words // max(words, 1))
+        wanted_blocks = min(kernel.blocks, max(_WORDS // max(words_per_block, 1), gpu.multiprocessors()))
+        blocks = min(wanted_blocks, most_words // max(words_per_block, 1))
         if blocks < min(wanted_blocks, gpu.multiprocessors()) and self.plan.tabled:
-            kernel, words = self._kernel("visit_matches", way, has_tables=False), marks
-            blocks = min(kernel.blocks, most_words // max(words, 1))
-        return kernel, max(blocks, 1), words
+            kernel, words_per_block = self._kernel("visit_matches", way, has_tables=False), bitmap_words
+            blocks = min(kernel.blocks, most_words // max(words_per_block, 1))
+        return kernel, max(blocks, 1), words_per_block
 
     def _kernel(self, function: str, way: str, has_tables: bool = True) -> gpu.Kernel:
         sizes = self.lists.indices.dtype.itemsize, self.lists.indptr.dtype.itemsize

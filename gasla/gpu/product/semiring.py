@@ -48,9 +48,9 @@ def monoid(terms: Terms) -> str:
 
 def values(terms: Terms) -> dict[str, str]:
     """Return the names and C++ types of the arrays that a product reads: the matrix's "values", "x", or both."""
-    kinds = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
+    type_by_name = {s.name: f"const {printer.ctype(s.type)}*" for s in terms.symbols}
     names = {"values": "value", "x": "x"}
-    return {array: kinds[name] for array, name in names.items() if name in kinds}
+    return {array: type_by_name[name] for array, name in names.items() if name in type_by_name}
 
 
 def inputs(terms: Terms, masked: bool) -> dict[str, str]:

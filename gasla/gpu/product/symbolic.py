@@ -245,14 +245,14 @@ def group_rows(most: MaxColumns, a: CSR, limits: SharedLimits, small: bool = Tru
     small_columns, table_columns = 1 << SMALL_BITS >> 1 if small else 0, 1 << limits.bits >> 1
     large_columns, windows = 1 << limits.large_bits >> 1, count_windows(most.width, limits)
     bound_arrays = (np.uint64(0) if x is None else x for x in most[:3])
-    numbers = map(np.uint64, (count, small_columns, SMALL_PAIRS, table_columns, large_columns, windows, VISIT))
+    limit_arguments = map(np.uint64, (count, small_columns, SMALL_PAIRS, table_columns, large_columns, windows, VISIT))
     _launch_inspection(
         "choose_methods",
         -(-count // THREADS),
         *bound_arrays,
         np.uint32(most.width),
         a.offsets,
-        *numbers,
+        *limit_arguments,
         row_methods,
         sizes[0],
     )

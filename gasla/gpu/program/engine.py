@@ -439,12 +439,12 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
     """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
-    kind: Any = type(program)
+    program_class: Any = type(program)
     must_push = way == PUSH and not (deterministic or scheduled or program.everyone)
     uses_one_block = is_small(graph) and not must_push  # a single block can't push
     # The key has the program's class, which determines the kernel, not the program itself. Programs with the parameters
     # 1 and True would be equal keys, but may need different kernels.
-    key = "gpu", kind, deterministic, scheduled, uses_one_block, current_device()
+    key = "gpu", program_class, deterministic, scheduled, uses_one_block, current_device()
     cached: Cached | None = graph.known(key)
     return cached or _make_cached(key, program, graph)
 
@@ -454,10 +454,12 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
 
     If memory is short, the graph is not inspected to choose the kernel.
     """
-    _, kind, *variant_options, _ = key
+    _, program_class, *variant_options, _ = key
     try:
-        return graph.kept(key, lambda graph: Cached(kind, graph, variant_for(program, graph, *variant_options)))
+        return graph.kept(
+            key, lambda graph: Cached(program_class, graph, variant_for(program, graph, *variant_options))
+        )
     # The basic variant of the kernel needs no inspection of the graph. The run itself reports how much memory it lacks.
     except MemoryError:
         basic_variant = Variant(offset_type(program, graph), *variant_options[:2])
-        return Cached(kind, graph, for_lists_of(graph, basic_variant))
+        return Cached(program_class, graph, for_lists_of(graph, basic_variant))

@@ -639,7 +639,7 @@ def part(runs: Sequence[Any], meeting: Meeting) -> None:
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:
     """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
-    kind: Any = type(program)
+    program_class: Any = type(program)
 
     def make(graph: Graph) -> Cached:
         variant = choose(
@@ -650,10 +650,10 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
             False,
             ShapeOf(program, graph, False, False),
         )
-        return Cached(kind, graph, peers_variant(variant))
+        return Cached(program_class, graph, peers_variant(variant))
 
     # A part of a graph is on one GPU only, so the key need not contain the number of the GPU.
-    cached: Cached = graph.kept(("peers", kind, deterministic), make)
+    cached: Cached = graph.kept(("peers", program_class, deterministic), make)
     return cached
 
 

@@ -170,14 +170,18 @@ class _PhaseWorkspaces:
 
     def launch(self) -> int:
         """Launch the kernel with the current arguments of all phases. Return the number of the launch."""
-        first, turns = self.each[0], self.arguments.turns
-        number = turns.launch = first.next_launch()
+        first_workspace, turns = self.each[0], self.arguments.turns
+        launch_number = turns.launch = first_workspace.next_launch()
         for i, workspace in enumerate(self.each):
             arguments = workspace.arguments
-            arguments.page, arguments.launch, arguments.barrier = turns.page, number, first.arguments.barrier
+            arguments.page, arguments.launch, arguments.barrier = (
+                turns.page,
+                launch_number,
+                first_workspace.arguments.barrier,
+            )
             setattr(self.arguments, f"of_{i}", arguments)
         self.kernel.launch(self.blocks, (compile.struct(self.arguments),), cooperative=True)
-        return number
+        return launch_number
 
 
 class PhasesRun:

@@ -25,15 +25,15 @@ class Staged(Binding):
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
-        kind: Any = type(program)
+        program_class: Any = type(program)
         variant = Variant(offset_type(program, graph), staged=True, packed=graph.lists.packs)
-        self.plan = generate.module(kind, graph.id_dtype, variant)
+        self.plan = generate.module(program_class, graph.id_dtype, variant)
         super().__init__(program, graph)
         fields = self.by_inner_name(fields)
         self.check(fields)
         self.arrays: dict[str, Any] = {f"v_{n}": self._vertex_array(n, fields.get(n)) for n in self.traced.vertex_types}
         self.arrays |= {f"e_{n}": self._edge_array(n, fields) for n in self.plan.edge_states}
-        self.arrays |= {name: self._aside(kind) for name, kind in self.plan.components}
+        self.arrays |= {name: self._aside(dtype) for name, dtype in self.plan.components}
         self.arrays |= graph_arrays(self)
         table_bytes = tables.sizes(self.plan, graph, 0, shares=False)
         self.arrays |= {name: self.xp.zeros(size, np.uint8) for name, size in table_bytes.items()}

@@ -92,11 +92,11 @@ def sizes(plan: Plan, graph: Graph, slots: int, shares: bool) -> dict[str, int]:
     keyed = plan.keyed
     if keyed is None:
         return {}
-    tables = table_sizes(graph, plan.traced.program.direction, slots, shares)
+    table_memory = table_sizes(graph, plan.traced.program.direction, slots, shares)
     sizes_by_name = {
         "keys_used": 32,
-        "put_off": tables.rows * graph.id_dtype.itemsize,
-        "table_keys": tables.slots * keyed.key.itemsize,
-        "table_totals": tables.slots * keyed.total.itemsize,
+        "put_off": table_memory.rows * graph.id_dtype.itemsize,
+        "table_keys": table_memory.slots * keyed.key.itemsize,
+        "table_totals": table_memory.slots * keyed.total.itemsize,
     }
     return {name: size for name, size in sizes_by_name.items() if size}

@@ -440,8 +440,10 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
 
 
 def _piece_bytes(plan: GpuPlan) -> int:
-    ids, offset = plan.traced.id_type, plan.offset_type
-    return np.dtype([("row", ids), ("of", "u4"), ("first", offset), ("last", offset)], align=True).itemsize
+    id_type, offset_type = plan.traced.id_type, plan.offset_type
+    return np.dtype(
+        [("row", id_type), ("of", "u4"), ("first", offset_type), ("last", offset_type)], align=True
+    ).itemsize
 
 
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:

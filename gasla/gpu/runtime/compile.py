@@ -73,16 +73,16 @@ def module(source: str) -> Any:
 def _module(source: str, device: int) -> Any:
     from cupy.cuda import driver, function
 
-    loaded, architecture = function.Module(), _architecture(device)
+    cuda_module, architecture = function.Module(), _architecture(device)
     code = cubins.load(key(source, architecture))
     if code is not None:
         # An error means that the driver is too old for this code. NVRTC may be of the driver's version, so it compiles
         # the source instead.
         with suppress(driver.CUDADriverError):
-            loaded.load(code)
-            return loaded
-    loaded.load(_cubin(source, architecture))
-    return loaded
+            cuda_module.load(code)
+            return cuda_module
+    cuda_module.load(_cubin(source, architecture))
+    return cuda_module
 
 
 def compile_ahead(source: str) -> None:

@@ -48,19 +48,19 @@ def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bo
     failed, CuPy's error is raised.
     """
     patience = 0.0 if getattr(_thread_state, "yields", False) else PATIENCE
-    began = shown = time.perf_counter()
+    start_time = last_shown = time.perf_counter()
     while page.ended != launch:
         now = time.perf_counter()
-        is_patient = now - began < patience
+        is_patient = now - start_time < patience
         if is_patient and not asks:
             continue
-        if show is not None and now - shown > 0.1:
-            shown = now
+        if show is not None and now - last_shown > 0.1:
+            last_shown = now
             show()
         if is_idle():
             return
         if not is_patient:
-            time.sleep(0 if now - began < WAKEFUL else 5e-5)
+            time.sleep(0 if now - start_time < WAKEFUL else 5e-5)
 
 
 def wait_for_stream(show: Callable[[], Any]) -> None:
@@ -68,13 +68,13 @@ def wait_for_stream(show: Callable[[], Any]) -> None:
 
     If a kernel failed, CuPy's error is raised.
     """
-    began = shown = time.perf_counter()
+    start_time = last_shown = time.perf_counter()
     while not is_idle():
         now = time.perf_counter()
-        if now - shown > 0.1:
-            shown = now
+        if now - last_shown > 0.1:
+            last_shown = now
             show()
-        time.sleep(0 if now - began < WAKEFUL else 5e-5)
+        time.sleep(0 if now - start_time < WAKEFUL else 5e-5)
 
 
 def is_idle() -> bool:

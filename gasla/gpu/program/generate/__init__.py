@@ -120,11 +120,11 @@ class Module(GpuPlan):
     @functools.cached_property
     def struct_source(self) -> str:
         """The CUDA source of the struct `Program`, and of the program's functions, which the struct calls."""
-        parts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
-        parts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
+        texts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
+        texts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return PROGRAM.format(
             functions="\n".join(_printed(self)),
-            body="\n".join(INDENT + line for part in parts for line in part.split("\n")),
+            body="\n".join(INDENT + line for part in texts for line in part.split("\n")),
         )
 
 
@@ -170,29 +170,29 @@ def _printed(plan: GpuPlan) -> list[str]:
     """Return the CUDA functions of the program itself, and the functions that combine two values in each of its
     reductions.
     """
-    parts, function = [], (warp if plan.wide else cuda).function
+    function_texts, function = [], (warp if plan.wide else cuda).function
     for f in plan.functions.values():
         result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
         if isinstance(result, tuple) and len(result) == 1:
             result = result[0]
-        parts.append(function(f.printed, f.symbols, result))
+        function_texts.append(function(f.printed, f.symbols, result))
     if plan.gathers:
         kind, monoid = plan.traced.gathered_type, plan.traced.monoid
         if plan.keyed is not None:
             kind = plan.keyed.total
-            parts.append(function("better_", plan.keyed.better_symbols, plan.keyed.better))
-        parts.append(combination("combine_", monoid, kind, function))
+            function_texts.append(function("better_", plan.keyed.better_symbols, plan.keyed.better))
+        function_texts.append(combination("combine_", monoid, kind, function))
         if plan.wide:
-            parts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]
+            function_texts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]
     if plan.pushes and not plan.is_single:
-        parts += [
+        function_texts += [
             cuda.function(f"combine_{i}_", [Symbol("x", e.type), Symbol("y", e.type)], e)
             for e, i in combinations(plan).items()
         ]
     if plan.final is not None:
-        parts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
+        function_texts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
     t = plan.traced
     for name, declared in {**t.aggregates, **t.deposits}.items():
         kind = t.deposit_types[name] if name in t.deposits else t.aggregate_types[name]
-        parts.append(combination(f"combine_{name}", declared.monoid, kind))
-    return parts
+        function_texts.append(combination(f"combine_{name}", declared.monoid, kind))
+    return function_texts

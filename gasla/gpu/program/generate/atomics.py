@@ -32,15 +32,15 @@ def accumulated(plan: GpuPlan) -> list[str]:
     """Return C++ statements that reduce a gathered `value` into a vertex's accumulators, one for each number."""
     lines = []
     for part, operand in _parts_of_value(plan):
-        place = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
+        address = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
         match native(part.combined):
             case "add":
-                lines.append(f"gasla::add({place}, {operand});")
+                lines.append(f"gasla::add({address}, {operand});")
             case "min" | "max" as name:
-                lines.append(f"gasla::improve_{name}({place}, {operand});")
+                lines.append(f"gasla::improve_{name}({address}, {operand});")
             case None:
                 kind, combined = cuda.ctype(part.type), _combination_call(plan, part, operand)
-                lines.append(f"gasla::update({place}, [&]({kind} old, bool&) {{ return {combined}; }});")
+                lines.append(f"gasla::update({address}, [&]({kind} old, bool&) {{ return {combined}; }});")
     return lines
 
 
@@ -67,22 +67,22 @@ def improved(plan: GpuPlan) -> list[str]:
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
     lines = ["bool changed = false;"]
     for (part, operand), identity in zip(_parts_of_value(plan), identities, strict=True):
-        place, kind = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
-        otherwise = literal(identity, part.type) if plan.ranks_least else "next"
+        address, kind = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
+        unchanged_value = literal(identity, part.type) if plan.ranks_least else "next"
         lines += ["{", *_load_and_combine(plan, part, operand), f"    bool better = {differs(part.combined)};"]
         if (name := native(part.combined)) in ("min", "max"):
-            lines.append(f"    if (better) better = gasla::improve_{name}({place}, {operand});")
+            lines.append(f"    if (better) better = gasla::improve_{name}({address}, {operand});")
         else:
             lines += [
                 "    if (better)",
-                f"        gasla::update({place}, [&]({kind} old, bool& wanted) {{",
+                f"        gasla::update({address}, [&]({kind} old, bool& wanted) {{",
                 f"            const {kind} next = {_combination_call(plan, part, operand)};",
                 f"            wanted = better = {differs(part.combined)};",
                 f"            if (wanted) {operand} = next;",
                 "            return next;",
                 "        });",
             ]
-        lines += [f"    if (!better) {operand} = {otherwise};", "    changed |= better;", "}"]
+        lines += [f"    if (!better) {operand} = {unchanged_value};", "    changed |= better;", "}"]
     return [*lines, "return changed;"]
 
 
@@ -94,8 +94,8 @@ def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
 def _load_and_combine(plan: GpuPlan, part: Part, operand: str) -> list[str]:
     """Return C++ statements that load a number of a field as `old`, and combine it with that of `value` into `next`."""
     kind = cuda.ctype(part.type)
-    place = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
-    return [f"    const {kind} old = *{place};", f"    const {kind} next = {_combination_call(plan, part, operand)};"]
+    address = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
+    return [f"    const {kind} old = *{address};", f"    const {kind} next = {_combination_call(plan, part, operand)};"]
 
 
 def _combination_call(plan: GpuPlan, part: Part, operand: str) -> str:

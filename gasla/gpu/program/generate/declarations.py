@@ -142,8 +142,8 @@ def types(plan: GpuPlan) -> str:
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
     # The struct has positions in arrays instead of pointers. Of a pointer that is read from shared memory, the compiler
     # would not know to which kind of memory it points, and would generate slower code.
-    place = "gasla::u32" if plan.variant.small else "gasla::u64"
-    uniform += [(place, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
+    index_type = "gasla::u32" if plan.variant.small else "gasla::u64"
+    uniform += [(index_type, f"{name}_at") for name in ("active", "next", "claimed", "old", "new")]
     uniform += [(cuda.ctype(k), f"self_{n}") for n, k in traced.aggregate_types.items()]
     uniform += [("gasla::u32", "half")] if plan.sends_at_once else []
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
@@ -168,8 +168,8 @@ def types(plan: GpuPlan) -> str:
 
 def _no_sums(plan: GpuPlan) -> str:
     """Return the C++ function `no_sums`, which returns the identity of each aggregate."""
-    kinds = plan.traced.aggregate_types
-    values = [literal(a.monoid.identity(kinds[n]), kinds[n]) for n, a in plan.traced.aggregates.items()]
+    types_by_name = plan.traced.aggregate_types
+    values = [literal(a.monoid.identity(types_by_name[n]), types_by_name[n]) for n, a in plan.traced.aggregates.items()]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 
@@ -177,13 +177,13 @@ def body(plan: GpuPlan) -> str:
     """Return the C++ struct `Body`, which tells the kernels in rows.cuh how to reduce a row of a program's matrix."""
     row_t = "unsigned int" if plan.traced.id_type.itemsize == 4 else "unsigned long long"
     load = "load_hub_or_source" if plan.hub_fields else "load_source"
-    near = plan.variant.packed and plan.rows
+    copies_words = plan.variant.packed and plan.rows
     return BODY.format(
         row_t=row_t,
         has_terminal=str(plan.final is not None).lower(),
         load=load,
-        id="c.a.gi.get(e, near)" if near else "c.a.gi[e]",
-        near="    gasla::NearWords near{};\n" if near else "",
+        id="c.a.gi.get(e, near)" if copies_words else "c.a.gi[e]",
+        near="    gasla::NearWords near{};\n" if copies_words else "",
         send="        send_again(c, (vertex_t)v);\n" if plan.sends_at_once else "",
-        bring=BRING if near else "",
+        bring=BRING if copies_words else "",
     )

@@ -46,12 +46,12 @@ def _store_and_load(plan: GpuPlan) -> list[str]:
 
     If the value is a tuple, each of its items has an array of its own.
     """
-    places = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
+    array_entries = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
     if plan.is_tuple:
-        stores = [line for i, (at, _) in enumerate(places) for line in put(plan, at, f"gathered.item{i}")]
-        load = f"return Gathered{{{', '.join(got(kind, at) for at, kind in places)}}};"
+        stores = [line for i, (at, _) in enumerate(array_entries) for line in put(plan, at, f"gathered.item{i}")]
+        load = f"return Gathered{{{', '.join(got(kind, at) for at, kind in array_entries)}}};"
     else:
-        ((at, kind),) = places
+        ((at, kind),) = array_entries
         stores, load = put(plan, at, "gathered"), f"return {got(kind, at)};"
     return [
         function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", stores),

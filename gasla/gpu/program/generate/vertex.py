@@ -76,23 +76,25 @@ def _finish_functions(plan: GpuPlan) -> list[str]:
     One function loads the fields that `apply` reads, before the gathered value is known. Another prefetches these
     fields. `finish` applies the value, and returns bits that say, for example, whether the vertex becomes active.
     """
-    had = _fields_loaded_early(plan)
-    prefetched = sorted({*had, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
+    early_fields = _fields_loaded_early(plan)
+    prefetched = sorted({*early_fields, *read(plan, "dst", ALONG)} & set(plan.traced.vertex_types))
     active = call(plan, "activate") if "activate" in plan.functions else "false"
     active = f"{active} && {_bucket_condition(plan)}" if plan.has_buckets else active
     outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
     result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
-    loaded = [f"r.f_{f} = {load(plan, f)};" for f in had]
+    loaded = [f"r.f_{f} = {load(plan, f)};" for f in early_fields]
     loaded += ["r.mirrored = c.a.stores.load(v);"] if plan.sends_at_once else []
     mirrored = [("gasla::Mirrored", "mirrored")] if plan.sends_at_once else []
     sent = [f"after_{f}" for f in plan.traced.seen_by_neighbors]
     sends = [f"send_at_once({', '.join(['c, v, had.mirrored', *sent])});"] if plan.sends_at_once else []
     arguments = "Context& c, vertex_t v, const Gathered& gathered"
     return [
-        struct("Had", [*[(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in had], *mirrored]),
+        struct("Had", [*[(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in early_fields], *mirrored]),
         function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
         function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in prefetched]),
-        function(f"gasla::u32 finish({arguments}, const Had& had)", [*_apply_statements(plan, had), *sends, result]),
+        function(
+            f"gasla::u32 finish({arguments}, const Had& had)", [*_apply_statements(plan, early_fields), *sends, result]
+        ),
         function(f"gasla::u32 finish({arguments})", ["return finish(c, v, gathered, load_had(c, v));"]),
     ]
 
@@ -108,16 +110,16 @@ def _fields_loaded_early(plan: GpuPlan) -> list[str]:
 
     Fields are left out, and loaded later, if only few vertices need their previous values.
     """
-    had = read(plan, "vertex", ["apply"])
-    return had if plan.closes else sorted({*had, *watched(plan)})
+    fields_of_apply = read(plan, "vertex", ["apply"])
+    return fields_of_apply if plan.closes else sorted({*fields_of_apply, *watched(plan)})
 
 
-def _apply_statements(plan: GpuPlan, had: list[str]) -> list[str]:
+def _apply_statements(plan: GpuPlan, early_fields: list[str]) -> list[str]:
     lines = []
     for statement in applied(plan):
         if not isinstance(statement, Load):
             lines += rendered(plan, [statement])
-        elif statement.field in had:
+        elif statement.field in early_fields:
             lines.append(local(plan, statement.role, statement.field, f"had.f_{statement.field}"))
         # The previous value of a field is only needed if the mask still admits the vertex after `apply`, so it is not
         # loaded for other vertices.
