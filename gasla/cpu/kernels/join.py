@@ -75,8 +75,9 @@ plan: Decisions = known()
 
 
 class Run(Record):
-    """The variables that functions share: arguments of the kernel, the state of a thread, and the list that is being
-    read.
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, the state of a thread, and the adjacency list that is being read.
     """
 
     control: Any

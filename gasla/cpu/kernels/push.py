@@ -86,7 +86,7 @@ def push(run: Pass):
 
 
 def clear_claim(run: Pass, u):
-    """Clear the bit of the active vertex `u`, and those around it, in the last iteration's bitmap of claimed vertices.
+    """Clear the word with the bit of the active vertex `u` in the last iteration's bitmap of claimed vertices.
 
     A claimed vertex is one that a thread has appended to its queue. If only active vertices were claimed, this clears
     all bits, so that the bitmap can be used again.
@@ -257,9 +257,9 @@ def apply_claimed(run: Pass, v):
 
 
 def keep_first(run: Pass, v):
-    """Store the pushed value for a vertex, if this thread is the first to reach the vertex.
+    """Store the pushed value for a vertex, if this thread is the first to reach the vertex in this iteration.
 
-    Append it to the receivers.
+    The vertex is then appended to the receivers, which apply their values later.
     """
     if claim(run.claims, v, run.threads > 1):
         if plan.is_single:

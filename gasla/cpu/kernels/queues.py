@@ -106,9 +106,7 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """Return the smallest number of a bucket in the array `lowest`, which has one for each thread, or -1 if there is
-    none.
-    """
+    """Return the smallest bucket number in `lowest`, which has one for each thread, or -1 if there is none."""
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -128,9 +126,7 @@ def add_news(news, vertex, bits, shared):
 
 @compiled
 def take_news(news, vertex, shared):
-    """Return which parts (numbers) of a vertex's value have changed, as bits, and clear the bits, as the parts are sent
-    now.
-    """
+    """Return the bits that say which parts (numbers) of a vertex's value have changed. Clear them, as it sends now."""
     bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
@@ -394,8 +390,7 @@ def to_bits(thread, threads, control, queue, size, bits):
 
 @stage
 def to_list(thread, threads, control, bits, queue):
-    """Convert a bitmap of vertices into queues: each thread appends the vertices of its part of the bitmap to its
-    queue.
+    """Convert a bitmap of vertices into queues: each thread appends the vertices of its part of the bitmap.
 
     Return the number of vertices that this thread has appended. The caller must wait for all threads before it reads
     the queues.

@@ -139,7 +139,7 @@ class Loop(Run):
 
 
 class Pass(Run):
-    """The arguments of a kernel, and the variables of one thread in one stage of an iteration."""
+    """The arguments of a kernel, and the variables of one thread in a stage of an iteration, a loop over vertices."""
 
     # --- rows of array arguments that belong to this iteration, or to this thread ---
     counters: Array  # counters of all threads in this iteration

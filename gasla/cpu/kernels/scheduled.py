@@ -60,7 +60,7 @@ def look_ahead(run: Loop):
 
 
 def iterate(run: Loop):
-    """Run one iteration: the receivers of one level gather and apply."""
+    """Run one iteration, in which the vertices of one level of the schedule gather and apply."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)

@@ -135,9 +135,7 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
 
 @compiled
 def is_edge(near, u, to):
-    """Return whether there is an edge from `u` to vertex `to`, by a binary search of the ascending adjacency list of
-    `u`.
-    """
+    """Return whether there is an edge from vertex `u` to vertex `to`, by a binary search of the list of `u`."""
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False

@@ -87,8 +87,9 @@ plan: WalkDecisions = known()
 
 
 class Walk(Record):
-    """The variables that the functions of `walk` share: the arguments of the kernel, and the state of a group of
-    walkers.
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, and the state of a group of walkers.
     """
 
     before: Any

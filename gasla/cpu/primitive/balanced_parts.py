@@ -251,8 +251,7 @@ def _coarsen(
 
 
 def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], values: Array) -> list[Array]:
-    """Carry a number of each vertex, such as a weight, to all coarser graphs, where a group has the sum over its
-    vertices.
+    """Add up a number of each vertex, such as a weight, over the groups that are the vertices of coarser graphs.
 
     Return a list with one array for each level. The first array is `values`, the numbers for the finest graph.
     """
@@ -534,8 +533,7 @@ def _grow_best(
     starts, ends, indices, values, weights, side, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came, share, state, queue, best,
 ):  # fmt: skip
-    """Divide the graph into two sides from each of `STARTS` start vertices, and keep the sides with the smallest cut in
-    `best`.
+    """Divide the graph into two sides from each of `STARTS` start vertices. Keep those with the smallest cut in `best`.
 
     For every second start vertex, side 0 first grows breadth-first from this vertex. For the others, side 0 has this
     vertex alone at first, and is filled by moves of single vertices.
@@ -701,8 +699,7 @@ def _lower_cut(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Lower the cut by searches that start with all boundary vertices, then by searches from each single boundary
-    vertex.
+    """Lower the cut by searches that start with all boundary vertices, then by searches from each single one.
 
     A search ends by going back to the best state that it has seen. A search from one vertex can leave a local minimum
     that a search from all vertices does not leave, because moves elsewhere would make up for its gain.
@@ -806,9 +803,7 @@ def _relieve_heavy_parts(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys,
 ):  # fmt: skip
-    """Move vertices out of the parts that exceed their weight limits.
-
-    Vertices whose move raises the cut least go first.
+    """Move vertices out of the parts that exceed their weight limits, first those whose move raises the cut least.
 
     This always succeeds: if a part is too heavy, the part that is farthest below its limit has room for any of its
     vertices.

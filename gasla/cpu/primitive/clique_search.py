@@ -236,8 +236,7 @@ def _keep_excluders(i, words, depth, bits):
 
 @compiled
 def _choose_pivot(words, depth, bits):
-    """Choose a pivot for this depth of the search, and mark the candidates that are not adjacent to the pivot as still
-    to try.
+    """Choose a pivot for this depth of the search, and mark candidates that are not adjacent to it as still to try.
 
     No candidate is marked if a vertex that could extend the clique, but was tried before, is adjacent to all
     candidates. Then no clique of this branch is maximal.

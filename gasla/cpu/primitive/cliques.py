@@ -183,7 +183,7 @@ def _choose_pivot(rows, words, members, untried):
 
 @compiled
 def _count_small_cliques(rows, words, members, after, leaves, pivots):
-    """Count the cliques of 0, 1, 2 and 3 vertices among `members` as leaves of the search.
+    """Count the cliques of 0, 1, 2 and 3 vertices among `members` as leaves, the ends of branches of the search.
 
     A clique of i vertices is a leaf with 3 - i vertices missing.
     """

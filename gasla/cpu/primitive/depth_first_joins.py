@@ -41,9 +41,9 @@ class Joined:
 
     Each thread takes one block of edges after another, and finds the matches that begin with these edges.
 
-    Scratch memory of each thread: 2 to 8 bytes per vertex for marks, depending on how many lists are marked, 4 bytes
-    per vertex for each pattern vertex that is counted ahead, and for each pattern vertex that is matched a buffer as
-    long as the longest adjacency list.
+    The scratch memory of a thread has 2 to 8 bytes per vertex for marks, depending on how many lists are marked. It has
+    4 bytes per vertex for each pattern vertex that is counted ahead. For each pattern vertex that is matched, it has a
+    buffer as long as the longest adjacency list.
     """
 
     def __init__(self, plan: JoinPlan, lists: Adjacency, kinds: Array) -> None:

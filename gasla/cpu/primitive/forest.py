@@ -86,8 +86,7 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the trees at both ends of every edge, in place, in a forest whose vertices are groups of the graph's
-    vertices.
+    """Unite the trees at both ends of every edge, in place, in a forest of groups of the graph's vertices.
 
     The edge from u to v unites the trees of ``groups[u]`` and ``groups[v]``. The edges of vertices in group `known` are
     skipped.
@@ -253,10 +252,9 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
-    """Unite trees along the edges that connect disjoint subtrees of another forest, which `numbers` and `sizes`
-    describe.
+    """Unite trees along the edges that connect disjoint subtrees of another forest.
 
-    The edges of vertices in the tree of root `known` are skipped.
+    `numbers` and `sizes` describe the other forest. The edges of vertices in the tree of root `known` are skipped.
     """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):

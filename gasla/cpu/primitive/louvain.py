@@ -86,9 +86,9 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Level(NamedTuple):
-    """The adjacency lists of the graph at one level.
+    """The adjacency lists of one of the graphs that arise when communities are contracted, level by level.
 
-    The list of vertex v is at positions ``starts[v]`` to ``ends[v]``.
+    The list of vertex v is at positions ``starts[v]`` to ``ends[v]`` of `indices`.
     """
 
     starts: Array
@@ -264,9 +264,7 @@ def _add_weights(indptr, values, sums):
 
 @inlined
 def _penalty(share, a, b, v, sum_a, sum_b, c):
-    """Return the penalty for vertex v in community c, which is subtracted from the weight of v's edges to c to get the
-    gain.
-    """
+    """Return the penalty by which the gain of vertex v in community c is less than the weight of v's edges to c."""
     if b is None:
         return share * a[v] * sum_a[c]
     return share * (a[v] * sum_b[c] + b[v] * sum_a[c])
@@ -310,8 +308,7 @@ def _move(
     starts, ends, indices, values, a, b, sizes, fixed, label, within, share, most_size, first, step, runs, due, totals,
     near, empty, members, sum_a, sum_b, sum_sizes,
 ):  # fmt: skip
-    """Move vertices to the communities with the largest gain, in sweeps over all vertices, until few vertices still
-    move.
+    """Move vertices to the communities with the largest gain, in sweeps over all vertices, until few still move.
 
     If `within` is given, there is a single sweep. ``due[v]`` counts the neighbors of v that have moved since v was
     visited. The first `spare` entries of `empty` are the unused labels.
@@ -409,8 +406,7 @@ def _weigh_communities(indices, values, label, within, v, low, high, totals, nea
 
 @inlined
 def _notify_neighbors(indices, label, fixed, low, high, best, due):
-    """After a vertex has moved to community `best`, add 1 to ``due[u]``, the number of moved neighbors, for its
-    neighbors u.
+    """Tell the neighbors u of a vertex that it has moved to community `best`: add 1 to ``due[u]``.
 
     Neighbors in community `best` and fixed vertices are left out, because the move gives them no reason to move.
     """

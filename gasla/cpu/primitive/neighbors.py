@@ -275,9 +275,9 @@ def _rank_by_degree(indptr, by_degree, ranks, vertices):
 
 @compiled
 def _divide_ranks(indptr, vertices, bounds):
-    """Divide the ranks into ranges with about equally many edges.
+    """Divide the vertices, ranked by degree, into ranges of ranks with about equally many edges.
 
-    Range p is from ``bounds[p]`` to ``bounds[p + 1]``.
+    Range p has the ranks from ``bounds[p]`` to ``bounds[p + 1]``.
     """
     n, m, parts = len(vertices), indptr[np.uint64(len(vertices))], len(bounds) - 1
     edges, part = 0, 1

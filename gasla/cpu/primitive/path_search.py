@@ -87,10 +87,9 @@ _NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class _Searches:
-    """All path searches of one call, each from a source to its target, with their arguments and scratch memory for
-    kernels.
+    """All path searches of one call, each from a source to its target, with the arguments of their kernels.
 
-    Threads share the searches by first edges: those of all sources are numbered, and a thread takes a block of numbers.
+    Threads share the work by the edges with which paths begin: all are numbered, and a thread takes a block of numbers.
     """
 
     def __init__(self, graph: Graph, sources: Array, targets: Array, deep: int, is_bounded: bool) -> None:
@@ -159,9 +158,10 @@ def list_paths(
 
 @compiled
 def _split_by_search(firsts, start, end):
-    """Yield the searches to which the first edges with the numbers `start` to `end` belong.
+    """Yield the searches whose paths begin with the edges numbered `start` to `end`.
 
-    The first edges of all searches are numbered in order. Each search comes with its range of these numbers.
+    The edges with which paths of all searches begin are numbered in order. Each search comes with its range of these
+    numbers.
     """
     low = owner_of(firsts, start)
     while start < end:
@@ -338,9 +338,7 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
 
 @compiled
 def _add_up(heads, low, high, top, closing, counts):
-    """Add to the count the number of ways to the target from each vertex at positions `low` to `high` of an adjacency
-    list.
-    """
+    """Add up the numbers of ways to the target from the vertices at positions `low` to `high` of an adjacency list."""
     total = 0
     for k in range(low, high):
         u = np.uint64(heads[k])

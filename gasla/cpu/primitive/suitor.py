@@ -189,8 +189,7 @@ def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
 
 @inlined
 def _beats_suitor(weights, degrees, suitors, offers, u, v, k):
-    """Return whether v prefers u, along the edge at position k, to its suitor (the vertex whose proposal v holds), if
-    any.
+    """Return whether v prefers u, along the edge at position k, to its suitor, the vertex whose proposal v holds.
 
     A suitor that was rejected never becomes v's suitor again. So if v still has the same suitor after the weight of
     this suitor's offer was read, the offer was the one made to v.

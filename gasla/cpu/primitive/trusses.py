@@ -227,9 +227,9 @@ def _remove_in_rounds(
 
 @compiled
 def _find_lowest_level(stay, begin, end, support, states, level, words, own):
-    """Drop this thread's removed edges from `stay`, and store the lowest support of the rest and how many edges have
-    it.
+    """Drop removed edges from this thread's range of `stay`, and find the lowest support of the others.
 
+    The support, and the number of edges that have it, are stored in `words`.
     Return the new end of this thread's range of `stay`.
     """
     low, count, new_end = np.int64(_ALL), np.int64(0), begin
@@ -279,8 +279,7 @@ def _delete_removed(indices, ids, states, low, high):
 def _remove_edges(
     starts, ends, indices, ids, owners, others, support, states, marks, queue, words, start, stop, level, shared
 ):
-    """Remove the edges at positions `start` to `stop` of the queue, and lower the support of edges in triangles with
-    them.
+    """Remove the edges at positions `start` to `stop` of the queue. Lower the support of edges in triangles with them.
 
     The owner of an edge is its end with the longer adjacency list. This list is marked once for consecutive edges that
     have the same owner.

@@ -47,9 +47,7 @@ class ProductPlan:
 
     @property
     def given(self) -> list[str]:
-        """The names of the array arguments that a kernel has only if it reads them: values of the matrix, x, and the
-        mask.
-        """
+        """The names of the array arguments that only kernels have that read them, such as the mask."""
         is_needed = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
         return [name for name, is_wanted in is_needed.items() if is_wanted]
 
@@ -64,9 +62,7 @@ class ProductPlan:
 
     @property
     def identities(self) -> list[tuple[int, Any]]:
-        """The identity of the monoid for each item of a tuple, as pairs of the item's number and the literal in source
-        code.
-        """
+        """The identity of the monoid for each item of a tuple, as pairs of the item's number and a literal."""
         items = zip(self.terms.monoid.identity(self.terms.type), self.terms.type.items, strict=True)
         return [(p, literal(*item)) for p, item in enumerate(items)]
 
@@ -85,7 +81,7 @@ class ProductPlan:
         raise NotImplementedError
 
     def imports(self) -> dict[str, str]:
-        """Return the names that the printed functions use, with the modules that define them."""
+        """Return the names that the printed functions import, each with the module that defines it."""
         return PRINTED
 
     @property
@@ -146,9 +142,7 @@ class VectorPlan(ProductPlan):
 
     @property
     def terminal(self) -> Any:
-        """The terminal value of the monoid as a literal, or None: once a total has this value, no further entry changes
-        it.
-        """
+        """The terminal value of the monoid, which no further entry changes, as a literal. None if there is none."""
         value = self.terms.monoid.terminal(self.terms.type)
         return None if value is None or self.is_tuple else literal(value, self.terms.type)
 
@@ -164,10 +158,10 @@ class VectorPlan(ProductPlan):
 
     @property
     def table(self) -> int | None:
-        """The reductions of all combinations of four truth values, as the bits of a number, or None if totals aren't
-        Boolean.
+        """The reductions of all combinations of four truth values, as the bits of a number.
 
-        Bit i is the reduction of the four bits of the number i. So one lookup reduces four entries.
+        Bit i is the reduction of the four bits of the number i. So one lookup reduces four entries. It is None if
+        totals aren't Boolean.
         """
         if self.terms.type != np.dtype(bool):
             return None
@@ -422,8 +416,7 @@ class SparsePlan(ProductPlan):
 
 @once(most=1024)
 def vector_plan(terms: Terms, masked: bool, height: int) -> VectorPlan | BatchedPlan:
-    """Return the plan of a product of a matrix and a vector, which is cached by the semiring's expressions and the
-    dtypes.
+    """Return the plan of a product of a matrix and a vector. It is cached by the semiring's expressions and the dtypes.
 
     With a `height` other than 0, the product is computed in batches, with that many entries in a slot (a column).
     """

@@ -45,8 +45,9 @@ plan: BatchedPlan = known()
 
 
 class Batch(Record):
-    """The variables that functions share: arguments, the batch of entries that is laid out, and the semiring's
-    functions.
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, the batch of entries that is laid out, and the semiring's functions.
     """
 
     at: Any

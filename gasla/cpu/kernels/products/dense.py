@@ -45,7 +45,10 @@ plan: DensePlan = known()
 
 
 class Rows(Record):
-    """The variables that functions share: arguments, current row, entry and column, and the semiring's functions."""
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, the current row, entry and column, and the semiring's functions.
+    """
 
     bound: Any
     columns: Any

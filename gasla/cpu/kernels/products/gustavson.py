@@ -64,7 +64,10 @@ plan: SparsePlan = known()
 
 
 class Rows(Record):
-    """The variables that functions share: arguments, the current row and entries, and the semiring's functions."""
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, the current row and entries, and the semiring's functions.
+    """
 
     a_indices: Any
     a_indptr: Any

@@ -45,7 +45,10 @@ plan: VectorPlan = known()
 
 
 class Rows(Record):
-    """The variables that functions share: arguments, the current row and its entries, and the semiring's functions."""
+    """The variables that the kernel's functions share.
+
+    They are the arguments of the kernel, the current row and its entries, and the semiring's functions.
+    """
 
     around: Any
     ask_until: Any
