@@ -285,7 +285,7 @@ def sparse_or_dense(run: Loop):
         dense(run)
     else:
         if run.form == BITS:
-            # the next line overwrites a counter, so wait until all threads have read it
+            # the next line overwrites this thread's counter, so wait until all threads have read it
             barrier(run.control, run.threads)
             run.mine[NEXT] = to_list(run.thread, run.threads, run.control, run.bits[run.parity], run.queues[run.parity])
             barrier(run.control, run.threads)

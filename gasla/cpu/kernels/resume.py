@@ -141,7 +141,7 @@ def wake(run: Pass):
     """
     own_words(run)
     for name in sorted(plan.doubled):
-        run.old[name] = run.v[name][run.parity]  # the copy of the field that the next iteration reads
+        run.old[name] = run.v[name][run.parity]  # of the field's two copies, the one that the next iteration reads
     run.listed, run.mine[EDGES] = ZERO, 0
     for w in range(run.first, run.last):
         run.word = ZERO

@@ -386,7 +386,7 @@ def _bisect(level: Level, weights: Array, share: Array, slack: float, needs: Arr
         cut = _refine_in_place(level, weights, part, limits, level_sizes, needs)
         if len(levels) <= peels:
             peeled_part = np.ones_like(part)
-            # side 0 has a single vertex and side 1 exceeds its limit, so the next line moves vertices to side 0
+            # side 0 has a single vertex and side 1 exceeds its limit, so refining moves vertices to side 0
             peeled_part[seed % len(peeled_part)] = 0
             if _refine_in_place(level, weights, peeled_part, limits, level_sizes, needs) < cut:
                 part = peeled_part

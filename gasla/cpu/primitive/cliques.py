@@ -88,7 +88,7 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
     for taken, end in blocks(control, n, _GRAIN):  # begin with the highest ranks, as their vertices take longest
         for v in range(n - end, n - taken):
             low, high = np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])
-            # lists that are not oriented also hold lower neighbors, which are skipped
+            # adjacency lists with both directions of each edge also hold lower neighbors, which are skipped
             while low < high and np.uint64(heads[low]) <= v:
                 low += _ONE
             count = high - low

@@ -48,7 +48,7 @@ from gasla.graph.adjacency import Adjacency
 Array = np.ndarray[Any, Any]
 
 _ROWS = np.uint64(64)  # number of samples (rows of the result) that a thread draws at once
-# estimated work for each drawn neighbor, in units of the time to read one edge; large, as a draw waits for memory often
+# estimated time for each drawn neighbor, in units of the time to read one edge; large, as draws wait for memory
 _MISSES = 16
 _PAIR = np.uint64(2)
 # the slot of the hash table is prefetched for the vertex this many entries ahead, to hide the wait for memory

@@ -78,7 +78,7 @@ _OFF = 1 << 30
 _CARRY = 1 << 62
 # estimated time for each first edge of a path, in units of the time to read one edge; decides how many threads run
 _LOOKS = 64
-_GRAIN = 64  # largest number of first edges that a thread takes at once
+_GRAIN = 64  # largest number of first edges of paths that a thread takes at once
 # the backward search from the target ends when it would read more than this fraction of the forward search's edges
 _SHARE = 0.3
 # rows of `all_places`, which hold for each vertex on the path: the next position to read in its adjacency list, the end

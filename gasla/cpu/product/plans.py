@@ -243,24 +243,25 @@ class BatchedPlan(ProductPlan):
     def __init__(self, terms: Terms, masked: bool, height: int) -> None:
         super().__init__(terms, masked)
         self.height, self.is_low = height, height == self.low
-        self.most = self.block // height  # number of slots of a batch, and an upper bound for its rows
-        self.stride = self.most + self.GAP  # distance in memory from one line of a batch to the next
+        self.most = self.block // height  # number of slots (columns) of a batch, and so an upper bound for its rows
+        self.stride = self.most + self.GAP  # number of values from one line of a batch to the next in memory
         self.looked_up, self.symbols, self.product = cut(terms)
         self.sizes: dict[np.dtype[Any], int] = {}  # for each dtype, how many values the scratch array of a thread has
         line, kinds = self.most + self.lanes, parts(terms.type)
         self.entry = self._reserve([e.type for e in self.looked_up], (height - 1) * self.stride + line, True)
-        # the totals of slots of the same row, which are laid out in lines like entries, to be reduced once more
+        # the place for totals of slots (columns of a batch) of the same row, which are reduced once more, like entries
         self.laid = self._reserve(kinds, (self.low - 1) * self.stride + line, self.is_tuple)
-        # where the total of each slot is stored in the scratch arrays
+        # the place for the total of each slot (a column of a batch) in a thread's scratch arrays
         self.total = self._reserve(kinds, line, self.is_tuple)
-        # where the number of entries of each slot is stored in the scratch arrays
+        # the place for the number of entries of each slot (a column of a batch) in a thread's scratch arrays
         self.count = self._reserve([np.int32], line)
-        # where the number of each row's first slot is stored in the scratch arrays
+        # the place for the number of each row's first slot (a column of a batch) in a thread's scratch arrays
         self.begin = self._reserve([np.int64], line)
-        # where the result of each row is stored in the scratch arrays
+        # the place for the result of each row of a batch in a thread's scratch arrays
         self.result = self._reserve(kinds, line, self.is_tuple)
         self.stored = self._reserve(parts(terms.out_type), line, self.out.is_tuple)
-        # For each row that extends over several slots: the number of the row, its first slot, and its last slot.
+        # the places for three numbers of each row that fills several slots (columns of a batch): the number of the row,
+        # and the numbers of its first and last slot
         self.row, self.first, self.last = (self._reserve([np.int64], line) for _ in range(3))
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 

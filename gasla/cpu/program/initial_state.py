@@ -41,11 +41,9 @@ class Start:
         # shape and dtype of an array with an initial value for each vertex, or None if the kernel does not fill the
         # field
         self.values_layout = values_layout
-        self.place = (
-            # The index of the field's array among the kernel's arguments. The next two arguments are the initial values
-            # and the vertices that have them.
-            place
-        )
+        # The index of the field's array among the kernel's arguments. The next two arguments are the initial values and
+        # the vertices that have them.
+        self.place = place
         self.shape, self.type = field_layout
         self.is_large = math.prod(self.shape) * self.type.itemsize >= LARGE
         # array with the one initial value of all vertices, or None if the program declares no such value

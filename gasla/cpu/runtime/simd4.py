@@ -105,4 +105,4 @@ within = Builtin("within", _emit_within)
 bits = Builtin("bits", _emit_bits)
 by_one = _shuffle("by_one", [1, 0, 3, 2])  # swap lanes 0 and 1, and lanes 2 and 3
 by_two = _shuffle("by_two", [2, 3, 0, 1])  # swap the two halves of a vector
-turned = _shuffle("turned", [1, 2, 3, 0])  # rotate by one lane
+turned = _shuffle("turned", [1, 2, 3, 0])  # rotate a vector by one lane, so that lane 1 comes first

@@ -114,9 +114,9 @@ PER_LINE, SPARSELY = 80, 1 << 22
 # times the loss, at most LONGEST nanoseconds. The next attempt loses about as much again, so the loss stays below
 # 1 / AS_LONG of the time.
 SAVED, MOST_SAVED, AS_LONG, LONGEST = 4, 4_000_000, 40, 1_000_000_000
-# number of times that a waiting thread looks for what it waits for before it begins to sleep between two looks
+# number of times that a waiting thread tests whether its wait is over before it begins to sleep between two tests
 SPINS = 4000
-# microseconds that a waiting thread sleeps between two looks; 0 on Windows, which can only sleep for milliseconds
+# microseconds that a waiting thread sleeps between two tests; 0 on Windows, which can only sleep for milliseconds
 NAP = 50 if has("usleep") else 0
 
 _nap = Extern("usleep" if has("usleep") else "Sleep", I32, (I32,))
