@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]  # a NumPy array, or a CuPy array on the GPU
 
 
 class Adjacency:
-    """Adjacency lists in compressed form: the neighbors of v are ``indices[indptr[v]:indptr[v + 1]]``.
+    """Adjacency lists in compressed form: the neighbors of vertex v are ``indices[indptr[v]:indptr[v + 1]]``.
 
     ``edge_ids[k]`` is the number (position in the input) of the edge stored at position k of ``indices``; ``None``
     means that this number is k itself. It may be given as a function, which is called when the edge numbers are first
@@ -113,9 +113,9 @@ class Adjacency:
         return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
     def as_keys(self, n: int) -> Array:
-        """Return the int64 key ``owner * n + neighbor`` of each entry that is in the list of vertex `owner`.
+        """Return one number for each entry, which identifies its edge: ``owner * n + neighbor``, as int64.
 
-        The keys ascend if each adjacency list does.
+        The owner is the vertex in whose adjacency list the neighbor is. The numbers ascend if each adjacency list does.
         """
         return self.owners().astype(np.int64) * n + self.indices
 
@@ -149,7 +149,7 @@ class Adjacency:
         return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
     def transposed_edge_ids(self) -> Array:
-        """Return the edge numbers in the order in which the transposed adjacency lists hold the edges."""
+        """Return the numbers of all edges in the order of the transposed matrix's adjacency lists."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
@@ -184,7 +184,7 @@ class Adjacency:
 
 
 def lists_on(array: Array) -> ModuleType:
-    """Return the module whose functions work on arrays like `array`.
+    """Return the module with functions on adjacency lists for arrays like `array`.
 
     It is `lists_cpu` for NumPy arrays and `lists_gpu` for CuPy arrays.
     """

@@ -42,7 +42,7 @@ def is_one_vertex(graph: Graph, given: Any) -> bool:
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """Return the ids of the vertices in a list or an array, in its order.
+    """Return the vertices of an argument that is a list or an array, as ids in the same order.
 
     Error messages call a single vertex by the word `one`, such as "source".
     """
@@ -191,7 +191,10 @@ def whole_number(name: str, given: Any, most: int | None = None) -> int:
 
 
 def most_iterations(name: str, given: Any) -> int:
-    """Return an argument that limits the number of iterations of a run. Values above `NO_LIMIT` become `NO_LIMIT`."""
+    """Return an argument that limits the number of iterations of a run, after checks.
+
+    Larger values than `NO_LIMIT`, which stands for no limit, become `NO_LIMIT`.
+    """
     return min(whole_number(name, given), NO_LIMIT)
 
 
@@ -230,7 +233,7 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
 
 
 def _is_unusable(positive: bool, shares: bool, weights: Any) -> Any:
-    """Return a mask of the weights that an algorithm can't use. `positive` and `shares` are as for `check_weights`."""
+    """Return a boolean array that is True for weights that an algorithm can't use, such as NaN."""
     bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
     return bad | (weights != weights)
 
@@ -346,9 +349,9 @@ def new_edges(graph: Graph) -> tuple[Any, Any]:
 
 
 def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a previous result that was passed as `start`.
+    """Return the argument `start` of an algorithm, the result of an earlier call with which this call begins.
 
-    Raise TypeError unless its dtype and length are as expected.
+    Raise TypeError unless its dtype and length are as expected. `name` is what the error calls the result.
     """
     xp = module_of(graph.device)
     if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != dtype:

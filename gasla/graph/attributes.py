@@ -95,7 +95,7 @@ class Attributes:
         return self.__dict__ | {"_columns": {name: self.numbers(name) for name in self}}
 
     def unknown(self, name: Any) -> str:
-        """Return the error message for a name that no attribute has, with the names there are."""
+        """Return the error message for a name that no attribute has. The message lists the names of all attributes."""
         if not self:
             return f"{name!r} is no {self.of} attribute; the graph has none; add it: {self._adding(name)}"
         hint = meant(name, self) if isinstance(name, str) else ""
@@ -163,9 +163,9 @@ class Attributes:
         return Attributes(self.of, {name: compute_later(name) for name in self}, self.types, self.time_types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
-        """Return attributes with the entries at some positions of all columns, selected when a column is first read.
+        """Return attributes whose columns have only the entries at some positions.
 
-        `ids` is a function that returns the positions.
+        `ids` is a function that returns the positions. The entries of a column are selected when it is first read.
         """
         return self.mapped(lambda _, column: column[ids()])
 
@@ -182,9 +182,10 @@ NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("verte
 
 
 def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
-    """Return the data of one attribute as a contiguous array that can't be written to. Dates become a `TimeColumn`.
+    """Return the data of a new attribute, checked and converted to a contiguous array that can't be written to.
 
-    Raise an error unless there is one number or date for each of `count` edges or vertices, on the given device.
+    Dates are returned as a `TimeColumn`. Raise an error unless there is one number or date for each of `count` edges or
+    vertices, on the given device.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"an {of} attribute is named {name!r}; expected a string that is not empty")

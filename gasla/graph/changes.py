@@ -145,8 +145,7 @@ def _update_built_lists(
 def _merge_lists(
     lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
 ) -> tuple[Adjacency, Array | None]:
-    """Return adjacency lists without the removed edges, and with new edges at the end of each, and values in their
-    order.
+    """Return adjacency lists after a change: without the removed edges, and with new edges at the end of each list.
 
     `new` (the new edges) and `ends` (all edges of the new graph) have first the vertex in whose list an edge is, then
     its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If `values` is None,
@@ -179,7 +178,10 @@ def _merge_lists(
 
 
 def _join_entries(old: Array | None, remains: Array | None, new: Array | None) -> Array | None:
-    """Return the entries of an array that belong to remaining edges, followed by the entries of the inserted edges."""
+    """Return an array of edge data after a change: the entries of remaining edges, then those of inserted edges.
+
+    `remains` is a mask of the edges that are not removed, or None if all remain.
+    """
     if old is None:
         return None
     return array_module(old).concatenate([old if remains is None else old[remains], new])
@@ -251,9 +253,9 @@ def _new_edges(graph: Lists, values_before: Array | None, argument: Any) -> Edge
 
 
 def _convert_exactly(weights: Array, dtype: np.dtype[Any], name: str = "weights") -> Array:
-    """Convert weights or attributes of inserted edges to the dtype of the graph's.
+    """Convert weights or attributes of inserted edges to the dtype that the graph has for them.
 
-    Raise TypeError if any number would change.
+    Raise TypeError if the conversion would change any number.
     """
     result = weights.astype(dtype)
     both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"

@@ -64,14 +64,14 @@ class TimeType(NamedTuple):
         return f"{self.dtype}" if self.zone is None else f"{self.dtype} in zone {self.zone}"
 
     def shown(self, numbers: Any) -> Any:
-        """Return a column of integers as a view of NumPy's dates or durations.
+        """Return a column of integers of this type as an array of NumPy's dates or durations, without copying it.
 
         CuPy has no such dtypes, so a CuPy array is returned as it is.
         """
         return numbers.view(self.dtype) if array_module(numbers) is np else numbers
 
     def in_unit(self, unit: str) -> TimeType:
-        """Return this type with another unit. Dates in a unit below a day become dates with times."""
+        """Return the same type with another unit, such as "s". Dates in a unit below a day become dates with times."""
         return self._replace(unit=unit, kind="datetime" if self.kind == "date" and unit != "D" else self.kind)
 
     def number(self, name: str, given: Any, up: bool = False) -> int:
@@ -113,7 +113,7 @@ class TimeType(NamedTuple):
     def _instants(self, name: str, argument: Any) -> tuple[bool, Array, str]:
         """Convert an argument of dates or durations to integers.
 
-        Return whether it is a single date, the integers, and their unit.
+        Return whether the argument is a single date, the integers, and the unit of these integers.
 
         A NumPy array of dates is in UTC. A CuPy array holds integers in the unit of this type.
         """
@@ -150,7 +150,7 @@ class TimeType(NamedTuple):
 
 
 def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, TimeType]:
-    """Return the types of columns of dates and times by name, read from a file of a graph.
+    """Return the types of a graph's columns of dates and times by name, as a file of the graph states them.
 
     The file has a list of a kind, a unit and a zone for each name. Raise ValueError or TypeError for anything else.
     """
@@ -185,10 +185,10 @@ class TimeColumn:
         return TimeColumn(self.numbers[which], self.type)
 
     def held_as(self, type: TimeType, what: str) -> Array:
-        """Return the integers converted to the type of another column, which the graph already has.
+        """Return the column's integers after conversion to the type of a column that a graph already has.
 
         Raise TypeError if only one of the two holds dates, or only one has a time zone. Raise ValueError if the other
-        type can't represent all values.
+        type can't represent all values. `what` names the column in errors.
         """
         if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
             raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
@@ -549,7 +549,7 @@ class Clock(NamedTuple):
         return TimeType("duration", self.type.unit)
 
     def span(self, window: Any) -> int | None:
-        """Return the length of a window in common units, or None if the argument `window` is no duration."""
+        """Return the length of a window of time in common units, or None if the argument `window` is no duration."""
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
         number = self.lengths.number("window", window)

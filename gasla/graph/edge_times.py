@@ -34,9 +34,10 @@ class TimedLists(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The first and the last time of the edges that each row of a query may use.
+    """The span of time of the edges that each row of a query may use: its first and its last time.
 
-    If `first` is None, edges may be arbitrarily early.
+    A query has a row for each vertex from which edges are drawn, for example. If `first` is None, edges may be
+    arbitrarily early.
     """
 
     first: Array | None
@@ -72,7 +73,7 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
 
 
 def _is_equal_or_nan(bound: Any, column: Any) -> Any:
-    """Return a mask of the numbers that are equal to `bound` or NaN."""
+    """Return a boolean array that is True for the numbers that are equal to `bound` or NaN."""
     return (column == bound) | (column != column)
 
 
@@ -141,10 +142,10 @@ def _time_dtype(graph: Graph, time: str) -> Any:
 
 
 def _span_of_numbers(time: str, dtype: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-    """Return whether `at` is a single number, and the first and the last time of the span that ends at each number.
+    """Return the span of time that ends at each number of `at`: its first and its last time.
 
-    The times are converted to `dtype`, in which times of edges are compared. Without a window, the first times are
-    None.
+    The result is a triple: whether `at` is a single number, the first times, and the last times. They have the dtype
+    `dtype`, in which times of edges are compared. Without a window, None stands for the first times.
     """
     ends = moved(as_array("at", at), "cpu")
     if ends.dtype.kind not in "iuf" and ends.size:

@@ -87,7 +87,7 @@ class Values:
         return array is None
 
     def handed_out(self) -> Array | None:
-        """Return the values to a caller, who may write to the array from then on."""
+        """Return the values for a caller outside gasla, who may write to the array from then on."""
         if self.are_private:
             self.are_private = False
             # Record the checksum before the caller can write to the array: cached properties were computed from the
@@ -96,7 +96,10 @@ class Values:
         return self.each
 
     def note(self) -> None:
-        """Record the checksum of the values, before a property is computed from them and cached."""
+        """Record the checksum of the values, before a property is computed from them and cached.
+
+        If the values have another checksum later, the property is out of date.
+        """
         if self.noted is None and self.each is not None and not self.are_private:
             self.noted = self.checksum()
 
@@ -178,7 +181,7 @@ class Values:
         return copy
 
     def arrays(self) -> list[Array]:
-        """Return all arrays that the object holds now, whether given or cached."""
+        """Return all arrays that the object refers to now: the values, and arrays derived from them that are cached."""
         return [field for field in self.__dict__.copy().values() if isinstance(field, array_module(field).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:

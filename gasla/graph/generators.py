@@ -292,11 +292,10 @@ def _check_matrix(A: Any) -> Any:
 
 
 def _vertex_count(scale: int, edge_factor: int, smallest: int = 1) -> int:
-    """Return the number of vertices, 2**scale.
+    """Return the number of vertices of a graph to be made, ``2**scale``, after checks.
 
-    Raise MemoryError if there is no memory for `edge_factor` edges per vertex.
-
-    The edges are counted as they are drawn, with repetitions. `smallest` is the smallest scale that is allowed.
+    Raise MemoryError if there is no memory for `edge_factor` edges per vertex, counted as they are drawn, with
+    repetitions. `smallest` is the smallest scale that is allowed.
     """
     if not smallest <= scale <= 31:
         raise ValueError(f"scale is {scale}; expected {smallest} to 31, for 2**scale vertices")
@@ -305,7 +304,10 @@ def _vertex_count(scale: int, edge_factor: int, smallest: int = 1) -> int:
 
 
 def _hash(counter: Array, seed: int) -> Array:
-    """Return the splitmix64 hash of each number in `counter`: its entry in the random sequence of the seed."""
+    """Return the splitmix64 hash of each number in `counter`, which stands for a random number.
+
+    The number at position k of the random sequence for a seed is the hash of k.
+    """
     z = counter * np.uint64(0x9E3779B97F4A7C15)
     z += np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -322,7 +324,10 @@ def _number_blocks(total: int) -> Iterator[Array]:
 
 
 def _pair_keys(row: Array, column: Array) -> Array:
-    """Return each pair (row, column) as one 64-bit number with the row in the upper half. They sort as the pairs do."""
+    """Return one 64-bit number for each edge (row, column), with the row in the upper half.
+
+    Sorting these numbers sorts edges by row, then column.
+    """
     return row.astype(np.uint64) << _HALF | column.astype(np.uint64)
 
 

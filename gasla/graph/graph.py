@@ -108,9 +108,9 @@ def _to_host_memory(argument: Any) -> Any:
 
 
 def _property_of_lists(name: str, doc: str) -> Any:
-    """Return a property of a graph that reads the property `name` of `Graph.lists`.
+    """Return a property for the class `Graph` that reads the property `name` of the graph's `lists`.
 
-    There it is computed at first use and cached.
+    It is computed there at first use and cached, and shared by graphs with the same edges.
     """
     return property(operator.attrgetter(f"lists.{name}"), doc=doc)
 
@@ -1210,10 +1210,7 @@ class Graph(Whole):
         self._discard_if_changed(self.valued.checksum())
 
     def _discard_if_changed(self, now: Hashable) -> None:
-        """Compare a checksum of the values with the checksum recorded before.
-
-        If they differ, discard what was derived.
-        """
+        """Discard what was derived from the values if their checksum `now` differs from the recorded one."""
         recorded_checksum = self.valued.noted
         if now == recorded_checksum:
             return
@@ -1614,9 +1611,10 @@ class Graph(Whole):
         return graph
 
     def _owns(self, values: Array | None) -> bool:
-        """Return whether the values of a derived graph are a new array on a GPU that no caller has.
+        """Return whether no caller can write to `values`, the values of a graph derived from this one.
 
-        If they share memory with this graph's values, callers may write to them.
+        This is so if they are a new array on a GPU. If they share memory with this graph's values, callers may write to
+        them.
         """
         is_new = self.device == "gpu" and values is not self.valued.each and cast(Any, values).base is None
         if not is_new:
@@ -1772,9 +1770,10 @@ class Graph(Whole):
         return current or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Return sources and targets of the edges inserted since the edition `edition` of a graph.
+        """Return the sources and targets of the edges inserted since an edition.
 
-        Return None if anything else has changed since, or the edition is unknown.
+        The edition stands for the edges and values of this graph, or of one that it was made from, at one time. Return
+        None if anything else has changed since, or if the edition is unknown.
         """
         first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first is None:
@@ -1969,7 +1968,7 @@ def as_graph(x: Any) -> Graph:
 
 
 def whole_graph(x: Any) -> Graph:
-    """Return the argument of an algorithm as a `Graph` whose edges are all in this process.
+    """Return the graph that is the argument of an algorithm as a `Graph` with all edges in this process.
 
     Raise TypeError for a distributed graph, before anything is computed.
     """

@@ -61,7 +61,7 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """Return for each entry of `indices` the vertex in whose adjacency list it is."""
+    """Return, for each entry of `indices`, the vertex whose adjacency list has the entry."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=indices.dtype), np.diff(indptr))
 
 

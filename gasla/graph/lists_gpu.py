@@ -105,7 +105,7 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def _count(keys: Array, n: int) -> Array:
-    """Return the offsets (`indptr`) of adjacency lists in which vertex v has as many entries as `keys` has v."""
+    """Return the offsets (`indptr`) of adjacency lists in which a vertex has as many entries as it occurs in `keys`."""
     xp = array_module(keys)
     indptr = xp.zeros(n + 1, index_dtype(len(keys)))
     xp.cumsum(count_ids(keys, n), dtype=indptr.dtype, out=indptr[1:])
@@ -146,14 +146,17 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
-    """Return where each entry of the lists that `renumbered` returns was before, as a position in `indices`."""
+    """Return the permutation of entries by which `renumbered` gives vertices new ids.
+
+    For each entry of the new adjacency lists, it is the entry's position in `indices`.
+    """
     n = len(indptr) - 1
     _, rows, positions = group(places[indices], places[owners(indptr, indices)], n)
     return group(rows, positions, n)[1]
 
 
 def owners(indptr: Array, indices: Array) -> Array:
-    """Return for each entry of `indices` the vertex in whose adjacency list it is."""
+    """Return, for each entry of `indices`, the vertex whose adjacency list has the entry."""
     xp = array_module(indptr)
     steps = xp.zeros(len(indices), indices.dtype)
     if not len(indices):  # handled apart, because CuPy's cumsum fails on empty arrays
@@ -263,7 +266,10 @@ def _lower_halves(packed: Array, dtype: Any) -> Array:
 
 
 def _offsets(packed: Array, n: int) -> Array:
-    """Return for each vertex the position of its first key in sorted 64-bit keys, and at the end the number of keys."""
+    """Return the position of the first key of each vertex in sorted 64-bit keys, and at the end the number of keys.
+
+    A key has the vertex in its upper 32 bits, so the result are the offsets of adjacency lists.
+    """
     xp = array_module(packed)
     starts = xp.arange(n + 1, dtype=np.uint64)
     starts <<= 32

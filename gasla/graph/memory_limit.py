@@ -15,7 +15,7 @@ def available(device: Device) -> int | None:
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Raise MemoryError if `count` entries of `each` bytes need more than the `there` bytes that are available.
+    """Raise MemoryError if an array of `count` entries of `each` bytes needs more than `there` bytes of free memory.
 
     The message begins with `what` and ends with `instead`, which says what the caller can do.
     """

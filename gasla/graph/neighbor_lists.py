@@ -160,12 +160,12 @@ class Lists:
 
     @finished_property
     def leaving(self) -> Array:
-        """Whether the edge at each position of `both` is an out-edge of the vertex whose list holds the edge."""
+        """A boolean array that says which entries of `both`, the adjacency lists of both directions, are out-edges."""
         numbers = self._lists_of_ends().numbers()
         return array_module(numbers).equal(numbers & 1, 0)
 
     def _lists_of_ends(self) -> Adjacency:
-        """Return adjacency lists like `both`, whose edge numbers also tell the direction.
+        """Return adjacency lists of both directions, like `both`, in which edge numbers also tell the direction.
 
         Edge e has the number 2e in the adjacency list of its source, and 2e + 1 in the list of its target.
         """

@@ -81,15 +81,14 @@ def _positions_of(piece: slice) -> slice:
 
 
 def _rows_of_groups(ids: Array) -> Array:
-    """Return vertex ids as a matrix with one row for each group of 256. The last row is filled up with the last id."""
+    """Return vertex ids as a matrix with one row for each group of 256 ids, filled up with the last id."""
     rows = np.full((-(-len(ids) // GROUP), GROUP), ids[-1], np.int64)
     rows.ravel()[: len(ids)] = ids
     return rows
 
 
 def _encode_windows(rows: Array, most_bits: int) -> Array:
-    """Return the upper bits of the word PLACE of each group, which encode a window of numbers that contains all its
-    ids.
+    """Return the upper bits of the word PLACE of each group, which encode a range of numbers that has all its ids.
 
     `rows` has the ids of one group per row. A window has at most 2**most numbers.
     """

@@ -194,9 +194,9 @@ def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = N
 
 
 def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
-    """Return a cached property that reads the property `name` of the field `host` and passes it to `lend`.
+    """Return a cached property for `StreamedLists`, which takes the property `name` of the lists in host memory.
 
-    `lend` converts it to a form that GPU kernels read.
+    The function `lend` converts the value to a form that GPU kernels read.
     """
 
     def read_from_host(lists: StreamedLists) -> Any:
@@ -405,7 +405,7 @@ class StreamedValues(Values):
         """Do nothing. No checksum is needed, because nobody can write to the copy that is in page-locked memory."""
 
     def _lend(self, name: str) -> Array | None:
-        """Return the property `name` of the values in host memory, in page-locked memory where GPU kernels read it.
+        """Return the array `name` of edge values in page-locked host memory, where GPU kernels read it.
 
         From then on the field `host` refers only to the array in page-locked memory, so that the original can be freed.
         """

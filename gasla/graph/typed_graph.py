@@ -31,7 +31,10 @@ MOST = 2**62  # the largest number of vertices of a type, so that the sum of two
 
 @dataclass
 class VertexType:
-    """The vertices of one type, with the fields of a graph that are needed to read arguments with vertices."""
+    """The vertices of one type of a typed graph, with what functions need to know of a graph to read arguments.
+
+    An argument may have ids or names of vertices.
+    """
 
     n: int
     device: Device

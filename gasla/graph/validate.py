@@ -125,7 +125,7 @@ def as_coordinates(A: Any) -> tuple[Array, Array]:
 
 
 def find_outside(indptr: Array, indices: Array, width: int, line: str, cross: str) -> ValueError | None:
-    """Return an error for the first offset or index of a CSR or CSC matrix that is out of bounds, or None.
+    """Return an error that names the first offset or index of a CSR or CSC matrix that is out of bounds, or None.
 
     For the error, `line` and `cross` are the words for the compressed and for the other dimension: "row" and "column"
     in CSR.
@@ -204,7 +204,7 @@ def vertex_count(n: Any) -> int:
 
 
 def for_names(given: Any) -> str:
-    """Return a hint for an error message if an array holds names and the graph has none.
+    """Return a hint to add to an error message if an argument holds names although the graph's vertices have none.
 
     Otherwise return an empty string.
     """

@@ -19,7 +19,7 @@ ORDERED = (Real, Decimal, str, bytes, date, time, timedelta, np.datetime64, np.t
 
 
 def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
-    """Return for each of n vertices its place in the order of their keys. Vertices with equal keys are ordered by id.
+    """Return the position of each of n vertices in the order of their keys. Vertices with equal keys are ordered by id.
 
     Raises
     ------

@@ -25,7 +25,7 @@ HALF = 32
 
 
 def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Decorate a function of a graph so that it also takes the argument `weight`, which says what the weights are.
+    """Decorate a function of a graph so that it also takes the argument `weight`, which says what weights are.
 
     `weight` is the name of an edge attribute, "weight" for the graph's values, or None for no weights. A function with
     the parameter `weighted` is told by it whether there are weights. Any other function is called with a graph whose
@@ -202,9 +202,10 @@ def mean_size(sample: Any) -> float:
 
 
 def may_overflow(graph: Graph, dtype: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
-    """Return whether the length of a simple path may overflow the floating-point type `dtype`.
+    """Return whether the length of a path, as a sum of weights, may overflow the floating-point type `dtype`.
 
-    `bounds` is the result of `weight_range`, if the caller has it. On a GPU, to compute it takes a kernel and a wait.
+    Only paths that visit no vertex twice matter. `bounds` is the result of `weight_range`, if the caller has it,
+    because on a GPU to compute it takes a kernel and a wait.
     """
     if graph.value_type is None or graph.m == 0:
         return False

@@ -114,7 +114,7 @@ class Whole:
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a function that has this graph as an argument, on the device or the ranks where it takes the least time.
+        """Call a function with this graph as an argument, on the device or ranks where the call takes the least time.
 
         `divided` says whether programs of the function run faster if a large graph is divided over GPUs.
         """

@@ -98,11 +98,18 @@ class Plain:
         return "", vertex_ids(self.graph, "ids", ids)
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends."""
+        """Return what a loader needs to know of the edges that it goes through.
+
+        These are their relation, its graph, the number of the relation's first target, and the ends of the edges, each
+        numbered within its type.
+        """
         return PLAIN, self.graph, 0, _ends_of_edges(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
+        """Return the function that draws the sample of a batch.
+
+        The loader has `rows` vertices or edges, and times in `options` are one for each of them.
+        """
         sampler = sampler_of(self.graph, rows, 0, **options)
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
@@ -133,9 +140,10 @@ class Typed:
         return type_name, each[type_name]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return the relation of a loader's edges, its graph, the number of its first target, and the edges' ends.
+        """Return what a loader needs to know of the edges that it goes through.
 
-        The ends are numbered within their types.
+        These are their relation, its graph, the number of the relation's first target, and the ends of the edges, each
+        numbered within its type.
         """
         if not isinstance(given, Mapping) or len(given) != 1:
             example = next(iter(self.graph.relations))
@@ -148,14 +156,18 @@ class Typed:
         return name, relation, first_target, _ends_of_edges(edges, relation, graphs_of_ends, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws the sample of a batch. Times in `options` are one for each of `rows`."""
+        """Return the function that draws the sample of a batch.
+
+        The loader has `rows` vertices or edges, and times in `options` are one for each of them.
+        """
         sampler = TypedSampler(self.graph, self.k, rows, 0, options)
         none = typed_ids(self.graph, {})
         return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the values of each feature for some vertices, a row for each vertex, by type and by the feature's
-        name.
+        """Return the values of each feature for some vertices, by type and by the feature's name.
+
+        The values are an array with a row for each vertex.
         """
         return {
             type_name: {name: array.take(vertices[type_name], axis=0) for name, array in features.items()}
@@ -178,7 +190,10 @@ class Vertices:
         return len(self.ids)
 
     def prepare(self) -> Make:
-        """Check the loader's options, and return the function that makes a batch of given positions."""
+        """Check the loader's options, and return the function that makes a batch.
+
+        Its arguments are the positions of the batch's vertices or edges in the loader, and a seed.
+        """
         draw = self.graph.drawing(len(self), self.options)
 
         def make_batch(places: Array, seed: int) -> Batch:
@@ -206,7 +221,10 @@ class Edges:
         return self.ends.shape[1]
 
     def prepare(self) -> Make:
-        """Check the loader's options, and return the function that makes a batch of given positions."""
+        """Check the loader's options, and return the function that makes a batch.
+
+        Its arguments are the positions of the batch's vertices or edges in the loader, and a seed.
+        """
         draw, draw_negatives = self.graph.drawing(len(self), self.options), self._negative_drawer()
 
         def make_edge_batch(places: Array, seed: int) -> EdgeBatch:

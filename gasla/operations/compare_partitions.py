@@ -13,8 +13,9 @@ from gasla.rows import Row
 
 
 class PartitionComparison(NamedTuple):
-    """Three measures of how similar two partitions are: normalized mutual information, Rand index, variation of
-    information.
+    """Three measures of how similar two partitions are.
+
+    They are the normalized mutual information, the adjusted Rand index, and the variation of information.
     """
 
     nmi: float

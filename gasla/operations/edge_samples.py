@@ -285,9 +285,9 @@ class Negatives:
 
 
 class Pairs:
-    """A numbering of all pairs of different vertices, row by row.
+    """A numbering of all pairs of different vertices: the pairs of source 0 first, then those of source 1, ….
 
-    If undirected, only pairs with i < j have a number.
+    If undirected, only pairs with i < j have a number, and a pair is in the row of its larger vertex j.
     """
 
     def __init__(self, n: int, undirected: bool) -> None:
@@ -331,7 +331,10 @@ class Pairs:
 
 
 class PairsAcross:
-    """A numbering of all pairs of a vertex on side 0 and a vertex on side 1 of a bipartite graph."""
+    """A numbering of all pairs of a vertex on side 0 and a vertex on side 1 of a bipartite graph.
+
+    The pairs of the first vertex on side 0 come first, then those of the second, and so on.
+    """
 
     kind = "across"
 
@@ -343,7 +346,7 @@ class PairsAcross:
         self.count = self.rows * self.width
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the rows of vertices of side 0 in the numbering: their positions among the vertices of that side."""
+        """Return the row of each vertex of side 0 in the numbering: its position among the vertices of that side."""
         return array_module(vertices).searchsorted(self.left, vertices)
 
     def numbers(self, i: Array, j: Array) -> Array:
@@ -497,9 +500,7 @@ class _KnownEdges(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _FreePairs:
-        """Return the pairs of vertices that are not edges at the time `last` or before. `last` is an array of one
-        entry.
-        """
+        """Return the pairs of vertices that are not edges at a time or before. `last` is this time, as an array."""
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
@@ -707,8 +708,7 @@ def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
 
 
 def _check_fractions(fractions: Sequence[float]) -> list[float]:
-    """Return the fraction of all edges at which each set ends: the sum of its own fraction and those of the sets
-    before.
+    """Return the fraction of all edges at which each set ends, which includes the sets before it.
 
     Raise an error if the fractions don't add up to 1.
     """

@@ -201,10 +201,9 @@ def _field_type(columns: Array) -> Any:
 
 
 def _check_columns(graph: Graph, name: str, given: Any) -> Array:
-    """Return an argument with a number, or a row of numbers, for each edge as a new array of floats on the graph's
-    device.
+    """Return an argument with numbers for each edge as a new array of floats on the graph's device.
 
-    Raise an error if it does not consist of numbers, or has another shape.
+    There is a number or a row of numbers for each edge. Raise an error for anything else.
     """
     array = as_array(name, given)
     if array.dtype.kind not in "biuf":

@@ -1,5 +1,6 @@
-"""Inspect a run before it starts: what it does and why (`explain`), its generated code (`source`), its memory
-(`workspace`).
+"""Inspect a run before it starts.
+
+`explain` says what it does and why, `source` returns its generated code, and `workspace` its memory.
 """
 
 from collections.abc import Callable

@@ -149,10 +149,10 @@ def narrowed(name: str, array: Array, dtype: Any) -> Array:
 
 
 def undirected_lists(graph: Graph) -> Adjacency:
-    """Return adjacency lists with all neighbors of each vertex, whatever the direction of the edge."""
+    """Return the adjacency lists of a graph taken as undirected: all neighbors of each vertex, in either direction."""
     return graph.out if graph.is_symmetric else graph.both
 
 
 def kernels() -> CardOnly:
-    """Return the kernels that only the GPU engine has."""
+    """Return the object whose methods are the kernels that only the GPU engine has."""
     return cast(CardOnly, engine("gpu").primitives())

@@ -16,9 +16,9 @@ from gasla.program.join_plan import JoinPlan
 
 
 def joins(graph: Graph) -> bool:
-    """Return whether `join` can be called for a graph.
+    """Return whether the function `join` takes a graph.
 
-    It can for any graph that is not streamed, except within `gasla.engines.programs_only`.
+    It takes any graph that is not streamed, except within `gasla.engines.programs_only`.
     """
     return graph.engine in ("cpu", "gpu") and not graph.is_streamed and chooses_kernels()
 

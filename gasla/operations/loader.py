@@ -266,9 +266,7 @@ def _import_module(name: str, package: str) -> Any:
 
 
 def _map_arrays(function: Callable[[Any], Any], given: Any) -> Any:
-    """Apply a function to each array in nested dicts, and return the results in dicts of the same form. None remains
-    None.
-    """
+    """Apply a function to each array in nested dicts, and return dicts of the results. None remains None."""
     if isinstance(given, dict):
         return {name: _map_arrays(function, value) for name, value in given.items()}
     return None if given is None else function(given)
@@ -288,9 +286,9 @@ def _torch_converter() -> Callable[[Any], Any]:
 
 
 def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
-    """Return a function that turns a batch into `Data` or `HeteroData` of PyTorch Geometric.
+    """Return a function that converts a batch to `Data` or `HeteroData` of PyTorch Geometric.
 
-    `relation` is the relation of the batch's edges, in a batch of edges of a typed graph.
+    For a batch of edges of a typed graph, `relation` is the relation of these edges.
     """
     module, convert_to_torch = _import_module("torch_geometric.data", "torch-geometric"), _torch_converter()
 

@@ -161,7 +161,7 @@ def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) 
 
 
 def _multiply_at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
-    """Return the sparse product of two matrices, computed only at the positions of the mask's entries."""
+    """Return the sparse product of two sparse matrices, computed only at the positions of the mask's entries."""
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
     outs = tuple(xp.empty(len(indices), dtype) for dtype in parts(terms.out_type))

@@ -286,7 +286,8 @@ def _neighbors_by_differences(points: Any, query: Any, k: int, own: int | None) 
 def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
     """Return the nearest neighbors of all points in `queries`, and their distances, from products of matrices.
 
-    The larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at most `noise` count as equal.
+    For points x and a query y, the larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at
+    most `noise` count as equal.
     """
     xp: Any = array_module(points)
     n, candidate_count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)

@@ -219,7 +219,10 @@ def balanced_parts(
 def parts_of(
     graph: Graph, k: int, objective: str, node_weights: Any, tolerance: float, seed: int
 ) -> tuple[np.ndarray, float, int]:
-    """Return what `balanced_parts` returns, for a graph whose values may be symmetric only up to rounding."""
+    """Divide the vertices of a graph into k parts, as `balanced_parts` does, and return what that returns.
+
+    The values of the graph need to be symmetric only up to rounding.
+    """
     weights = np.ones(graph.n)
     if node_weights is not None:
         weights = _round_to_exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
@@ -680,5 +683,5 @@ def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
 
 
 def kernels() -> HostOnly:
-    """Return the kernels that only the CPU engine has."""
+    """Return the object whose methods are the kernels that only the CPU engine has."""
     return cast(HostOnly, engine("cpu").primitives())

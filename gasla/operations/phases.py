@@ -176,9 +176,7 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """For each name that the program declares, what it is ("vertex field", "edge field" or "parameter"), and its
-        type.
-        """
+        """What each name of the program is ("vertex field", "edge field" or "parameter"), and its dtype."""
         t = self.traced
         groups = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
         return {
@@ -189,11 +187,14 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def deposits(self) -> Mapping[str, Any]:
-        """The types of the program's aggregates that have a value per vertex, by name."""
+        """The dtypes of those aggregates of the program that have a value for each vertex, by name."""
         return self.by_given_name(self.traced.deposit_types)
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the names and arrays of the program's fields at the start of the run, except those in `known`."""
+        """Yield the name and the array of each field of the program at the start of a run of phases.
+
+        `given` has start values. Fields in `known`, which another phase has made already, are left out.
+        """
         start_values = self.by_inner_name(
             {n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters}
         )
@@ -204,9 +205,7 @@ class _BoundPhase(Binding):
             yield given_name(name), self._edge_array(name, start_values)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """Return the vertices that are active when the phase's turn begins: those for which `start` of its program is
-        true.
-        """
+        """Return the vertices that are active when the phase's turn begins, as the program's `start` decides."""
         graph, xp, program_class = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(program_class)
         stand_in.__dict__.update(parameters, n=graph.n)

@@ -299,7 +299,7 @@ def sampler_of(
 
 
 class Sampler:
-    """A source of random edges of each vertex, for samples of a graph without times."""
+    """A source of random edges of each vertex of a graph, from which samples of neighbors are made."""
 
     def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws, disjoint: bool) -> None:
         self.graph, self.direction, self.disjoint = graph, direction, disjoint
@@ -314,16 +314,18 @@ class Sampler:
         return self.graph.out if self.direction == "out" else self.graph.in_
 
     def of(self, rows: Array, seed: int) -> Sampler:
-        """Return a sampler with another seed, for some of the given vertices. `rows` are their positions among all of
-        them.
+        """Return a sampler with another seed, for some of the given vertices.
+
+        `rows` are the positions of these vertices among all given vertices.
         """
         seeded = copy(self)
         seeded.draws = self.draws._replace(key=seed_hash(seed))
         return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
-        """Return `k` random neighbors of each vertex, as a row of an array. If there are fewer, the row is padded with
-        -1.
+        """Return `k` random neighbors of each vertex, as a row of an array.
+
+        If a vertex has fewer neighbors, its row is padded with -1.
         """
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
@@ -348,7 +350,7 @@ class Sampler:
 
 
 class TimedSampler(Sampler):
-    """A source of random edges of each vertex, among the edges in a span of time."""
+    """A source of random edges of each vertex of a graph whose edges have times, among those in a span of time."""
 
     def __init__(self, sampler: Sampler, time: str, span: Span, is_last: bool) -> None:
         self.graph, self.direction, self.primitives = sampler.graph, sampler.direction, sampler.primitives
@@ -541,7 +543,11 @@ def _draw_neighbors(drawing: Drawing, own: Array, roots: Any, layer: int, begin:
 def _join_layers(
     drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
 ) -> TypedSample:
-    """Return the sample that consists of the edges and vertices of all layers."""
+    """Return the sample of a typed graph from what its layers have drawn, in the order of the layers.
+
+    For each relation, `parts` has arrays of each layer: the vertices that drew, the edges' ids, and the neighbors
+    drawn.
+    """
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:
         rows, edges, numbers = parts[drawing.relation]
@@ -567,7 +573,7 @@ PLAIN = ("", "", "")  # the name of the one relation of a graph without types, w
 
 
 def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
-    """Return a sample of a graph without types, drawn as in a graph with one type and one relation."""
+    """Return a sample of a graph without types, drawn as if the graph had one type and one relation."""
     only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
     sample = sample_types([only], {"": ids}, {"": sampler.graph.n})
     batch = None if sample.batch is None else sample.batch[""]
@@ -600,8 +606,9 @@ class TypedSampler:
             self.drawings.append(Drawing(name, *ends, sampler, starts, layers[name]))
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
-        """Return a sampler with another seed, for some of the given vertices. `rows` are their positions among all of
-        them.
+        """Return a sampler with another seed, for some of the given vertices.
+
+        `rows` are the positions of these vertices among all given vertices.
         """
         seeded, word = copy(self), seed_word(seed)
         seeded.drawings = [
@@ -683,7 +690,10 @@ def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]
 
 
 def repeats(ids: Array) -> ValueError:
-    """Return the error for a vertex that occurs twice in `ids`. A sample of several layers has each vertex once."""
+    """Return the error for a vertex that occurs twice in `ids`.
+
+    In a sample of several layers without trees, each vertex occurs only once.
+    """
     xp: Any = array_module(ids)
     ordered = xp.sort(ids)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -74,7 +74,10 @@ class State:
 
 
 def _refuse_aggregates(traced: Traced) -> None:
-    """Raise ValueError if a function reads an aggregate or the open bucket, which only `gasla.run` computes."""
+    """Raise ValueError if a function of the program reads an aggregate or `self.bucket`.
+
+    Only `gasla.run` computes these.
+    """
     for name, function in traced.functions.items():
         if "bucket" in function.reads("self") and name not in BETWEEN:
             raise ValueError(

@@ -93,14 +93,17 @@ class Binding:
         self.ids, self.traced, self.xp = graph.id_dtype, self.plan.traced, xp
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return start values by the inner names of their fields.
+        """Return start values by the names that fields have in generated code, given a dict by the program's own names.
 
-        Inner names are valid in generated code (see `gasla.names`).
+        `gasla.names` describes these inner names.
         """
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
     def by_given_name(self, by_name: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return fields or aggregates by the names that they have in the program, given a dict by inner names."""
+        """Return values of fields or aggregates by the names that these have in the program.
+
+        `by_name` is a dict by inner names, which are those in generated code.
+        """
         return {given_name(name): value for name, value in by_name.items()} if self.traced.renames else by_name
 
     def check(self, fields: Mapping[str, Any]) -> None:
@@ -146,8 +149,9 @@ class Binding:
     ) -> Mapping[str, Any]:
         """Check the arrays `out` in which a run is to leave its results, and return them by inner names.
 
-        `fields` are the start values by inner names, with which `out` must share no memory. `is_copied` says that
-        results are copied into the arrays after the run, so that a field with two copies may also be left there.
+        Inner names are the names of fields in generated code. `fields` are the start values by inner names, and `out`
+        must not share memory with them. `is_copied` says that results are copied into the arrays after the run, so that
+        a field with two copies may also be left there.
         """
         outs = self.by_inner_name(out)
         for name, array in outs.items():
@@ -320,10 +324,10 @@ class Binding:
         return values.T if values.ndim == 2 else values
 
     def weighted(self, name: str) -> Graph:
-        """Return a graph whose edge values are those of a read-only edge field of the program.
+        """Return a graph whose edge values are those that a read-only edge field of the program holds.
 
-        It is the graph itself, or if the field is declared with an edge attribute, the graph with this attribute as
-        values.
+        If the field is declared with an edge attribute, it is a graph with this attribute as values, otherwise the
+        bound graph itself.
         """
         attribute = self.program.edge_fields[given_name(name)].attribute
         if attribute is None:
@@ -464,7 +468,7 @@ class NeighborLists:
         return self._lists.indices
 
     def stored_ids(self) -> Any:
-        """Return the ids of the neighbors as kernels read them, which may be packed."""
+        """Return the ids of the neighbors of all vertices in the form that kernels read, which may be packed."""
         return self._lists.stored_ids
 
     @property
@@ -481,7 +485,7 @@ class NeighborLists:
         return self.graph.leaving
 
     def partners(self) -> Any:
-        """Return for each entry of these adjacency lists the id of the reverse edge, the edge's partner."""
+        """Return, for each entry of these adjacency lists, the id of the edge's partner, which is the reverse edge."""
 
         def make(graph: Graph) -> Any:
             return self._lists.by_position(graph.reverse_edge_ids)

@@ -137,7 +137,10 @@ class Frontier:
         return self._combine(other, "^", xor)
 
     def _combine(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
-        """Return the set whose mask is the result of an operation on the masks of this set and another."""
+        """Return the set that an operator such as ``|`` gives for this set and another.
+
+        `operation` combines the masks of both sets, and `sign` is the operator as text, for errors.
+        """
         if not isinstance(other, Frontier):
             raise TypeError(
                 f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"

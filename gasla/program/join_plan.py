@@ -80,7 +80,10 @@ class JoinPlan(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of vertices of the pattern that are matched, not counted."""
+        """The number of vertices of the pattern that are matched one by one.
+
+        Vertices whose matches are only counted are not among them.
+        """
         return len(self.joins)
 
     @property

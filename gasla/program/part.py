@@ -101,7 +101,10 @@ class PartTracer(Tracer):
         return self._symbol(role, "id", self.id_type) < self._parameter_symbol(OWN)
 
     def _local_number(self, index: Any) -> Any:
-        """Return an expression for the number that a part gives to the vertex with a global id (see `local_vertex`)."""
+        """Return an expression for the number that a part gives to the vertex with the global id `index`.
+
+        The function `local_vertex` computes this number.
+        """
         return local_vertex(
             index, self._parameter_symbol(FIRST), self._parameter_symbol(OWN), self._parameter_symbol(f"{PREFIX}n")
         )
@@ -193,10 +196,11 @@ def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def local_vertex(index: Any, first: Any, own: Any, n: Any) -> Any:
-    """Return the number that a part gives to the vertex with a global id, or -1 if `index` is no id.
+    """Return the number that a part of a graph gives to a vertex, from the vertex's global id `index`.
 
     The part numbers its own vertices from 0: they are the `own` vertices whose global ids begin at `first`. All other
-    vertices of the graph, of which it has mirrors, follow in the order of their global ids.
+    vertices of the graph, of which it has mirrors, follow in the order of their global ids. Return -1 if `index` is not
+    the id of one of the graph's n vertices.
     """
     index = semirings.cast(index, np.int64)
     later = semirings.where(index < first + own, index - first, index)

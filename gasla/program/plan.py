@@ -58,7 +58,7 @@ class Part(NamedTuple):
 
 @dataclass(eq=False)
 class Plan:
-    """What is decided about one program before it runs, the same for all engines.
+    """The decisions about one program before it runs, such as whether iterations push or pull.
 
     `scheduled` says that a schedule gives the vertices that receive in each iteration, so that no vertex is activated.
     `staged` says that the user's own loop calls the stages (gather, apply and so on) one by one. Gather then stores its
@@ -190,7 +190,10 @@ class Plan:
 
     @property
     def has_buckets(self) -> bool:
-        """Whether vertices wait in buckets. A run opens the lowest bucket when no vertex is active."""
+        """Whether activated vertices wait in buckets, as in programs with the function `bucket`.
+
+        A run opens the lowest bucket that is not empty when no vertex is active.
+        """
         return "bucket" in self.functions and not self.staged
 
     @property
@@ -242,7 +245,7 @@ class Plan:
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A reason why an iteration in which `apply` changes no field need not be the last, or None if it always is.
+        """A reason why a run may go on after an iteration in which `apply` changes no field, or None if it never does.
 
         The reason is a function that determines the new fields of a receiver (one of COMPUTING), and the name of a
         value that this function reads and that may differ in the next iteration. Such values are `iteration`, a field
@@ -505,7 +508,7 @@ class Plan:
 
     @functools.cached_property
     def used(self) -> set[tuple[str, str]]:
-        """What functions read, as pairs such as ("src", "level"): the field `level` of the argument `src`."""
+        """What the program's functions read, as pairs such as ("src", "level"): the field `level` of `src`."""
         return {f.sources[s.name] for f in self.functions.values() for s in f.symbols}
 
     @functools.cached_property
@@ -519,10 +522,9 @@ class Plan:
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that may be given start values, each with its type, and the smallest and largest number of that
-        type.
+        """The fields that may be given start values, each with its type and the range of this type's numbers.
 
-        For floats, None stands in place of the two numbers.
+        For floats, None stands in place of the range.
         """
         field_types = {**self.traced.vertex_types, **{n: self.traced.edge_types[n] for n in self.edge_states}}
         return {name: (field_type, bounds_of(field_type)) for name, field_type in field_types.items()}
@@ -543,7 +545,7 @@ class Plan:
 
     @functools.cached_property
     def _read_in_lists(self) -> tuple[set[str], set[str]]:
-        """What functions read of edges, as two sets of names.
+        """What the program's functions read of edges, as two sets of names, such as fields and "id".
 
         The first set is read in the adjacency lists over which vertices gather. The second is read in the adjacency
         lists that lead from active vertices to those that receive.

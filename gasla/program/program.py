@@ -171,9 +171,7 @@ class VertexProgram(Declared):
     @classmethod
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
-        """Return the program with its functions as expressions, which it gets by calling each function once with
-        symbols.
-        """
+        """Return the program with its functions as expressions: each function is called once, with symbols."""
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)

@@ -9,7 +9,7 @@ RETURNING = [name for name, hook in HOOKS.items() if hook.returns.endswith("fiel
 
 
 class Record:
-    """The fields of a vertex or an edge as attributes: an argument of a program's functions."""
+    """An argument of a program's functions, such as `src`: the fields of a vertex or an edge as attributes."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
         """Store the fields.
@@ -59,7 +59,7 @@ class Record:
 
 
 class Lazy(dict[str, Any]):
-    """A dict of fields that are computed on first access."""
+    """A dict of fields whose values are computed when they are first read, by the functions given for them."""
 
     def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         super().__init__(makers)

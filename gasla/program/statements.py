@@ -90,7 +90,7 @@ Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
-    """Return the names of the fields that any of the functions reads of an argument, such as "src".
+    """Return the names of the fields of an argument, such as "src", that any of the named functions reads.
 
     Functions that the program does not have are skipped.
     """

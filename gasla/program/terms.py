@@ -53,7 +53,7 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The expressions of a product over a semiring, traced for one combination of types.
+    """The expressions of a matrix product over a semiring, traced for one combination of types.
 
     The symbols of `product` are `value` (the entry), `x` (the value that it is multiplied with), `row` and `other` (the
     entry's two indices), and if x is a matrix `column` (of x).
@@ -123,7 +123,7 @@ def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
 
 @once(most=1024)
 def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, merging: Any, wide: bool = False) -> Terms:
-    """Trace the functions of a semiring once, and return their expressions for one combination of types.
+    """Trace the functions of a semiring, and return their expressions for one combination of types.
 
     A type of None means that all values are True. `merging` is None, or `accum` and the types of `out`, the array that
     the product is merged into. `wide` says that x is a matrix.

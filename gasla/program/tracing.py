@@ -459,7 +459,7 @@ class Tracer:
     def _trace_deposit(
         self, name: str, declared: Aggregate, this: Any, before: Record, after: Record
     ) -> tuple[Expr, Expr]:
-        """Return the two expressions of an aggregate with a value per vertex: the id to reduce at, and the value."""
+        """Return the expressions of an aggregate with a value per vertex: the id to reduce at, and the value."""
         where, dtype = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
@@ -480,7 +480,7 @@ class Tracer:
         return stand_in
 
     def _counters(self) -> dict[str, np.dtype]:
-        """Return the attributes of `self` that a program does not declare, such as `iteration`, and their types."""
+        """Return the names and types of the attributes of `self` that every program has, such as `iteration`."""
         names = ("iteration", "n", *(("bucket",) if getattr(self.program, "bucket", None) else ()))
         return dict.fromkeys(names, np.dtype(np.int64))
 
@@ -573,7 +573,7 @@ class Tracer:
 
 
 def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
-    """Trace the function `start` of a phase, which `Traced` leaves out. Return None if the program has none.
+    """Return the function `start` of a phase as expressions, or None if the program has no such function.
 
     Raises
     ------

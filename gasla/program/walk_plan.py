@@ -138,9 +138,9 @@ class WalkPlan:
 
     @functools.cached_property
     def inputs(self) -> list[Input]:
-        """The arrays and numbers that the program's functions read, in the order of the kernel's arguments.
+        """The arrays and numbers that the program's functions read, sorted by name, as arguments of its kernel.
 
-        The walker's state and the adjacency lists are not among them.
+        The walker's state and the adjacency lists, which the kernel gets as well, are not among them.
         """
         traced, distinct = self.traced, dict[Input, None]()
         for f in self.functions.values():
@@ -162,7 +162,7 @@ def _make_function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tu
 
 
 def _result_for_answers(accept: Function, answers: tuple[bool, ...]) -> Expr:
-    """Return the result of accept where each `has_edge` call is replaced by an answer, True or False."""
+    """Return the result of accept, as an expression, with each `has_edge` call replaced by True or False."""
     replaced: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: replaced.get(e))
 

@@ -121,5 +121,5 @@ class WalkProgram(Declared):
 
 
 def as_walk_program(given: Any) -> WalkProgram:
-    """Return the given program, or an instance of the given class with the default parameters."""
+    """Return the given walk program, or an instance of the given program class with default parameters."""
     return as_instance(WalkProgram, given)

@@ -97,7 +97,7 @@ def as_arrow(table: Any) -> Any:
 
 
 class Kinds(NamedTuple):
-    """The positions of the columns of a table that hold numbers, whole numbers and text.
+    """The positions of those columns of a table that hold numbers, that hold whole numbers, and that hold text.
 
     Columns of whole numbers are among the columns of numbers, too.
     """
@@ -107,7 +107,7 @@ class Kinds(NamedTuple):
     texts: Collection[int] = ()
 
     def without(self, places: Collection[int | None]) -> Kinds:
-        """Return the same positions without those in `places`."""
+        """Return the positions of the columns except those in `places`."""
         return Kinds(*([position for position in group if position not in places] for group in self))
 
 
@@ -248,7 +248,10 @@ def _core_of_title(title: str) -> str:
 
 
 def are_first(kinds: Kinds) -> bool:
-    """Return whether the first two columns are the only two of one type that could hold the ends of edges."""
+    """Return whether no other columns than the first two could be the ends of edges.
+
+    Two columns could be the ends if both hold whole numbers, or if both hold text.
+    """
     candidates = [position for group in (kinds.whole, kinds.texts) if len(group) > 1 for position in group]
     return len(candidates) < 2 or sorted(candidates) == [0, 1]
 
@@ -514,9 +517,10 @@ def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
 
 
 def _number_names(ends: list[Any], values: Array | None) -> Edges:
-    """Return edges whose ids are names, with vertices numbered in the order in which their names first occur.
+    """Return the edges of a table whose ids are names, as arrays of vertex numbers and the names.
 
-    The names in the first column come before those that are only in the second.
+    Vertices are numbered in the order in which their names first occur: those of the first column come before those
+    that are only in the second.
     """
     pa, m = arrow(), len(ends[0])
     dtype = pa.large_string() if _is_text(ends[0].type) else _common_integer_type(ends)
@@ -530,9 +534,10 @@ def _number_names(ends: list[Any], values: Array | None) -> Edges:
 
 
 def _check_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
-    """Return edges whose ids are vertex numbers.
+    """Return the edges of a table whose ids are vertex numbers, after checks.
 
-    With `is_open`, raise an error if ids are so sparse that they may be names.
+    `is_open` says that the caller has not said whether ids are numbers or names. Then raise an error if there are so
+    few edges for the largest id that ids may be names.
     """
     pc = arrow("pyarrow.compute")
     for title, ids in zip(titles, ends):

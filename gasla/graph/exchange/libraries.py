@@ -22,7 +22,7 @@ Chosen = bool | Sequence[str]  # which attributes to convert: all (True), none (
 
 
 class Records(NamedTuple):
-    """The vertices and the edges of a graph, each with a dict of its attributes by name.
+    """The vertices and the edges of a graph as lists, each vertex and edge with a dict of its attributes by name.
 
     `undirected` says whether all edges are undirected, or has this for each edge.
     """
@@ -42,7 +42,8 @@ def records_of(G: Any) -> Records:
 def of_records(records: Records, weight: str | None, attributes: Chosen = False, file: str = "") -> Edges:
     """Return the edges and attributes of a graph as arrays.
 
-    `file` is the beginning of warnings if the graph is from a file.
+    `records` has a dict of attributes for each edge and vertex. `file` is the beginning of warnings if the graph is
+    from a file.
     """
     nodes, edges = [node for node, _ in records.nodes], records.edges
     numbers = {node: v for v, node in enumerate(nodes)}
@@ -229,9 +230,9 @@ def _read_attributes(
 
 
 def _describe_first_bad(values: list[Any]) -> str:
-    """Return text with the position of the first value that is not a number, and the value.
+    """Return text for an error that names the first value that is not a number, and its position.
 
-    If all values are numbers, the text says this of the first value, which has too many bits.
+    If all values are numbers, one of them has too many bits for any type, and the text names the first value.
     """
     position = next((position for position, value in enumerate(values) if not _is_number(value)), 0)
     return f"{position} is {'missing' if values[position] is None else reprlib.repr(values[position])}"
@@ -263,7 +264,7 @@ def _as_dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
 
 
 def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
-    """Return the attributes of edges by name, with the edge values as "weight"."""
+    """Return the attributes of edges by name, to which the edge values are added under the name "weight"."""
     columns = dict(edges.edge_attributes)
     if edges.weights is None:
         return columns

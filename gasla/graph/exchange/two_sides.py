@@ -77,7 +77,11 @@ def _names_of_sides(shape: Any, rows: Sequence[Any] | None, columns: Sequence[An
 
 
 def sides_of(graph: Any) -> Array | None:
-    """Return the side of each vertex, or None if the graph has no attribute with only 0 and 1 that says it."""
+    """Return the side, 0 or 1, of each vertex of a bipartite graph.
+
+    The sides are the vertex attribute "bipartite". Return None if the graph does not have it, or if it has other
+    numbers.
+    """
     if SIDES not in graph.vertex_attributes:
         return None
     sides_now = graph.vertex_attributes[SIDES]

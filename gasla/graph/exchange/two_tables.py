@@ -106,7 +106,7 @@ def _find_id_columns(titles: Sequence[str]) -> list[int]:
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
-    """Return edges whose vertices are numbered in the order of a table of vertices, with the attributes of that table.
+    """Return edges after their vertices have been numbered in the order of a table of vertices, with its attributes.
 
     The ids become the names of vertices, unless they are 0, 1, … in this order and `names` is not True.
     """

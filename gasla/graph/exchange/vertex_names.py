@@ -36,9 +36,9 @@ class Number(int):
 
 
 class OfVertices(Protocol):
-    """The fields of a graph that the translation of names reads.
+    """The attributes of a graph that functions need to replace names of vertices by their numbers.
 
-    Graphs in one process and distributed graphs have them.
+    Graphs in one process, distributed graphs, and single types of vertices of a typed graph have these attributes.
     """
 
     n: int
@@ -179,7 +179,7 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
 
 
 def called(names: Names, ids: Array) -> Array:
-    """Return the names of the vertices with these numbers, and None in place of the number -1."""
+    """Return the name of each vertex in `ids` as an array, with None in place of -1, which stands for no vertex."""
     is_none = ids < 0
     if not is_none.any():
         return names.each[ids]

@@ -51,7 +51,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the title and the values of each column that a result gives.
+    """Yield the title and the values of each column of a table that a result of an algorithm gives.
 
     `title` is that of a single column, or the beginning of the titles of several columns. If it is None, titles are the
     names of the result's fields, or "value" for an array.
@@ -97,7 +97,7 @@ def _as_column(n: int, title: str, value: Any) -> Array:
 
 
 def in_zone(columns: Mapping[str, Any], graph: Any) -> Columns:
-    """Return the columns, in which dates and times get the time zone of the graph's own attributes.
+    """Return the columns of a table of results, with dates and times in the time zone that the graph's attributes have.
 
     Nothing changes if the graph's attributes of dates have no time zone, or several.
     """
@@ -145,7 +145,7 @@ def as_table(columns: Columns, kind: str) -> Any:
 
 
 def _convert_for(values: Any, kind: str) -> Any:
-    """Return a column whose dates and durations have a type and a unit that the table library supports."""
+    """Return a column converted so that the table library `kind` supports the type and the unit of its dates."""
     if isinstance(values, TimeColumn):
         # polars does not support time zones that are offsets from UTC, such as "+02:00"
         if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):

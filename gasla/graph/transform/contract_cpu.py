@@ -43,7 +43,7 @@ _KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # dtypes of weights
 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
-    """Return whether `summed` can contract the graph, and is faster than a sort of all edges.
+    """Return whether the function `summed` can contract a graph with a monoid, faster than a sort of all edges.
 
     `count` is the number of groups.
     """
@@ -81,7 +81,10 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """Write for each group the groups that its edges lead to, in the order in which they occur, and total weights."""
+    """Write the groups that the edges of each group lead to, and the total weights of the edges to each.
+
+    The groups are written in the order in which they first occur.
+    """
     seen_by, sum_of = seen[thread], sums[thread]
     for start, end in blocks(control, np.uint64(len(lengths)), grain):
         for group in range(np.int64(start), np.int64(end)):

@@ -61,8 +61,7 @@ def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array
 
 
 def _bisect(indices: Array, low: Array, high: Array, target: Array, after: bool) -> Array:
-    """Return, for each of many searches at once, the first position from `low` to `high` with an entry of at least
-    `target`.
+    """Return, for each of many searches, the first position from `low` to `high` with an entry of at least `target`.
 
     With `after`, it is the first position whose entry is greater than `target`.
     """

@@ -35,7 +35,7 @@ def simple(lists: Lists, values: Array | None, combine: Monoid | None, loops: bo
 def contract(
     lists: Lists, values: Array | None, labels: Array, combine: Monoid | None, loops: bool, merges: bool
 ) -> Derived:
-    """Return the quotient graph, in which vertices with equal labels are one vertex. This implements `Graph.contract`.
+    """Return the quotient graph, in which vertices with equal labels are one vertex, for `Graph.contract`.
 
     With `merges`, parallel edges are merged. Without a monoid `combine`, the first of their values is kept.
     """
@@ -113,9 +113,7 @@ def _symmetrize_by_sorting(lists: Lists, weights: Array | None, combine: Monoid 
 
 
 def _find_non_loops(lists: Lists, src: Array, dst: Array) -> Array:
-    """Return the numbers of the edges that are not self loops. `src` and `dst` are the sources and targets of all
-    edges.
-    """
+    """Return the numbers of the edges that are not self loops. `src` and `dst` are the ends of all edges."""
     selected: Array = array_module(src).flatnonzero(array_module(src).not_equal(src, dst)).astype(lists.offset_dtype)
     return selected
 

@@ -133,7 +133,10 @@ class LazyIdMap(IdMap):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the arrays that the map holds now. The arrays of the previous graph don't count."""
+        """The bytes of the arrays that the map holds now.
+
+        Arrays of the previous graph, from which the map is computed later, don't count.
+        """
         map_: IdMap | None = vars(self).get("_found")
         return 0 if map_ is None else map_.nbytes
 
@@ -259,7 +262,7 @@ def derived(
 
 
 def run_numbers(begins: Array, count: int, dtype: np.dtype) -> Array:
-    """Return for each position of an array the number of the run that it is in.
+    """Return the number of the run that each position of an array is in, counted from 0.
 
     `count` is the length of the array. `begins` is where each run begins, in ascending order from 0.
     """

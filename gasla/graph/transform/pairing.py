@@ -15,7 +15,7 @@ from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
     """Return the numbers of the edges without a reverse edge, and the sources and targets of the edges to add.
 
-    These are the reverse edges, followed with `loops` by a self loop at every vertex.
+    The edges to add are the missing reverse edges, and with `loops` after them a self loop at every vertex.
     """
     xp = array_module(partners)
     unpaired = xp.flatnonzero(xp.less(partners, 0))

@@ -82,7 +82,7 @@ def uses_product(monoid: Monoid, parts: Parts) -> bool:
 
 
 def _positions_in_runs(rows: Array) -> Array:
-    """Return for each entry of an ascending array its position within the run of entries equal to it."""
+    """Return, for each entry of an ascending array, its position among the entries that are equal to it."""
     xp, count = array_module(rows), len(rows)
     kind = index_dtype(count)
     is_start = xp.zeros(count, bool)

@@ -45,7 +45,7 @@ def is_for(lists: Adjacency) -> bool:
 
 
 def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Array]:
-    """Return the adjacency lists of the chosen vertices without other vertices, and the old position of each entry.
+    """Return the adjacency lists of the subgraph of the chosen vertices, and the old position of each entry.
 
     `chosen` are the ids of these vertices, ascending. `number` has 1, 2, … for them in this order, and 0 for all other
     vertices.

@@ -61,10 +61,10 @@ def merged(rows: Adjacency) -> Adjacency:
 
 
 def paired(both: Adjacency, rows: Adjacency) -> tuple[Array, Array]:
-    """Return where the values of edges between the same two vertices are reduced, as positions in the lists `both`.
+    """Return, for edges between the same two vertices, the one position at which their values are reduced.
 
-    That is the position of the entry i -> j with i <= j. The first array has this position for each entry of `both`,
-    and the second array for each edge of `rows`.
+    This is the position of the entry i -> j with i <= j in the adjacency lists `both`. The first array has the position
+    for each entry of `both`, and the second array for each edge of `rows`.
     """
     canonical = np.empty(len(both.indices), both.indptr.dtype)
     slots = np.empty(len(rows.indices), both.indptr.dtype)
@@ -98,10 +98,10 @@ def _merge(thread, threads, control, indptr, indices, starts, sources, lengths, 
 
 @compiled
 def _pair(thread, threads, control, indptr, indices, starts, targets, cursor, canonical, slots):
-    """Find the position of the edge i -> j for every edge j -> i with i < j.
+    """Find the position of the reverse edge i -> j for every edge j -> i with i < j.
 
-    Vertices j are processed in ascending order, in which the sorted adjacency list of i has them. So a cursor in each
-    list suffices, without a search.
+    Vertices j are processed in ascending order, which is also their order in the sorted adjacency list of i. So it
+    suffices to keep one position in each list (`cursor`), from which the next reverse edge is looked for.
     """
     for v in range(np.uint64(len(cursor))):
         k, k_end = np.uint64(starts[v]), np.uint64(starts[v + np.uint64(1)])

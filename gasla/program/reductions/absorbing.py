@@ -50,7 +50,7 @@ def absorbing_fields(t: Traced) -> Fields | str:
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
-    """Return the numbers in some fields of a vertex as expressions, one for each item of a vector field.
+    """Return an expression for each number in some fields of a vertex: one for each item of a vector field.
 
     `role` is the argument that stands for the vertex, such as "src".
     """

@@ -18,8 +18,9 @@ from semirings.types import computed, has_wide
 
 
 def change(traced: Traced) -> Function:
-    """Return the function that stands for `activate` in programs without it: whether any field that apply returns
-    changed.
+    """Return the function that replaces `activate` in programs without it, as an expression.
+
+    It says whether any field that apply returns has changed.
     """
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}

@@ -22,8 +22,9 @@ NONE = -1  # the key that a vertex gathers if it has no edges with a key of 0 or
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The types of a program that reduces by key, in which a vertex gathers a tuple of a key, its total, and its
-    scores.
+    """The types of a program that reduces by key.
+
+    A vertex gathers a tuple of a key, the total of the key's values, and the key's scores.
     """
 
     key: np.dtype  # the dtype of keys, int32 or int64
@@ -65,9 +66,7 @@ class Keyed:
 
     @property
     def better_symbols(self) -> list[Symbol]:
-        """The symbols of the expression `better`: `key`, `best_key`, and for each score `score_0`, `best_score_0` and
-        so on.
-        """
+        """The symbols of the expression `better`: `key`, `best_key`, and `score_0`, `best_score_0` and so on."""
         pairs = [(Symbol(f"score_{i}", kind), Symbol(f"best_score_{i}", kind)) for i, kind in enumerate(self.scores)]
         return [Symbol("key", self.key), Symbol("best_key", self.key), *(symbol for pair in pairs for symbol in pair)]
 
@@ -96,7 +95,7 @@ def key_type(where: str, key: Any) -> np.dtype:
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:
-    """Return the types of a program that reduces by key, from what its function choose returned while it was traced."""
+    """Return the types of a program that reduces by key, given what its function choose has returned for symbols."""
     scores: Sequence[Expr] = chosen if isinstance(chosen, tuple) else (chosen,)
     for score in scores:
         if getattr(score.type, "kind", "") not in tuple("iuf"):
