@@ -151,7 +151,7 @@ def _merge_lists(
     its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If `values` is None,
     the returned values are None too.
     """
-    owners, others, weights = new
+    owners, neighbors, weights = new
     xp, lists_module, m = array_module(owners), lists_on(owners), len(ends[0])
     number_type = index_dtype(m)
     indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.edge_ids_known else None
@@ -166,7 +166,7 @@ def _merge_lists(
     offsets = (indptr + running_sums(lists_module.count_ids(owners, n))).astype(
         np.promote_types(indptr.dtype, number_type)
     )
-    indices = lists_module.insert_entries(indices, plan, positions, others[order])
+    indices = lists_module.insert_entries(indices, plan, positions, neighbors[order])
     if numbers is not None:
         new_numbers = order + (m - len(order))
         numbers = lists_module.insert_entries(numbers.astype(number_type, copy=False), plan, positions, new_numbers)

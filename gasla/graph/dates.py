@@ -93,22 +93,22 @@ class TimeType(NamedTuple):
             raise TypeError(f"window is {window!r}; expected a duration, {_LENGTHS}, as the times are {self}")
         if width is not None and width < 0:
             raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
-        both = [
+        candidates = [
             chosen
             for chosen, count in _NANOSECONDS.items()
             if count <= min(map(_NANOSECONDS.__getitem__, (self.unit, unit)))
         ]
-        fine = next((chosen for chosen in both if not width or width % _NANOSECONDS[chosen] == 0), "ns")
-        scale, per = (_NANOSECONDS[each] // _NANOSECONDS[fine] for each in (unit, self.unit))
-        back = 0 if width is None else width // _NANOSECONDS[fine]
-        most = 2**62 // scale
-        if back > 2**62 or ((numbers > most) | (numbers < -most)).any():
+        common_unit = next((chosen for chosen in candidates if not width or width % _NANOSECONDS[chosen] == 0), "ns")
+        scale, per = (_NANOSECONDS[each] // _NANOSECONDS[common_unit] for each in (unit, self.unit))
+        width_in_units = 0 if width is None else width // _NANOSECONDS[common_unit]
+        largest_number = 2**62 // scale
+        if width_in_units > 2**62 or ((numbers > largest_number) | (numbers < -largest_number)).any():
             raise ValueError(
-                f"{name} or window is beyond the range of M8[{fine}], the unit that holds {name}, the window and the "
-                "times; expected dates and a window in a larger unit"
+                f"{name} or window is beyond the range of M8[{common_unit}], the unit that holds {name}, the window "
+                "and the times; expected dates and a window in a larger unit"
             )
         exact = numbers * scale
-        return is_one, None if width is None else -((back - exact) // per), exact // per
+        return is_one, None if width is None else -((width_in_units - exact) // per), exact // per
 
     def _instants(self, name: str, argument: Any) -> tuple[bool, Array, str]:
         """Convert an argument of dates or durations to integers.
@@ -122,12 +122,14 @@ class TimeType(NamedTuple):
         column = time_column(argument) if hasattr(argument, "dtype") or hasattr(argument, "type") else None
         if column is None:
             is_one = isinstance(argument, str) or not hasattr(argument, "__len__")
-            each = [self._nanoseconds(name, argument)] if is_one else self._nanoseconds_of(name, argument)
-            unit = next((unit for unit, count in _NANOSECONDS.items() if not any(one % count for one in each)), "ns")
-            whole = [int(one // _NANOSECONDS[unit]) for one in each]
-            if any(abs(one) > 2**62 for one in whole):
+            nanoseconds = [self._nanoseconds(name, argument)] if is_one else self._nanoseconds_of(name, argument)
+            unit = next(
+                (unit for unit, count in _NANOSECONDS.items() if not any(value % count for value in nanoseconds)), "ns"
+            )
+            numbers = [int(value // _NANOSECONDS[unit]) for value in nanoseconds]
+            if any(abs(value) > 2**62 for value in numbers):
                 raise ValueError(f"{name} holds dates beyond the range of M8[{unit}]; expected dates of a larger unit")
-            return is_one, np.array(whole, np.int64), unit
+            return is_one, np.array(numbers, np.int64), unit
         time_type = column.type
         if time_type.counts_from_1970 != self.counts_from_1970:
             raise TypeError(f"{name} holds {time_type}; expected {self}, as the times are")

@@ -112,7 +112,8 @@ def uniform(scale: int, edge_factor: int = 16) -> csr_array:
     shift = np.uint64(64 - scale)
     two, one = np.uint64(2), np.uint64(1)
     pairs = (
-        (_hash(e * two, _EDGE) >> shift, _hash(e * two + one, _EDGE) >> shift) for e in _number_blocks(edge_factor * n)
+        (_hash(edges * two, _EDGE) >> shift, _hash(edges * two + one, _EDGE) >> shift)
+        for edges in _number_blocks(edge_factor * n)
     )
     return _make_undirected(n, pairs, largest_weight=255)
 

@@ -83,7 +83,9 @@ def _runs_on_host(method: Method) -> Method:
             return method(graph, *arguments, **named)
         host = graph.to("cpu")
         derived = method(
-            host, *map(_to_host_memory, arguments), **{name: _to_host_memory(one) for name, one in named.items()}
+            host,
+            *map(_to_host_memory, arguments),
+            **{name: _to_host_memory(argument) for name, argument in named.items()},
         )
         if derived is host:
             return graph

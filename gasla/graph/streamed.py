@@ -67,8 +67,8 @@ class StreamedAdjacency(Adjacency):
         return lent(self.host.as_keys(n))
 
     def in_order(self) -> Adjacency:
-        made = self.host.in_order()
-        return self if made is self.host else streamed_lists(made, self.indices.dtype, self.indptr)
+        ordered_lists = self.host.in_order()
+        return self if ordered_lists is self.host else streamed_lists(ordered_lists, self.indices.dtype, self.indptr)
 
     def transposed(self) -> Adjacency:
         return streamed_lists(self.host.transposed(), self.indices.dtype)
@@ -78,10 +78,10 @@ class StreamedAdjacency(Adjacency):
         return lent(self.host.numbers()) if ids is None else ids
 
     def by_position(self, values: Array | None) -> Array | None:
-        known = None if values is None else on_host(values)
-        if known is None or self.edge_ids is None:
+        host_values = None if values is None else on_host(values)
+        if host_values is None or self.edge_ids is None:
             return super().by_position(values)
-        return lent(self.host.by_position(known))
+        return lent(self.host.by_position(host_values))
 
 
 class PackedIds:
@@ -166,8 +166,12 @@ class PackedAdjacency(StreamedAdjacency):
         return self.packed
 
     def in_order(self) -> Adjacency:
-        made = self.host.in_order()
-        return self if made is self.host else PackedAdjacency(made, self.indptr, packed_ids(made.indices, self.n))
+        ordered_lists = self.host.in_order()
+        return (
+            self
+            if ordered_lists is self.host
+            else PackedAdjacency(ordered_lists, self.indptr, packed_ids(ordered_lists.indices, self.n))
+        )
 
     @property
     def n(self) -> int:

@@ -499,7 +499,7 @@ def _extract_relation(graph: Graph, edges: Array, within: Array, name: Relation,
         name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]]
     )
     relation_graph = relation_graph.with_edge_attributes(
-        {each: columns.column(each, columns.numbers(each)[edges]) for each in columns}
+        {attribute: columns.column(attribute, columns.numbers(attribute)[edges]) for attribute in columns}
     )
     return relation_graph if weight_name is None else relation_graph.weighted_by(weight_name)
 

@@ -85,12 +85,12 @@ def require_compressed(A: Any) -> None:
     indptr, indices = as_ids("indptr", A.indptr), as_ids("indices", A.indices)
     if len(indptr) != count + 1:
         raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
-    if first := int(indptr[0]):
-        raise ValueError(f"indptr starts at {first}; expected 0")
+    if first_offset := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first_offset}; expected 0")
     if error := find_outside(indptr, indices, width, line, cross):
         raise error
-    if (last := int(indptr[-1])) > shape[0]:
-        raise ValueError(f"there are {last} entries and data of shape {shape}; expected a value for each entry")
+    if (last_offset := int(indptr[-1])) > shape[0]:
+        raise ValueError(f"there are {last_offset} entries and data of shape {shape}; expected a value for each entry")
 
 
 def as_csr(A: Any) -> Any:
@@ -106,7 +106,7 @@ def as_csr(A: Any) -> Any:
             raise ValueError(f"data has shape {shape} for {len(offsets)} offsets; expected a row of data for each")
     # Each row is checked here, because SciPy does not check that a row has as many values as indices.
     elif A.format == "lil":
-        rows, values = ([len(x) if isinstance(x, list) else -1 for x in part] for part in (A.rows, A.data))
+        rows, values = ([len(row) if isinstance(row, list) else -1 for row in part] for part in (A.rows, A.data))
         if rows != values or len(rows) != A.shape[0] or -1 in rows:
             raise ValueError("rows and data of the matrix differ; expected two lists of equal length for every row")
     A = A.tocsr()

@@ -128,16 +128,19 @@ class Typed:
         if not isinstance(given, Mapping):
             raise TypeError(f"features is a {type(given).__name__}; expected a mapping from type to the features of it")
         self.graph, self.k = graph, k
-        self.features = {one: _check_features(graph.vertices(one).n, some) for one, some in given.items()}
+        self.features = {
+            type_name: _check_features(graph.vertices(type_name).n, type_features)
+            for type_name, type_features in given.items()
+        }
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
         """Return the one type that all of the loader's vertices have, and their ids, checked."""
-        each = typed_ids(self.graph, ids)
+        ids_by_type = typed_ids(self.graph, ids)
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
             raise ValueError(f"ids has {len(ids)} types; expected one, such as {{{example!r}: [0, 1]}}")
         ((type_name, _),) = ids.items()
-        return type_name, each[type_name]
+        return type_name, ids_by_type[type_name]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
         """Return what a loader needs to know of the edges that it goes through.

@@ -109,11 +109,11 @@ def list_paths(
     """
     graph, least, most = _check_arguments("list_paths", graph, least, most, bounded)
     check_flags(one_way=one_way)
-    rows = None if limit is None else whole_number("limit", limit)
+    most_paths = None if limit is None else whole_number("limit", limit)
     if least > most or not len(sources):
         return VertexLists(np.zeros(1, np.int64), np.empty(0, graph.id_dtype))
-    ends = _check_ends(graph, sources, targets)
-    return VertexLists(*kernels().list_paths(graph, *ends, least, most, bounded, one_way, rows))
+    ids_of_ends = _check_ends(graph, sources, targets)
+    return VertexLists(*kernels().list_paths(graph, *ids_of_ends, least, most, bounded, one_way, most_paths))
 
 
 def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: int | None = None) -> VertexLists | int:

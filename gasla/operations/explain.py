@@ -135,12 +135,12 @@ def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
     if target == "numba":
         warn('the target "numba"', '"cpu"', "0.2")
         target = "cpu"
-    on, id_dtype = engine_of_language(target), np.dtype(id_type)
+    target_engine, id_dtype = engine_of_language(target), np.dtype(id_type)
     if id_dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         raise ValueError(f"id_type is {id_dtype}; expected int32 or int64")
     if isinstance(instance, WalkProgram):
-        return on.walk_source(type(instance), id_dtype)
-    return on.source(type(as_program(instance)), id_dtype)
+        return target_engine.walk_source(type(instance), id_dtype)
+    return target_engine.source(type(as_program(instance)), id_dtype)
 
 
 def workspace(program: VertexProgram | type[VertexProgram], graph: Any, deterministic: bool = False) -> int:

@@ -279,8 +279,8 @@ def _torch_converter() -> Callable[[Any], Any]:
     def convert(batch: Batch | EdgeBatch) -> Batch | EdgeBatch:
         names = "vertices", "edge_index", "edge_ids", "batch"
         sample = batch.sample._replace(**{name: _map_arrays(tensor, getattr(batch.sample, name)) for name in names})
-        rest = {name: _map_arrays(tensor, each) for name, each in batch._asdict().items() if name != "sample"}
-        return batch._replace(sample=sample, **rest)
+        other_tensors = {name: _map_arrays(tensor, part) for name, part in batch._asdict().items() if name != "sample"}
+        return batch._replace(sample=sample, **other_tensors)
 
     return convert
 
@@ -293,9 +293,9 @@ def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
     module, convert_to_torch = _import_module("torch_geometric.data", "torch-geometric"), _torch_converter()
 
     def to_data(batch: Batch | EdgeBatch) -> Any:
-        size, batch = len(batch.places), convert_to_torch(batch)
+        seed_count, batch = len(batch.places), convert_to_torch(batch)
         sample, places, features = batch[:3]
-        seeds = {"input_id": places, "batch_size": size}
+        seeds = {"input_id": places, "batch_size": seed_count}
         if isinstance(batch, EdgeBatch):
             seeds["edge_label_index"] = batch.pairs
             if batch.labels is not None:

@@ -293,7 +293,7 @@ def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise:
     n, candidate_count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)
     neighbors = xp.empty((len(queries), k), index_dtype(n))
     distances = xp.empty((len(queries), k))
-    size = max(16, BLOCK // max(n, 1))
+    block_size = max(16, BLOCK // max(n, 1))
     select = engine(device).primitives().top_k
 
     def steps() -> Iterator[None]:
@@ -305,18 +305,18 @@ def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise:
             8 * (points.shape[1] + 2) * np.finfo(np.float64).eps,
         )
         table = xp.concatenate([centered.T, -(centered * centered).sum(axis=1)[None] / 2])
-        columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(size, len(queries)))
-        buffer = xp.empty((min(size, len(queries)), n))
-        for first in range(0, len(queries), size):
+        columns = xp.tile(xp.arange(n, dtype=neighbors.dtype), min(block_size, len(queries)))
+        buffer = xp.empty((min(block_size, len(queries)), n))
+        for first_query in range(0, len(queries), block_size):
             yield
-            rows = queries[first : first + size] - middle
+            rows = queries[first_query : first_query + block_size] - middle
             rows_and_ones = xp.concatenate([rows, xp.ones((len(rows), 1))], axis=1)
             scores = xp.matmul(rows_and_ones, table, out=buffer[: len(rows)])
             if is_own:
-                scores[xp.arange(len(rows)), xp.arange(first, first + len(rows))] = -np.inf
+                scores[xp.arange(len(rows)), xp.arange(first_query, first_query + len(rows))] = -np.inf
             ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
             ids = select(ends, columns[: scores.size], scores.ravel(), candidate_count)[0]
-            block = slice(first, first + len(rows))
+            block = slice(first_query, first_query + len(rows))
             differences = points[ids] - queries[block, None]
             lengths = xp.sqrt((differences * differences).sum(axis=2))
             order = xp.argsort(lengths, axis=1)[:, :k]
@@ -331,7 +331,7 @@ def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise:
                 lower_bound = squares - 2 * xp.take_along_axis(scores, ids, axis=1).min(axis=1)
                 farthest = distances[block, -1] ** 2
                 unsure = (farthest > noise) & (farthest > lower_bound - error) & (farthest * ENOUGH < error)
-                for row in (xp.flatnonzero(unsure) + first).tolist():
+                for row in (xp.flatnonzero(unsure) + first_query).tolist():
                     yield
                     neighbors[row], distances[row] = _neighbors_by_differences(
                         points, queries[row], k, row if is_own else None

@@ -97,10 +97,10 @@ def as_phases(given: Sequence[Any]) -> list[Phase]:
     phases = [program if isinstance(program, Phase) else Phase(program) for program in given]
     if not phases:
         raise ValueError("there are no phases; expected a program, or a list of programs")
-    for a, b in itertools.pairwise(phases):
-        if type(a.program) is type(b.program) and a.until == b.until == "still":
+    for phase, next_phase in itertools.pairwise(phases):
+        if type(phase.program) is type(next_phase.program) and phase.until == next_phase.until == "still":
             raise ValueError(
-                f"two phases of {type(a.program).__name__} follow each other, until 'still'; leave one out"
+                f"two phases of {type(phase.program).__name__} follow each other, until 'still'; leave one out"
             )
     return phases
 
@@ -196,7 +196,11 @@ class _BoundPhase(Binding):
         `given` has start values. Fields in `known`, which another phase has made already, are left out.
         """
         start_values = self.by_inner_name(
-            {n: x for n, x in given.items() if n in self.types.keys() - self.program.parameters}
+            {
+                field_name: start_value
+                for field_name, start_value in given.items()
+                if field_name in self.types.keys() - self.program.parameters
+            }
         )
         self.check(start_values)
         for name in self.traced.vertex_types.keys() - set(map(inner, known)):

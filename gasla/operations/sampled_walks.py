@@ -259,9 +259,13 @@ def _check_metapath(graph: TypedGraph, metapath: Any, length: int) -> list[Relat
     for name in path:
         if not isinstance(name, tuple) or name not in graph.relations:
             raise ValueError(f"metapath has {name!r}; expected relations of the graph: {[*graph.relations]}")
-    for one, other in zip(path, [*path[1:], path[0]][: len(path) if length > len(path) else len(path) - 1]):
-        if one[2] != other[0]:
-            raise ValueError(f"metapath goes from {one} to {other}; expected a relation that begins at {one[2]!r}")
+    for relation, next_relation in zip(
+        path, [*path[1:], path[0]][: len(path) if length > len(path) else len(path) - 1]
+    ):
+        if relation[2] != next_relation[0]:
+            raise ValueError(
+                f"metapath goes from {relation} to {next_relation}; expected a relation that begins at {relation[2]!r}"
+            )
     return path
 
 

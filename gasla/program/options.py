@@ -95,7 +95,7 @@ def _resolve_value(given: Any, members: Mapping[str, Any]) -> Any:
         return members[given.name]
     if type(given) is tuple:
         values = tuple(_resolve_value(item, members) for item in given)
-        return given if all(a is b for a, b in zip(values, given, strict=True)) else values
+        return given if all(new_item is old_item for new_item, old_item in zip(values, given, strict=True)) else values
     return given
 
 

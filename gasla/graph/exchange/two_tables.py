@@ -217,10 +217,20 @@ def _join_attribute(name: str, tables: Sequence[Vertices], counts: Sequence[int]
     time_type = time_types.pop()
     if time_type is not None:
         return TimeColumn(
-            np.concatenate([np.full(count, NAT) if x is None else x.numbers for x, count in zip(columns, counts)]),
+            np.concatenate(
+                [
+                    np.full(count, NAT) if column_of_side is None else column_of_side.numbers
+                    for column_of_side, count in zip(columns, counts)
+                ]
+            ),
             time_type,
         )
-    return np.concatenate([np.full(count, np.nan) if x is None else x for x, count in zip(columns, counts)])
+    return np.concatenate(
+        [
+            np.full(count, np.nan) if column_of_side is None else column_of_side
+            for column_of_side, count in zip(columns, counts)
+        ]
+    )
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:

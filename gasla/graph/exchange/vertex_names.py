@@ -112,8 +112,8 @@ class Names:
 
     def unknown(self, name: Any) -> str:
         """Return the error message for a name that no vertex has. It suggests the most similar name."""
-        like = self._suggest(name) if isinstance(name, str) else ""
-        return f"no vertex is named {reprlib.repr(name)}; expected one of {len(self.each)} names{like}"
+        suggestion = self._suggest(name) if isinstance(name, str) else ""
+        return f"no vertex is named {reprlib.repr(name)}; expected one of {len(self.each)} names{suggestion}"
 
     def _suggest(self, name: str) -> str:
         candidates = [*self._similar_candidates(name)]
@@ -229,16 +229,16 @@ def translate_vertices(graph: OfVertices, given: Any, name: str, one: str = "ver
         dtype_kind in ("i", "u") and not (names.have_integers and _is_any_outside(given, graph.n))
     ):
         return given
-    each = given.tolist() if dtype_kind is not None else given
-    if not isinstance(each, Iterable):
+    items = given.tolist() if dtype_kind is not None else given
+    if not isinstance(items, Iterable):
         return given
-    each = [*each]
-    types = set(map(type, each))
+    items = [*items]
+    types = set(map(type, items))
     if types <= set(_BOOL) or (types == {int} and not names.have_integers):
-        return each
-    if any(isinstance(v, list) or getattr(v, "ndim", 0) > 0 for v in each):
-        return each
-    numbers = np.array([translate_vertex(graph, v, f"{name}: {one}") for v in each], graph.id_dtype)
+        return items
+    if any(isinstance(v, list) or getattr(v, "ndim", 0) > 0 for v in items):
+        return items
+    numbers = np.array([translate_vertex(graph, v, f"{name}: {one}") for v in items], graph.id_dtype)
     return moved(numbers, graph.device)
 
 

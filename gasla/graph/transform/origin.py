@@ -104,8 +104,8 @@ class IdMap:
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays that the map holds now."""
-        held = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
-        return sum(held.values())
+        bytes_by_id = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
+        return sum(bytes_by_id.values())
 
 
 class LazyIdMap(IdMap):

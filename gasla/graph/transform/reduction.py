@@ -61,11 +61,11 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
     array([1, 2])
     """
     ids = as_ids("keys", keys)
-    single = not isinstance(values, tuple)
-    if not single and not values:
+    has_one_array = not isinstance(values, tuple)
+    if not has_one_array and not values:
         raise TypeError("values is an empty tuple; expected an array, or a tuple of arrays")
-    given = tuple(map(imported, (values,) if single else values))
-    for values_part in given:
+    value_arrays = tuple(map(imported, (values,) if has_one_array else values))
+    for values_part in value_arrays:
         array = array_module(values_part).asarray(values_part)
         if array.shape != ids.shape:
             raise ValueError(f"there are {len(ids)} keys and values of shape {array.shape}; expected a value for each")
@@ -75,7 +75,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
             )
     parts = tuple(
         values_part
-        for values_part in (as_values(values_part, len(ids)) for values_part in given)
+        for values_part in (as_values(values_part, len(ids)) for values_part in value_arrays)
         if values_part is not None
     )
     require_closed(monoid, tuple(values_part.dtype for values_part in parts), "monoid")
@@ -88,7 +88,7 @@ def reduce_by_key(keys: Any, values: Any, monoid: Monoid, size: int | None = Non
     )
     with np.errstate(all="ignore"):
         result = reduce_by(monoid, ids, parts, count)
-    return result[0] if single else result
+    return result[0] if has_one_array else result
 
 
 def _check_keys(ids: Any, count: int) -> None:

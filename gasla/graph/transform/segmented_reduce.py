@@ -49,7 +49,7 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> Non
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], rows, parts[0])  # type: ignore[attr-defined]
         return
-    xp, single = array_module(rows), len(parts) == 1
+    xp, has_one_array = array_module(rows), len(parts) == 1
     position = _positions_in_runs(rows)
     while len(rows):
         is_single = xp.equal(position, 0)
@@ -62,15 +62,21 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> Non
         left_items = xp.flatnonzero(xp.greater(xp.equal(xp.bitwise_and(position, 1), 0), is_single))
         right_items = xp.minimum(xp.add(left_items, 1), len(rows) - 1)
         paired = xp.flatnonzero(xp.greater(position[right_items], position[left_items]))
-        a, b = (tuple(part[..., at] for part in parts) for at in (left_items[paired], right_items[paired]))
-        combined = (monoid.combine(a[0], b[0]),) if single else monoid.combine(a, b)
+        left_values, right_values = (
+            tuple(part[..., positions] for part in parts) for positions in (left_items[paired], right_items[paired])
+        )
+        combined = (
+            (monoid.combine(left_values[0], right_values[0]),)
+            if has_one_array
+            else monoid.combine(left_values, right_values)
+        )
         rows, position, parts = (
             rows[left_items],
             xp.right_shift(position[left_items], 1),
             tuple(part[..., left_items] for part in parts),
         )
-        for part, new in zip(parts, combined, strict=True):
-            part[..., paired] = new
+        for part, new_values in zip(parts, combined, strict=True):
+            part[..., paired] = new_values
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
