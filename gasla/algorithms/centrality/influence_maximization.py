@@ -139,8 +139,10 @@ def influence_maximization(
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
     """Return how many sets the first sample has, and at how many sets the sample is not doubled any more (OPIM-C)."""
-    best, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    needed = 2 * (best * math.sqrt(math.log(6 / delta)) + math.sqrt(best * (choices + math.log(6 / delta)))) ** 2
+    guarantee, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    needed = (
+        2 * (guarantee * math.sqrt(math.log(6 / delta)) + math.sqrt(guarantee * (choices + math.log(6 / delta)))) ** 2
+    )
     return math.ceil(needed), max(math.ceil(needed), math.ceil(needed * n / (epsilon**2 * k)))
 
 
@@ -170,12 +172,14 @@ class Sets:
         """
         blocks, total, first = [self.keys], len(self.keys), self.count
         while first < count:
-            mean = total / first if first else 1.0
-            size = max(1, min(SETS_AT_ONCE if first else FIRST_SETS, count - first, int(ENTRIES_TOGETHER / mean)))
-            self._require_room(others + total + math.ceil(size * mean))
-            blocks.append(self._sample_sets(self.xp.arange(first, first + size), others + total))
+            mean_size = total / first if first else 1.0
+            set_count = max(
+                1, min(SETS_AT_ONCE if first else FIRST_SETS, count - first, int(ENTRIES_TOGETHER / mean_size))
+            )
+            self._require_room(others + total + math.ceil(set_count * mean_size))
+            blocks.append(self._sample_sets(self.xp.arange(first, first + set_count), others + total))
             total += len(blocks[-1])
-            first += size
+            first += set_count
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
@@ -231,8 +235,8 @@ class Sets:
                 gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), total).astype(np.int64)
             pieces.append(last + xp.cumsum(gaps + 1))
             last = int(pieces[-1][-1])
-        kept = xp.concatenate(pieces)
-        return kept[kept < total]
+        positions = xp.concatenate(pieces)
+        return positions[positions < total]
 
     def _random_numbers(self, count: int) -> Array:
         """Return `count` new random numbers, at least 0 and below 1.
@@ -254,9 +258,9 @@ class Sets:
         sets, vertices = xp.divmod(self.keys, n)
         by_set, by_vertex = Adjacency.grouped(sets, vertices, self.count), Adjacency.grouped(vertices, sets, n)
         counts, is_covered = xp.bincount(vertices, minlength=n), xp.zeros(self.count, bool)
-        seeds, covered, most = xp.empty(k, self.graph.id_dtype), 0, float(self.count)
+        seeds, covered, upper_bound = xp.empty(k, self.graph.id_dtype), 0, float(self.count)
         for i in range(k):
-            most = min(most, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
+            upper_bound = min(upper_bound, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
             vertex = int(counts.argmax())
             fresh = by_vertex.row(vertex)
             fresh = fresh[~is_covered[fresh]]
@@ -265,7 +269,7 @@ class Sets:
             counts -= xp.bincount(by_set.of(fresh).indices, minlength=n)
             # A chosen vertex gets a negative count, so that it is not chosen again.
             seeds[i], counts[vertex] = vertex, -1 - self.count
-        return seeds, min(most, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
+        return seeds, min(upper_bound, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
 
     def covered_by(self, seeds: Array) -> int:
         """Return the number of sets that contain at least one of the given vertices."""

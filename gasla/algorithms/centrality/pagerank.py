@@ -76,9 +76,13 @@ class PageRank(Spread):
         """Return the part of a vertex's rank that comes from jumps and from vertices without out-edges."""
         if not self.normalized:
             return 1 - self.alpha
-        kept = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
-        lost = self.alpha * self.lost
-        return kept * vertex.personalization + lost * vertex.dangling if self.personal else (kept + lost) / self.n
+        jump_rank = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
+        lost_rank = self.alpha * self.lost
+        return (
+            jump_rank * vertex.personalization + lost_rank * vertex.dangling
+            if self.personal
+            else (jump_rank + lost_rank) / self.n
+        )
 
     def apply(self, vertex, gathered):
         rank = semirings.cast(self.jump(vertex), self.real) + self.alpha * gathered

@@ -146,12 +146,15 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
     community = _single_vertices(graph) if start is None else start
     while True:  # the loop ends, since each level has fewer vertices than the one before
         if partitions and (kernel_search := _kernel_search(search)) is not None:
-            partitions += [each[partitions[-1]] for each in _run_kernel(kernel_search, community, seed, graph.device)]
+            partitions += [
+                level_labels[partitions[-1]]
+                for level_labels in _run_kernel(kernel_search, community, seed, graph.device)
+            ]
             break
         degree, _, share = search.formula()
-        given = {"degree": degree, "seed": seed, "share": share}
-        community = moved(search.graph, community, given)
-        groups = parts(search.graph, community, given) if search.refine else community
+        program_fields = {"degree": degree, "seed": seed, "share": share}
+        community = moved(search.graph, community, program_fields)
+        groups = parts(search.graph, community, program_fields) if search.refine else community
         merges_isolated = not partitions and isolated is not None
         if merges_isolated:
             groups[isolated] = groups[isolated.argmax()]  # type: ignore[union-attr]
@@ -298,29 +301,33 @@ def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | N
     """
     a, b, share = search.formula()
     smaller, _, members = contracted(search.graph, labels)
-    number, *ends, weight = (np.asarray(copied(x, "cpu")) for x in (labels[members], *smaller.edges(), smaller.values))
-    src, dst = (number[each] for each in ends)
+    label_of_group, *ends, weight = (
+        np.asarray(copied(x, "cpu")) for x in (labels[members], *smaller.edges(), smaller.values)
+    )
+    src, dst = (label_of_group[each] for each in ends)
     sums = [_sums_by_community(labels, each) for each in (a, b) if each is not None]
     gain = weight - share * (sums[0][src] * sums[-1][dst] + (0 if b is None else sums[1][src] * sums[0][dst]))
-    size = _sums_by_community(labels, 1)
-    is_fixed = size < 0 if search.fixed is None else _sums_by_community(labels, search.fixed) > 0
+    member_count = _sums_by_community(labels, 1)
+    is_fixed = member_count < 0 if search.fixed is None else _sums_by_community(labels, search.fixed) > 0
     size_limit = np.inf if search.max_size is None else search.max_size
-    (edges,) = np.nonzero((src != dst) & (weight > 0) & (size[src] < least))
-    edges = edges[np.lexsort((dst[edges], -gain[edges], src[edges], size[src[edges]]))]
-    roots, is_enough = np.arange(len(size)), size >= least
-    for c, d in zip(src[edges].tolist(), dst[edges].tolist()):
-        while roots[d] != d:
-            d = roots[d]
+    (edges,) = np.nonzero((src != dst) & (weight > 0) & (member_count[src] < least))
+    edges = edges[np.lexsort((dst[edges], -gain[edges], src[edges], member_count[src[edges]]))]
+    roots, is_enough = np.arange(len(member_count)), member_count >= least
+    for community, target in zip(src[edges].tolist(), dst[edges].tolist()):
+        while roots[target] != target:
+            target = roots[target]
         may_join = (
-            (is_enough[d] or size[d] < least) and size[c] + size[d] <= size_limit and not (is_fixed[c] and is_fixed[d])
+            (is_enough[target] or member_count[target] < least)
+            and member_count[community] + member_count[target] <= size_limit
+            and not (is_fixed[community] and is_fixed[target])
         )
-        if may_join and roots[c] == c != d and size[c] < least:
-            roots[c] = d
-            size[d] += size[c]
-            is_fixed[d] |= is_fixed[c]
+        if may_join and roots[community] == community != target and member_count[community] < least:
+            roots[community] = target
+            member_count[target] += member_count[community]
+            is_fixed[target] |= is_fixed[community]
     while (roots[roots] != roots).any():
         roots = roots[roots]
-    return roots if (roots != np.arange(len(size))).any() else None
+    return roots if (roots != np.arange(len(member_count))).any() else None
 
 
 def _sums_by_community(labels: Array, each: Any) -> np.ndarray:

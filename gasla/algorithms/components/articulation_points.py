@@ -52,10 +52,10 @@ def articulation_points(graph: Any) -> np.ndarray:
     forest = spanning_forest(simple)
     if isinstance(forest, DepthFirst):
         return _points_by_low_points(forest).astype(graph.id_dtype)
-    parents, label, v = forest.parents, blocks_above(simple, forest), xp.arange(graph.n)
-    top = xp.flatnonzero((parents[parents] == parents) & (parents != v))
+    parents, label, vertices = forest.parents, blocks_above(simple, forest), xp.arange(graph.n)
+    children_of_roots = xp.flatnonzero((parents[parents] == parents) & (parents != vertices))
     # A root has no parent, so it gets the label that belongs to the edge to one of its children.
-    label[parents[top]] = label[top]
+    label[parents[children_of_roots]] = label[children_of_roots]
     is_cut = xp.zeros(graph.n, bool)
     is_cut[parents[xp.flatnonzero(label != label[parents])]] = True
     return xp.flatnonzero(is_cut).astype(graph.id_dtype)
@@ -69,12 +69,12 @@ def _points_by_low_points(forest: DepthFirst) -> Any:
     """
     parents, numbers, low = forest
     n = len(parents)
-    v = np.flatnonzero(parents != np.arange(n))
-    parent_of = parents[v]
+    children = np.flatnonzero(parents != np.arange(n))
+    parent_of = parents[children]
     is_root = parents[parent_of] == parent_of
     # A root is an articulation point if it has several children.
     is_cut = np.bincount(parent_of[is_root], minlength=n) > 1
-    is_cut[parent_of[~is_root & (low[v] >= numbers[parent_of])]] = True
+    is_cut[parent_of[~is_root & (low[children] >= numbers[parent_of])]] = True
     return np.flatnonzero(is_cut)
 
 

@@ -72,11 +72,11 @@ def chain_decomposition(graph: Any) -> VertexLists:
     # Several chains may have the same second vertex, `bottom`. Only the first of them can go on along tree edges,
     # because it covers the tree edges above `bottom`.
     with_tree_edges = np.sort(np.unique(bottom, return_index=True)[1])
-    first = np.full(graph.n, len(with_tree_edges), numbers.dtype)
-    first[bottom[with_tree_edges]] = np.arange(len(with_tree_edges))
-    first, _ = trees.extremes(first, first)
-    below = np.flatnonzero(first < len(with_tree_edges))
-    chain = with_tree_edges[first[below]]
+    first_chain = np.full(graph.n, len(with_tree_edges), numbers.dtype)
+    first_chain[bottom[with_tree_edges]] = np.arange(len(with_tree_edges))
+    first_chain, _ = trees.extremes(first_chain, first_chain)
+    below = np.flatnonzero(first_chain < len(with_tree_edges))
+    chain = with_tree_edges[first_chain[below]]
     is_covered = numbers[top[chain]] < numbers[below]
     below, chain = below[is_covered], chain[is_covered]
     upward = np.lexsort((-numbers[below], chain))

@@ -89,8 +89,8 @@ class Choose(VertexProgram):
         return vertex.is_left
 
     def apply(self, vertex, gathered):
-        one, other = semirings.cast(vertex.id, np.int64), semirings.cast(vertex.other, np.int64)
-        ends = semirings.minimum(one, other) << END_BITS | semirings.maximum(one, other)
+        first_end, second_end = semirings.cast(vertex.id, np.int64), semirings.cast(vertex.other, np.int64)
+        ends = semirings.minimum(first_end, second_end) << END_BITS | semirings.maximum(first_end, second_end)
         is_lightest = vertex.weight == self.at(vertex.root).lightest
         return {"ends": semirings.where(is_lightest, ends, semirings.cast(NO_EDGE, np.int64))}
 
@@ -129,13 +129,15 @@ class Hook(RootProgram):
     taken = vertex(np.int64, init=-1)  # the id of the edge by which a root was joined to another tree
 
     def apply(self, vertex, gathered):
-        one, other = self.at(vertex.choice >> END_BITS), self.at(vertex.choice & (2**END_BITS - 1))
-        is_inside = one.root == vertex.id
-        target = semirings.where(is_inside, other.root, one.root)
+        first_end, second_end = self.at(vertex.choice >> END_BITS), self.at(vertex.choice & (2**END_BITS - 1))
+        is_inside = first_end.root == vertex.id
+        target = semirings.where(is_inside, second_end.root, first_end.root)
         stays = (self.at(target).choice == vertex.choice) & (vertex.id < target)
         return {
             "root": semirings.where(stays, vertex.id, target),
-            "taken": semirings.where(stays, vertex.taken, semirings.where(is_inside, one.number, other.number)),
+            "taken": semirings.where(
+                stays, vertex.taken, semirings.where(is_inside, first_end.number, second_end.number)
+            ),
         }
 
     @aggregate(semirings.plus, np.int64)

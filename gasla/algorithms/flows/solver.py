@@ -89,15 +89,16 @@ def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution
     return Solution(preflow.arrived, _positive_part(preflow.net()), None)
 
 
-def _too_large_error(net: Graph, source: int, target: int, sends: int, takes: int) -> ValueError:
+def _too_large_error(net: Graph, source: int, target: int, out_capacity: int, in_capacity: int) -> ValueError:
     """Return the error for a network whose maximum flow may not fit int64.
 
-    `sends` is the sum of the capacities of the edges from the source, and `takes` that of the edges to the target.
+    `out_capacity` is the sum of the capacities of the edges from the source, and `in_capacity` that of the edges to
+    the target.
     """
     return ValueError(
-        f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(sends):.3g} or more, those "
-        f"of the edges that enter target {net.name(target)!r} to {float(takes):.3g} or more; expected at most "
-        "2**62 - 2 for either, or a much smaller cut: lower the largest capacities, or pass floats"
+        f"the capacities of the edges that leave source {net.name(source)!r} sum to {float(out_capacity):.3g} or more, "
+        f"those of the edges that enter target {net.name(target)!r} to {float(in_capacity):.3g} or more; expected "
+        "at most 2**62 - 2 for either, or a much smaller cut: lower the largest capacities, or pass floats"
     )
 
 
@@ -187,16 +188,16 @@ def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
     return Solution(_to_float(value), xp.minimum(_positive_part(flow), xp.minimum(capacity, MOST)), None)
 
 
-def _round_to_units(left: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
-    """Round the residual capacities `left` down to multiples of a unit, a power of two.
+def _round_to_units(residual: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
+    """Round residual capacities down to multiples of a unit, a power of two.
 
     Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `bound` are
     lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
     capacities sum to at most 2**BITS units. `out` and `into` are the ids of the edges at the source and the target.
     """
-    xp, unit = array_module(left), _exponent(bound) + 1 - BITS
+    xp, unit = array_module(residual), _exponent(bound) + 1 - BITS
     with np.errstate(over="ignore"):
-        units = xp.minimum(xp.ldexp(xp.minimum(left, MOST), np.int32(-unit)), 2.0**BITS)
+        units = xp.minimum(xp.ldexp(xp.minimum(residual, MOST), np.int32(-unit)), 2.0**BITS)
     extra_bits = max(0, _exponent(min(_exact_sum(units[out]), _exact_sum(units[into]))) - BITS)
     return xp.floor(xp.ldexp(units, np.int32(-extra_bits))).astype(np.int64), unit + extra_bits
 

@@ -84,8 +84,8 @@ class Draw(VertexProgram):
 
     def apply(self, vertex, gathered):
         edges = semirings.minimum(vertex.in_degree + vertex.out_degree, 2**32 - 1)
-        drawn = semirings.hash(self.seed, vertex.id) >> 32
-        return {"rank": _to_word(semirings.where(self.by_edges, edges, 0)) << 32 | drawn}
+        random_bits = semirings.hash(self.seed, vertex.id) >> 32
+        return {"rank": _to_word(semirings.where(self.by_edges, edges, 0)) << 32 | random_bits}
 
     def activate(self, before, after):
         return True

@@ -48,8 +48,8 @@ class Draw(VertexProgram):
 
     def apply(self, vertex, gathered):
         edges = vertex.in_degree + vertex.out_degree
-        drawn = semirings.hash(self.seed, vertex.id) >> 40
-        rank = _to_rank(DEGREE_LIMIT - semirings.minimum(edges, DEGREE_LIMIT - 1)) << 24 | _to_rank(drawn)
+        random_bits = semirings.hash(self.seed, vertex.id) >> 40
+        rank = _to_rank(DEGREE_LIMIT - semirings.minimum(edges, DEGREE_LIMIT - 1)) << 24 | _to_rank(random_bits)
         return {"rank": semirings.where(edges == 0, _to_rank(JOINED), rank)}
 
     def activate(self, before, after):

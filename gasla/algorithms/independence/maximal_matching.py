@@ -195,21 +195,21 @@ def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, 
     the vertices that were matched and their mates, as ids of the whole graph.
     """
     origin: Any = left.origin
-    number = moved(origin.vertices, "cpu").astype(np.int64)
+    original_ids = moved(origin.vertices, "cpu").astype(np.int64)
     degrees = moved(degree[origin.vertices], "cpu").astype(np.int64)
     u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
-    rank = np.minimum(degrees[u], degrees[v]) << XOR_BITS | (number[u] ^ number[v])
+    rank = np.minimum(degrees[u], degrees[v]) << XOR_BITS | (original_ids[u] ^ original_ids[v])
     weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
     # the heaviest edges come first, and among equal weights the smallest ranks
     order = np.lexsort((-rank, weights))[::-1]
     mate = [-1] * left.n
-    for a, b in zip(u[order].tolist(), v[order].tolist()):
-        if a != b and mate[a] < 0 and mate[b] < 0:
-            mate[a], mate[b] = b, a
+    for one_end, other_end in zip(u[order].tolist(), v[order].tolist()):
+        if one_end != other_end and mate[one_end] < 0 and mate[other_end] < 0:
+            mate[one_end], mate[other_end] = other_end, one_end
     mates = np.array(mate, np.int64)
     has_mate = np.flatnonzero(mates >= 0)
     xp: Any = module_of(left.device)
-    return tuple(xp.asarray(number[ends]) for ends in (has_mate, mates[has_mate]))
+    return tuple(xp.asarray(original_ids[ends]) for ends in (has_mate, mates[has_mate]))
 
 
 ROW = Row(

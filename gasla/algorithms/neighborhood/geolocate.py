@@ -60,14 +60,14 @@ class Medians(VertexProgram):
         # A self loop is there to activate its vertex again, so it adds 0 to the sums.
         counts = semirings.where(src.id == dst.id, 0.0, 1.0)
         pulls = semirings.where(dst.located, weight, 1.0) * counts
-        here = semirings.where(dst.located & is_here, 1.0, 0.0) * counts
-        return semirings.vector(value[0] * counts, value[1] * counts, value[2] * counts, pulls, here)
+        coincides = semirings.where(dst.located & is_here, 1.0, 0.0) * counts
+        return semirings.vector(value[0] * counts, value[1] * counts, value[2] * counts, pulls, coincides)
 
     def apply(self, vertex, gathered):
         total = semirings.vector(gathered[0], gathered[1], gathered[2])
         length = semirings.sqrt(semirings.plus(total * total))
-        held = semirings.maximum(1 - gathered[4] / semirings.maximum(length, 1e-300), 0.0)
-        share = semirings.where(vertex.located, held, 1.0) / semirings.maximum(gathered[3], 1e-300)
+        move_share = semirings.maximum(1 - gathered[4] / semirings.maximum(length, 1e-300), 0.0)
+        share = semirings.where(vertex.located, move_share, 1.0) / semirings.maximum(gathered[3], 1e-300)
         move = total * semirings.where(gathered[3] > 0, share, 0.0)
         position = vertex.position + move * semirings.where(
             vertex.located, self.leap(vertex.move, move, gathered[3]), 1.0
@@ -87,13 +87,13 @@ class Medians(VertexProgram):
         lengthened move is at most 1 over the sum of the inverse distances to the in-neighbors, so it does not pass a
         nearby in-neighbor.
         """
-        both, before = semirings.plus(last * move), semirings.plus(last * last)
+        inner_product, last_square = semirings.plus(last * move), semirings.plus(last * last)
         length = semirings.sqrt(semirings.plus(move * move))
-        ratio = both / semirings.maximum(before, 1e-300)
-        straight = (both > 0) & (both * both > 0.9 * before * length * length)
+        ratio = inner_product / semirings.maximum(last_square, 1e-300)
+        straight = (inner_product > 0) & (inner_product * inner_product > 0.9 * last_square * length * length)
         is_due = (self.iteration % PERIOD == 0) & straight & (ratio > 0.5)
-        most = 1 / semirings.maximum(weight * length, 1e-300)
-        moves = semirings.minimum(1 / semirings.maximum(1 - ratio, 1e-12), most)
+        largest_factor = 1 / semirings.maximum(weight * length, 1e-300)
+        moves = semirings.minimum(1 / semirings.maximum(1 - ratio, 1e-12), largest_factor)
         return semirings.where(is_due, semirings.maximum(moves, 1.0), 1.0)
 
     def activate(self, before, after):

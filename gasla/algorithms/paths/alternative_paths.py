@@ -196,20 +196,20 @@ class _Candidates:
         """
         is_open = np.isfinite(self.via) & (self.via <= self.via[self.shortest] * stretch * ROUNDING)
         # for each candidate, the largest length that it has in common with a chosen path
-        shared, v = np.zeros(len(is_open)), self.shortest
-        ways: list[FoundPath] = []
-        while len(ways) < k and is_open[v]:
-            length, vertices, edges = way = self.by(v)
+        largest_overlap, v = np.zeros(len(is_open)), self.shortest
+        paths: list[FoundPath] = []
+        while len(paths) < k and is_open[v]:
+            length, vertices, edges = candidate = self.by(v)
             on_path = np.array(vertices)
             # the candidates through these vertices of the path are the path itself, so they are not chosen again
             is_open[on_path[self.via[on_path] <= length * ROUNDING]] = is_open[v] = False
             if len({*vertices}) == len(vertices):
-                ways.append(way)
-                common = self._sums_on_candidates(np.isin(np.arange(len(self.lengths)), edges))
-                is_open &= common <= max_overlap * np.minimum(self.via, length) * ROUNDING
-                shared = np.maximum(shared, common)
-            v = int(np.where(is_open, 2 * self.via + shared - self.plateaus, np.inf).argmin())
-        return ways
+                paths.append(candidate)
+                overlap = self._sums_on_candidates(np.isin(np.arange(len(self.lengths)), edges))
+                is_open &= overlap <= max_overlap * np.minimum(self.via, length) * ROUNDING
+                largest_overlap = np.maximum(largest_overlap, overlap)
+            v = int(np.where(is_open, 2 * self.via + largest_overlap - self.plateaus, np.inf).argmin())
+        return paths
 
 
 ROW = Row(

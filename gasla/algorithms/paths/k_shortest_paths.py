@@ -101,9 +101,9 @@ class Edges:
         lists.
         """
         out, lengths = self.graph.out, self.graph.out_values
-        places = slice(*out.indptr[v : v + 2].tolist())
-        heads = out.indices[places]
-        return heads, np.ones(len(heads)) if lengths is None else lengths[places].astype(np.float64), places
+        list_slice = slice(*out.indptr[v : v + 2].tolist())
+        heads = out.indices[list_slice]
+        return heads, np.ones(len(heads)) if lengths is None else lengths[list_slice].astype(np.float64), list_slice
 
     def _read(self, v: int) -> Near:
         heads, lengths, _ = self._lists(v)
@@ -123,11 +123,11 @@ class Edges:
 
     def number(self, v: int, u: int) -> int:
         """Return the id of the shortest edge from v to u. Of equally long edges, it is the one of the smallest id."""
-        heads, lengths, places = self._lists(v)
+        heads, lengths, list_slice = self._lists(v)
         ids = self.graph.out.edge_ids
-        numbers = np.arange(places.start, places.stop) if ids is None else ids[places]
-        (both,) = np.nonzero(heads == u)
-        return int(numbers[both][lengths[both] == lengths[both].min()].min())
+        numbers = np.arange(list_slice.start, list_slice.stop) if ids is None else ids[list_slice]
+        (parallel_edges,) = np.nonzero(heads == u)
+        return int(numbers[parallel_edges][lengths[parallel_edges] == lengths[parallel_edges].min()].min())
 
 
 class Deviation:
@@ -241,22 +241,22 @@ class Deviation:
         At each vertex of the path, heads of edges with a smaller id than the next vertex are tried instead of this
         vertex.
         """
-        place, begun = self.place, self.length
+        place, prefix_length = self.place, self.length
         while (v := path[place]) != self.edges.target:
-            without = {*path[:place], *(self.excluded if place == self.place else ())}
+            excluded_heads = {*path[:place], *(self.excluded if place == self.place else ())}
             edges, outgoing = self.edges, self.edges.of(v)
-            heads = outgoing.below(path[place + 1], total, begun, without)
+            heads = outgoing.below(path[place + 1], total, prefix_length, excluded_heads)
             if len(heads) > MANY:
                 edges = edges.around(path[: place + 1])
-                heads = edges.of(v).below(path[place + 1], total, begun, without)
+                heads = edges.of(v).below(path[place + 1], total, prefix_length, excluded_heads)
             for u in heads:
-                begin = (*path[: place + 1], u)
-                other = Deviation(edges, begin, place + 1, begun + outgoing.lengths[outgoing.place(u)])
-                rest = (total, begin) if u == self.edges.target else other.search(total)
-                if rest is not None:
-                    path = rest[1]
+                prefix = (*path[: place + 1], u)
+                deviation = Deviation(edges, prefix, place + 1, prefix_length + outgoing.lengths[outgoing.place(u)])
+                found_path = (total, prefix) if u == self.edges.target else deviation.search(total)
+                if found_path is not None:
+                    path = found_path[1]
                     break
-            begun += outgoing.lengths[outgoing.place(path[place + 1])]
+            prefix_length += outgoing.lengths[outgoing.place(path[place + 1])]
             place += 1
         return path
 
@@ -264,16 +264,16 @@ class Deviation:
         """Yield deviations that together contain all paths of this deviation except `path`, which is its
         shortest path.
         """
-        begun, passed = self.length, set(path[: self.place])
+        prefix_length, passed = self.length, set(path[: self.place])
         for place in range(self.place, len(path) - 1):
             v, u = path[place : place + 2]
             excluded = frozenset((u, *self.excluded)) if place == self.place else frozenset((u,))
             outgoing = self.edges.of(v)
             for bound, head in zip(outgoing.bounds, outgoing.heads, strict=True):
                 if head not in excluded and head not in passed:
-                    yield Deviation(self.edges, path, place, begun, excluded, _sum(begun, bound), head)
+                    yield Deviation(self.edges, path, place, prefix_length, excluded, _sum(prefix_length, bound), head)
                     break
-            begun += outgoing.lengths[outgoing.place(u)]
+            prefix_length += outgoing.lengths[outgoing.place(u)]
             passed.add(v)
 
 

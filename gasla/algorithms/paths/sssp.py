@@ -364,7 +364,7 @@ def check_lengths(graph: Graph, lengths: Any) -> None:
         )
 
 
-def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_negative: bool) -> Any:
+def _parents(graph: Graph, sources: list[int], distances: Any, known_parents: Any, is_negative: bool) -> Any:
     """Return a parent of every reached vertex: the start of a tight edge, which is an edge on a shortest path.
 
     Edges of length 0 are used last, as they may form a cycle. With negative lengths, distances along a cycle of length
@@ -379,9 +379,9 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known: Any, is_ne
         at_sources = {source: source for source in sources if length[source] == 0}
         program = TightSearch(**types)
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
-    fields: dict[str, Any] = {"parent": at_sources} if known is None else {}
+    fields: dict[str, Any] = {"parent": at_sources} if known_parents is None else {}
     # the run may write its results into these arrays
-    places = {"distance": distances} | ({} if known is None else {"parent": known})
+    places = {"distance": distances} | ({} if known_parents is None else {"parent": known_parents})
     parents = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
     missing = xp.isfinite(distances) & xp.less(parents, 0)
     if not any_true(missing):

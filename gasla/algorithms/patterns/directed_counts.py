@@ -71,12 +71,12 @@ def _count_tree(simple: Graph, pattern: Pattern) -> int:
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
         if any(u == v for u, v in edges):
             continue  # merging two neighbors makes a self loop, which no map can keep, since the graph has none
-        parts = [labels.count(label) for label in range(max(labels) + 1)]
-        sign = prod((-1) ** (size - 1) * factorial(size - 1) for size in parts)
-        merged = Pattern(len(parts), edges, directed=True)
+        part_sizes = [labels.count(label) for label in range(max(labels) + 1)]
+        sign = prod((-1) ** (size - 1) * factorial(size - 1) for size in part_sizes)
+        merged = Pattern(len(part_sizes), edges, directed=True)
         # Merging the two ends of a path of four vertices makes a triangle. The number of its maps to the graph is the
         # number of its matches times the number of its automorphisms.
-        if _adjacent_pairs(edges) == len(parts):
+        if _adjacent_pairs(edges) == len(part_sizes):
             total += sign * _count_from_triads(census, merged, induced=False) * len(merged.automorphisms)
         else:
             total += sign * _count_maps(graphs, merged)

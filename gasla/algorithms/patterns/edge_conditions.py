@@ -67,9 +67,9 @@ def _edge_labels_of(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, An
     error if only one of the two is given, or if a label is not valid.
     """
     if labels is None or wanted is None:
-        given, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
+        passed, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
         raise ValueError(
-            f"{given} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
+            f"{passed} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
             "the labels of the graph's edges and those of the pattern's"
         )
     by_pair = by_edge(pattern, "pattern_edge_labels", wanted)

@@ -23,9 +23,9 @@ def sum_of_products(*factors: Any) -> int:
     sizes = prod(factor.astype(np.float64) for factor in factors)
     fits = sizes * max(len(sizes), 1) < LARGEST
     # products that do not fit have wrapped around, so they count 0 here, and are added as Python integers below
-    few = array_module(fits).where(fits, prod(factors), 0)
+    fitting = array_module(fits).where(fits, prod(factors), 0)
     large = [moved(factor[~fits], "cpu").tolist() for factor in factors]
-    return int(few.sum()) + sum(map(prod, zip(*large)))
+    return int(fitting.sum()) + sum(map(prod, zip(*large)))
 
 
 def sum_of_choices(values: Any, r: int) -> int:

@@ -118,24 +118,24 @@ def _matching_colors(
     """
     count = 0
     while True:
-        mine, theirs = (moved(x, "cpu") for x in hashes)
-        distinct, numbers, sizes = np.unique(mine, return_inverse=True, return_counts=True)
-        if not np.array_equal(np.sort(mine), np.sort(theirs)):
+        hashes_of_one, hashes_of_two = (moved(x, "cpu") for x in hashes)
+        distinct, numbers, sizes = np.unique(hashes_of_one, return_inverse=True, return_counts=True)
+        if not np.array_equal(np.sort(hashes_of_one), np.sort(hashes_of_two)):
             return
         if len(distinct) <= count:
             break
         count = len(distinct)
         hashes = next_hashes(one, hashes[0]), next_hashes(two, hashes[1])
     rarest = [vertices[sizes[numbers[vertices]].argmin()] for vertices in large]
-    shared = [i for i, v in enumerate(rarest) if sizes[numbers[v]] > 1]
-    if not shared:
-        yield numbers.tolist(), np.searchsorted(distinct, theirs).tolist()
+    ambiguous = [i for i, v in enumerate(rarest) if sizes[numbers[v]] > 1]
+    if not ambiguous:
+        yield numbers.tolist(), np.searchsorted(distinct, hashes_of_two).tolist()
         return
-    v = rarest[shared[0]]
-    for w in np.flatnonzero(theirs == mine[v]).tolist():
-        marked = hashes[0].copy(), hashes[1].copy()
-        marked[0][v] = marked[1][w] = ~hashes[0][v]
-        yield from _matching_colors(one, two, marked, large[shared[0] :])
+    v = rarest[ambiguous[0]]
+    for w in np.flatnonzero(hashes_of_two == hashes_of_one[v]).tolist():
+        individualized = hashes[0].copy(), hashes[1].copy()
+        individualized[0][v] = individualized[1][w] = ~hashes[0][v]
+        yield from _matching_colors(one, two, individualized, large[ambiguous[0] :])
 
 
 def _vertices_of_large_components(graph: Graph) -> list[Array]:
@@ -180,32 +180,35 @@ def _search_order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int,
     return order
 
 
-def _search(one: Graph, two: Graph, colors: list[int], others: list[int]) -> Iterator[Array]:
+def _search(one: Graph, two: Graph, colors: list[int], other_colors: list[int]) -> Iterator[Array]:
     """Yield isomorphisms by backtracking: match vertices in order, and take back the last match where no vertex fits.
 
-    `colors` and `others` are the colors of the vertices of the first and of the second graph.
+    `colors` and `other_colors` are the colors of the vertices of the first and of the second graph.
     """
-    near, far = _neighbor_counts(one), _neighbor_counts(two)
+    neighbors_in_one, neighbors_in_two = _neighbor_counts(one), _neighbor_counts(two)
     image, taken = [-1] * one.n, [-1] * two.n
-    order, candidates = _search_order(near, colors), _Candidates(far, others, taken)
+    order, candidates = _search_order(neighbors_in_one, colors), _Candidates(neighbors_in_two, other_colors, taken)
     # for each vertex that is matched or being matched, in order: an iterator over the candidates not yet tried
-    places: list[Iterator[int]] = []
+    untried: list[Iterator[int]] = []
     while True:
-        if len(places) == len(order):
+        if len(untried) == len(order):
             yield np.array(image, one.id_dtype)
         else:
-            v, parent = order[len(places)]
-            places.append(candidates.of(colors[v], image[parent] if parent >= 0 else -1))
-        while places:
-            v, w = order[len(places) - 1][0], next(places[-1], -1)
+            v, parent = order[len(untried)]
+            untried.append(candidates.of(colors[v], image[parent] if parent >= 0 else -1))
+        while untried:
+            v, w = order[len(untried) - 1][0], next(untried[-1], -1)
             if image[v] >= 0:
                 taken[image[v]] = image[v] = -1
             if w < 0:
-                places.pop()
-            elif all(_edges_agree(mine, theirs, v, w, image, taken) for mine, theirs in zip(near, far)):
+                untried.pop()
+            elif all(
+                _edges_agree(mine, theirs, v, w, image, taken)
+                for mine, theirs in zip(neighbors_in_one, neighbors_in_two)
+            ):
                 image[v], taken[w] = w, v
                 break
-        if not places:
+        if not untried:
             return
 
 

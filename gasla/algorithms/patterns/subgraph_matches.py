@@ -287,9 +287,9 @@ def _number_labels(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> 
     """
     column = None if labels is None else label_column(labels, graph.vertex_attributes, graph.n, "vertex")
     if column is None or wanted is None:
-        given, missing = ("pattern_labels", "labels") if labels is None else ("labels", "pattern_labels")
+        passed, missing = ("pattern_labels", "labels") if labels is None else ("labels", "pattern_labels")
         raise ValueError(
-            f"{given} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
+            f"{passed} is {reprlib.repr(wanted if labels is None else labels)}, and {missing} is None; expected both: "
             "the labels of the graph and those of the pattern"
         )
     of_vertex = _labels_by_vertex(pattern.size, wanted)

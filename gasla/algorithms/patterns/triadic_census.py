@@ -169,8 +169,8 @@ def _count_closed(dyads: Dyads) -> dict[str, int]:
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
     sides, (src, dst) = _both_sides(one_way), one_way.edges()
     u, v = mutual.edges()
-    first = u < v
-    u, v = u[first], v[first]
+    is_forward = u < v
+    u, v = u[is_forward], v[is_forward]
     return {
         "300": count_cliques(mutual, 3),
         "210": _count_common(mutual, src, dst),

@@ -176,14 +176,14 @@ def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> 
 
     Only departures in the window from rank `first` to `last` count.
     """
-    none = timed.rank.type(-1)
+    no_rank = timed.rank.type(-1)
 
     def leaves(edges: Any) -> Any:
         is_open = (edges["departure"] >= first) & (edges["arrival"] <= last)
-        return np.where(edges["leaves"] & is_open, edges["departure"], none)
+        return np.where(edges["leaves"] & is_open, edges["departure"], no_rank)
 
-    marked = run(Leaving(source=source), timed.graph, max_iterations=1).begins
-    begins = timed.graph.with_edge_attributes(leaves=marked).with_edge_attributes(leaves=leaves)
+    leaves_source = run(Leaving(source=source), timed.graph, max_iterations=1).begins
+    begins = timed.graph.with_edge_attributes(leaves=leaves_source).with_edge_attributes(leaves=leaves)
     starts = distinct(begins.edge_attributes["leaves"]) if len(timed.times) else []
     n = timed.graph.n
     arrivals = np.full(n, timed.never, timed.rank)

@@ -198,14 +198,14 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
     levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
     if not chosen:
         return levels
-    seen = probe(graph, chosen, limit)
-    if seen.is_shared and batches_are_faster(graph, chosen, seen):
-        digits = next((k for k in PROGRAMS if 2 * seen.depth < 1 << k), max(PROGRAMS))
+    first_search = probe(graph, chosen, limit)
+    if first_search.is_shared and batches_are_faster(graph, chosen, first_search):
+        digits = next((k for k in PROGRAMS if 2 * first_search.depth < 1 << k), max(PROGRAMS))
         for first in track(range(0, len(chosen), WORD), "batches of sources"):
             _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
     else:
         for row, source in track(list(enumerate(chosen)), "sources"):
-            levels[row] = seen.level if row == seen.which else bfs(graph, source, depth_limit=limit)
+            levels[row] = first_search.level if row == first_search.which else bfs(graph, source, depth_limit=limit)
     return levels
 
 
@@ -266,13 +266,13 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
     """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)
-    max_level, base = (1 << digits) - 1, 0
+    max_level, first_level = (1 << digits) - 1, 0
     while state:
-        iterations = max_level if limit is None else min(max_level, limit - base)
+        iterations = max_level if limit is None else min(max_level, limit - first_level)
         result = run(PROGRAMS[digits], graph, max_iterations=iterations, **state)
-        _unpack(graph, result, levels, base)
-        base += iterations
-        is_over = result.converged or base == limit
+        _unpack(graph, result, levels, first_level)
+        first_level += iterations
+        is_over = result.converged or first_level == limit
         state = {} if is_over else {"active": result.active, "seen": result.seen, "new": result.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
