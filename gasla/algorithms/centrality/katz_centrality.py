@@ -35,7 +35,9 @@ class Katz(Spread):
     alpha = parameter(Spread.real, 0.1)
     beta = parameter(Spread.real, 1.0)
     tolerance = parameter(np.float64, 1e-6)
-    most = parameter(np.float64, LARGEST)  # if the sum of squared scores exceeds this number, the run diverges and ends
+    most = parameter(
+        np.float64, LARGEST
+    )  # if the sum of squared scores exceeds this number, the run counts as divergent and ends
 
     def gather(self, src, dst, edge):
         return self.along(edge, src.score)

@@ -149,8 +149,9 @@ def batches(
 
 
 def _vectors_of_rows(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
-    """Return the distributions number `chosen` as an array with a row for each vertex and a column for each
-    distribution.
+    """Return some of the distributions `rows` as an array with a row for each vertex.
+
+    `chosen` has the numbers of the distributions, each of which becomes a column.
     """
     first = rows[chosen[0]]
     vectors = array_module(first).empty((len(first), len(chosen)), dtype)

@@ -25,7 +25,10 @@ from gasla.rows import Row, Task, links
 
 
 class Forward(Spread):
-    """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u), or of the fraction of hub(u) by weight."""
+    """authority(v) = sum over the edges u -> v of hub(u) / out-degree(u): a vertex divides its score among its edges.
+
+    With weights, an edge gets the fraction that its weight is of the weights of all out-edges of u.
+    """
 
     authority = vertex(Spread.real)
     from_authority = vertex(Spread.real)  # authority divided by the sum of the weights of the vertex's in-edges
@@ -40,7 +43,10 @@ class Forward(Spread):
 
 
 class Back(Spread):
-    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v), or of authority(v)'s fraction by weight."""
+    """hub(u) = sum over the edges u -> v of authority(v) / in-degree(v): a vertex divides its score among its edges.
+
+    With weights, an edge gets the fraction that its weight is of the weights of all in-edges of v.
+    """
 
     hub = vertex(Spread.real)
     from_authority = vertex(Spread.real)

@@ -28,13 +28,11 @@ from gasla.graph.transform.reduction import reduce_by_key
 from gasla.operations.primitives import fits_one_thread, louvain_levels
 from gasla.operations.run import run
 
+Array = Any  # a NumPy or CuPy array
 # largest number of vertices and edges of a level for which one thread moves vertices, instead of vertex programs
-Array = Any
-# A level on a GPU with at most so many vertices and edges is moved to host memory, because the GPU would spend more
-# time on launches of kernels than on work.
 ONE_THREAD = 1 << 27
-# Largest number of vertices and edges of a GPU's level that moves to the host, where turns would take longer than their
-# work.
+# A level on a GPU with at most so many vertices and edges is moved to host memory, because the turns of vertex programs
+# would take longer than their work.
 SMALL = 1 << 18
 # Leiden's method starts this often from single vertices and keeps the best result, whose modularity is higher by 0.001
 # to 0.012 than that of one start.

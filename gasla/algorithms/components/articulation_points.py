@@ -93,7 +93,7 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
     else:
         joins_parent = forest.leaves_subtree(parents)
     link(_graph_of_single_edges(xp.where(joins_parent, parents, label)), label)
-    if isinstance(forest, Forest) and graph.n:  # edges are left out if both ends are in the largest component so far
+    if isinstance(forest, Forest) and graph.n:  # edges of vertices in the largest component so far are not read
         link(graph, label, last=2, across=forest.trees)
         compress(label)
         link(graph, label, known=likely_largest(label), across=forest.trees)

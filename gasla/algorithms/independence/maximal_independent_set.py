@@ -23,8 +23,8 @@ from gasla.operations.run import run
 from gasla.program import VertexProgram, option, parameter, vertex
 from gasla.rows import Command, Row, Task
 
-JOINED, LEFT = 2**32 - 1, 0  # ranks of vertices that are in the set, and of vertices that are not
-DEGREE_LIMIT = 255  # values of `rank` for vertices that have joined the set, and for vertices that have left
+JOINED, LEFT = 2**32 - 1, 0  # values of `rank` for vertices that have joined the set, and for vertices that have left
+DEGREE_LIMIT = 255  # degrees above 254 are not distinguished, so that a degree takes 8 bits of a rank
 
 
 def is_undecided(vertex):

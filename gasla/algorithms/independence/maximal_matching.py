@@ -72,8 +72,8 @@ class Choose(Free):
     """
 
     weights = option(None)  # dtype of the weights; None if unweighted
-    # With weights, argmin compares pairs of a weight and a rank. Weights are negated, so that the heaviest is the
-    # smallest.
+    # With weights, argmin compares pairs of a weight and a rank. Weights are negated or complemented, so that the
+    # heaviest is the smallest.
     reduce = option(semirings.min)
     direction = option("in")
     weight = edge(weights, when=weights)

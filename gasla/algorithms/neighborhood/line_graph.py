@@ -92,7 +92,7 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
     at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
     adjacency, firsts = _lists_of(graph, at_vertex, ends), running_sums(counts)
-    # the list of each end of an edge has the edge itself, which is left out
+    # an edge is among the edges at each of its ends, and is left out as a neighbor of itself
     is_other = adjacency.indices != owners[adjacency.owners()]
     return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
 

@@ -53,7 +53,7 @@ class Near(NamedTuple):
     ids: Any  # the heads as an array
 
     def place(self, head: int) -> int:
-        """Return the position of the edge to the vertex `head`."""
+        """Return the position of the edge to the vertex `head` in this sorted list of edges."""
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:

@@ -55,7 +55,8 @@ class _Step(NamedTuple):
     place: int
     is_new: bool
     above: tuple[int, ...]  # numbers of the matched vertices whose ids must be smaller than that of the new vertex
-    # pairs (number of a matched vertex, whether it must have no edge to the new vertex, or else none from it)
+    # edges that must be missing: the number of a matched vertex, and True for the edge from it to the new vertex, or
+    # False for the reverse
     apart: tuple[tuple[int, bool], ...]
     vertex: int
     between: tuple[Between, ...]

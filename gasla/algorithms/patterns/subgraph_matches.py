@@ -251,7 +251,7 @@ def subgraph_matches(
 
 
 def _refuse_without_edges(**given: Any) -> None:
-    """Raise ValueError if one of the arguments, which require edges=True of the caller, is not None."""
+    """Raise ValueError unless all arguments are None. They only have a meaning with edges=True, which is not set."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(
