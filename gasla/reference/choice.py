@@ -9,15 +9,17 @@ import numpy as np
 class Pairs(NamedTuple):
     """The distinct pairs of a receiving vertex and a key, sorted by vertex, then by key."""
 
-    order: np.ndarray  # indices of the values whose key is not negative, stably sorted by pair
-    owners: np.ndarray  # the receiving vertex of each pair
+    # indices of the gathered values, sorted by vertex and key; values with a negative key are left out
+    order: np.ndarray
+    owners: np.ndarray  # the receiving vertex of each distinct pair
     keys: np.ndarray
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """Return the distinct pairs of `owners` and `keys`, and the number of each value's pair, in the order of the pairs.
+    """Return the distinct pairs of a receiving vertex and a key, and which pair each value belongs to.
 
-    Values with a negative key are left out.
+    `owners` and `keys` have the vertex and the key of each value. Values with a negative key are left out. The second
+    result has the number of a pair for each of the other values, in the order of `Pairs.order`.
     """
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]
@@ -27,10 +29,10 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Return, for each receiving vertex, the number of its pair with the greatest scores.
+    """Return, for each receiving vertex, the number of the pair (of the vertex and a key) that has the greatest scores.
 
-    The second score decides between equal first ones, and so on. NaN is smallest. Of equal scores, the smaller key is
-    taken.
+    Pairs are compared by their first scores, then by their second scores, and so on. NaN is the smallest score. If all
+    scores are equal, the pair with the smaller key is taken.
     """
     columns: list[np.ndarray] = [-pairs.keys.astype(np.int64)]
     for score in reversed(scores):

@@ -59,9 +59,11 @@ class Functions:
     ) -> None:
         self.program, self.traced, self.parameters, self.numbers = program, traced, dict(parameters), dict(numbers)
         self.vertex, self.edge, self.known, self.range = vertex, edge, known, range
-        self.seen_by_others = vertex  # the fields that `self.at` reads: within an iteration, copies made before it
+        # The fields that `self.at` reads in a program. Within an iteration these are copies from before the iteration.
+        self.seen_by_others = vertex
         self.aggregates: dict[str, Any] = {}
-        self.deposits: dict[str, np.ndarray] = {}  # aggregates that are reduced separately for each vertex
+        # aggregates at vertices: arrays with a reduced value for every vertex
+        self.deposits: dict[str, np.ndarray] = {}
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
         """Call a function of the program on records, with a `self` of the current parameters, counters and aggregates.
@@ -79,12 +81,14 @@ class Functions:
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
 
     def number(self, name: str) -> int:
-        """Return the number of vertices ("n"), the number of the iteration, or the open bucket, of the whole graph."""
+        """Return one of three numbers of the whole graph's run: of vertices ("n"), of the iteration, or of the open
+        bucket.
+        """
         number: int = self.parameters.get(PREFIX + name, self.numbers[name])
         return number
 
     def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
-        """Return a record of the vertices `ids`.
+        """Return a record by which the program's functions read the fields of the vertices `ids`.
 
         Their fields are copied when they are first read, or at once with `now`.
         """
@@ -96,22 +100,27 @@ class Functions:
         return Record("vertex", Lazy(renamed(makers | known, OF_VERTEX)))
 
     def link(self, what: str, ids: np.ndarray, known: Mapping[str, Callable[[], Any]]) -> Record:
-        """Return a record of some edges, as a program's functions get it.
+        """Return a record by which the program's functions read the fields of some edges. `what` names it in errors.
 
-        `known` has functions that compute further attributes. `ids` are the positions of the edges in the arrays of
-        edge fields.
+        `ids` are the positions of the edges in the arrays of edge fields, and `known` has functions that compute
+        further attributes.
         """
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
 
-    # --- deciding which vertices are active: buckets, wake, idle -----------------------------------------------------
+    # --- which vertices are active: the program's functions `bucket`, `wake` and `idle` -------------------------------
 
     def has(self, function: str) -> bool:
-        """Return whether the program has a function of this name whose results are used."""
+        """Return whether the program has a function of this name, such as `wake`, and does not leave its results
+        unused.
+        """
         return function in self.traced.functions and getattr(self.program, function, None) is not None
 
     def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
-        """Return the Boolean results of a function for `count` vertices or edges, or True if the program lacks it."""
+        """Return what a function of the program, such as `mask`, returns for `count` vertices or edges, as bools.
+
+        All are True if the program does not have the function.
+        """
         if not self.has(function):
             return np.ones(count, bool)
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
@@ -125,14 +134,14 @@ class Functions:
         return {name: spread(x, self.traced.parameter_types[inner(name)], 1)[0] for name, x in changed.items()}
 
     def woken(self, count: int) -> np.ndarray:
-        """Return the ids of the vertices that the program's `wake` makes active, among the first `count` vertices."""
+        """Return those of the first `count` vertices that the program's `wake` makes active."""
         everyone = np.arange(count)
         return everyone[self.admitted("wake", count, self.vertices(everyone))]
 
     def open(self, ids: np.ndarray, waiting: np.ndarray) -> np.ndarray:
-        """Return the vertices in `ids` that may be active now: those whose bucket, by the program's function, is open.
+        """Return the vertices in `ids` whose bucket is open: buckets up to the number of the current one are.
 
-        Buckets up to the current one are open. Set `waiting` for the vertices whose bucket comes later.
+        Vertices of later buckets are marked in `waiting`. Without a function `bucket`, all vertices are returned.
         """
         if not self.has("bucket"):
             return ids
@@ -141,9 +150,9 @@ class Functions:
         return ids[(buckets >= 0) & (buckets <= opened)]
 
     def ask_again(self, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Call the program's `bucket` for all waiting vertices. Return the vertices and their buckets.
+        """Call the program's `bucket` for all waiting vertices, and return these vertices and their buckets.
 
-        A vertex whose bucket is negative stops waiting.
+        A vertex whose bucket is negative stops waiting, and is left out.
         """
         ids = np.flatnonzero(waiting)
         buckets = self._buckets(ids)
@@ -154,7 +163,7 @@ class Functions:
         """Return the results of the program's function `bucket` for the vertices `ids`."""
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
-    # --- reading fields of any vertex by its id ----------------------------------------------------------------------
+    # --- reading fields of arbitrary vertices by their ids, as `self.at` does in a program ----------------------------
 
     def places(self, index: Any) -> np.ndarray:
         """Return the local number of each vertex, given by its global id, or -1 for an id out of range."""
@@ -162,9 +171,9 @@ class Functions:
         return vertices
 
     def other(self, index: Any) -> Record:
-        """Return the record that `self.at(index)` gives in a program.
+        """Return a record by which the program reads fields of the vertices with the ids `index`, as `self.at(index)`.
 
-        Where an index is out of range, fields have `missing`.
+        Where an id is out of range, a field has its `missing` value.
         """
         index = np.atleast_1d(np.asarray(index))
         places = self.places(index)
@@ -181,7 +190,9 @@ class Functions:
                 if len(array):
                     mask = is_in_range.reshape(index.shape + (1,) * (array.ndim - 1))
                     array_values = np.where(mask, taken(array, ids), array_values)
-                return as_values(array_values.astype(dtype, copy=False).T)  # has an effect on vectors only
+                # `.T` moves the items of vectors to the first axis, as programs expect them; other arrays stay as they
+                # are
+                return as_values(array_values.astype(dtype, copy=False).T)
 
             return read
 
@@ -198,31 +209,37 @@ def taken(array: Any, ids: np.ndarray) -> np.ndarray:
 
 
 def makers_of(fields: Mapping[str, Any], ids: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Return a function for each field that reads its entries `ids`. The keys are the names in the program.
+    """Return, for each field, a function that reads the field's values at the entries `ids`.
 
-    Values that are vectors have their items along the first axis.
+    Keys are the fields' names. Values that are vectors have their items along the first axis.
     """
 
     def reading(array: Any) -> Callable[[], np.ndarray]:
         dtype: Any = computed(array.dtype)
-        return lambda: as_values(taken(array, ids).astype(dtype, copy=False).T)  # has an effect on vectors only
+        # `.T` moves the items of vectors to the first axis, as programs expect them; other arrays stay as they are
+        return lambda: as_values(taken(array, ids).astype(dtype, copy=False).T)
 
     return {given_name(name): reading(array) for name, array in fields.items()}
 
 
 def write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-    """Write the results of a program's function, `changes`, to the entries `ids` of fields, in the fields' types."""
+    """Write what a function of a program has returned to the entries `ids` of fields.
+
+    `changes` has the new values by field. They are converted to the fields' types.
+    """
     for name, value in changes.items():
         field = inner(name)
-        fields[field][ids] = spread(value, types[field], len(ids)).T  # has an effect on vectors only
+        # `.T` moves the items of vectors to the last axis, as fields have them; other arrays stay as they are
+        fields[field][ids] = spread(value, types[field], len(ids)).T
 
 
 def spread(value: Any, kind: Any, count: int) -> np.ndarray:
-    """Return the result of a program's function as `count` values of a dtype.
+    """Return what a function of a program has returned as an array of `count` values of the type `kind`.
 
     Vectors have their items along the first axis. A function that reads no field returns a single value, or a constant
     vector, which is repeated.
     """
     shape, base = ((kind.length, count), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)
-    with np.errstate(all="ignore"):  # overflow gives infinity without a warning
+    # a float that is too large for the type becomes infinity, without a warning of NumPy
+    with np.errstate(all="ignore"):
         return np.broadcast_to(np.asarray(column(value)), shape).astype(base)

@@ -18,7 +18,7 @@ from gasla.reference.steps import Steps
 
 
 class Interpreted:
-    """The runs of a program on a graph, which share the sorted edges of the graph."""
+    """Begins runs of a program on a graph with the reference engine. All runs use the same sorted edges."""
 
     is_spare = False
 
@@ -28,13 +28,17 @@ class Interpreted:
         self._plan = Plan(kind.traced(graph.id_dtype), deterministic, scheduled)
         self._edges = Edges(graph.to("cpu"), program.direction)
         if self._plan.knows_partners:
-            _ = graph.to("cpu").reverse_edge_ids  # raises an error now if an edge has no reverse edge
+            # made here, so that a graph in which an edge has no reverse edge raises the error before the run begins
+            _ = graph.to("cpu").reverse_edge_ids
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Do nothing, as there is nothing to compile."""
+        """Do nothing, as the reference engine calls the program's functions without compiling them."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
-        """Return None, which tells the caller to run the programs' phases in turn itself."""
+        """Return None, so that the caller runs the phases of the programs in turn.
+
+        Other engines may do this in one run.
+        """
 
     def begin(
         self,
@@ -73,7 +77,8 @@ class Run(Synchronous, Binding):
         fields = self.by_inner_name(fields)
         self.check(fields)
         self._lent = self.check_out(out, fields) if out else {}
-        self.graph, self.xp = graph.to("cpu"), np  # the run uses the graph on the CPU from here on
+        # from here on, the run uses the graph on the CPU and NumPy, even if the caller's graph is on the GPU
+        self.graph, self.xp = graph.to("cpu"), np
         self._is_elsewhere = self.graph is not graph
         given = {name: _here(value) for name, value in ({**self._lent, **fields}).items()}
         vertex = {name: self._field(name, given.get(name)) for name in self.traced.vertex_types}
@@ -89,11 +94,15 @@ class Run(Synchronous, Binding):
         self.ended = self._is_over()
 
     def _field(self, name: str, given: Any) -> np.ndarray:
-        """Return the array of a vertex field at the start of the run: a new array, or the caller's array in `out`."""
+        """Return the array in which the run keeps a vertex field, with the field's start values.
+
+        It is a new array, or the caller's array in `out`.
+        """
         out_array = self._lent.get(name)
         if out_array is None or self._is_elsewhere:
             start = np.asarray(self._start_array(name, given))
-            # a copy suffices, as all reads of an iteration come before its writes
+            # An iteration reads all values before it writes any. So it may write to the array that it reads, and one
+            # copy, which leaves the caller's array unchanged, suffices.
             return start.copy() if start is given else start
         if given is not out_array:
             out_array[...] = self._start_array(name, given)
@@ -101,7 +110,7 @@ class Run(Synchronous, Binding):
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
-        """Return the array of an edge field at the start of the run, in the order of the edges in the input."""
+        """Return the array of an edge field at the start of the run, with the edges in the order of the input."""
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
@@ -134,7 +143,7 @@ class Run(Synchronous, Binding):
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Continue the run with other active vertices and changed parameters. See `gasla.engines.Part`."""
+        """Continue the run with other active vertices and changed parameters (`gasla.engines.Part`)."""
         steps, types = self._steps, self.traced.parameter_types
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))
@@ -169,7 +178,10 @@ class Run(Synchronous, Binding):
         return {name: self._steps.parameters[name] for name in names}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
-        """Return a field's array on the graph's device: the caller's array in `out`, if one was given."""
+        """Return a field's array on the graph's device.
+
+        If the caller has given an array in `out`, copy the field there.
+        """
         out_array = self._lent.get(name)
         if out_array is None or out_array is array:
             return moved(array, self._device)
@@ -187,12 +199,12 @@ class Run(Synchronous, Binding):
 
 
 def _here(given: Any) -> Any:
-    """Return start values as arrays on the CPU: an array, or a dict of values for few vertices."""
+    """Return start values that a caller has given, copied to the CPU: an array, or a dict of values at few vertices."""
     return {v: moved(x, "cpu") for v, x in given.items()} if isinstance(given, FEW) else moved(given, "cpu")
 
 
 def _iterations(schedule: Schedule) -> np.ndarray:
-    """Return the iteration in which each vertex receives by a schedule, or -1 if it never does."""
+    """Return the iteration in which each vertex receives values in a run along a schedule, or -1 if it never does."""
     levels = moved(schedule.levels, "cpu").astype(np.int64) - schedule.first
     levels = np.where((levels >= 0) & (levels < schedule.depth), levels, -1)
     return np.where(levels >= 0, schedule.depth - 1 - levels, -1) if schedule.is_reversed else levels

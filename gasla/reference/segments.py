@@ -7,13 +7,13 @@ import numpy as np
 from gasla.program.binding import layout
 from semirings import Monoid, TupleType
 
-# An array for each item of a tuple, or a tuple of one array. Arrays of vectors have the vectors' items along the first
-# axis.
+# Values as arrays: one for each item of a tuple type, or a tuple of one array. If items are vectors, the first axis of
+# an array has the vectors' items.
 Parts = tuple[np.ndarray, ...]
 
 
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
-    """Reduce the values of each of `count` rows by a monoid. A row without values gives the identity.
+    """Reduce the values of each of `count` rows by a monoid. A row without values gets the monoid's identity.
 
     `rows` has the row of each value, ascending. Adjacent values are combined pairwise, in rounds. This keeps the order,
     and a row of k values takes log2(k) rounds.
@@ -38,7 +38,7 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:
-    """Return the identity of a monoid `count` times: the results of reducing no values."""
+    """Return the results of reducing no values in each of `count` rows: the monoid's identity in every row."""
     kinds = kind.items if isinstance(kind, TupleType) else (kind,)
     identity = monoid.identity(kind)
     arrays = []

@@ -22,7 +22,8 @@ from gasla.reference.edge_order import Edges
 from gasla.reference.on_arrays import Functions, spread, write
 from gasla.reference.segments import reduce_segments
 
-PARTS = 16  # number of parts in which an iteration in place processes the receiving vertices
+# In a program that works in place, an iteration processes the receiving vertices in this many parts, one after another.
+PARTS = 16
 
 
 class Steps(Functions):
@@ -69,7 +70,11 @@ class Steps(Functions):
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """Return records for the entries at some positions of the sorted edges: sources, receivers and edges."""
+        """Return what the program's functions read of some edges: records of the sources, the receiving vertices, and
+        the edges.
+
+        `places` has the positions of the edges in the sorted arrays of `Edges`.
+        """
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))
         partner = functools.partial(self._partners, ids)
@@ -77,12 +82,14 @@ class Steps(Functions):
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def _partners(self, ids: np.ndarray) -> Record:
-        """Return a record of the reverse edges of some edges."""
+        """Return a record by which the program's functions read the reverse edges of the edges with the numbers `ids`."""
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """If no vertex is active, open the next bucket, or else call the program's `idle` and `wake`, which may
-        activate some.
+        """If no vertex is active, make some active: those of the next bucket, or those for which the program's `wake`
+        is true.
+
+        The program's `idle` is called before `wake`, and may change parameters.
         """
         if len(self.active) or not self.plan.resumes or self.levels is not None:
             return
@@ -97,7 +104,7 @@ class Steps(Functions):
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Make the waiting vertices of the lowest bucket active, since vertices are processed bucket by bucket.
+        """Make the waiting vertices in the lowest bucket active, and open this bucket.
 
         Return False if no vertex waits.
         """
@@ -109,7 +116,7 @@ class Steps(Functions):
         self.waiting[self.active] = False
         return True
 
-    # --- the steps of one iteration ----------------------------------------------------------------------------------
+    # --- the steps of one iteration: which vertices receive, gather, apply, and which are active next -----------------
 
     def step(self) -> tuple[int, int]:
         """Run one iteration.
@@ -131,7 +138,10 @@ class Steps(Functions):
         return active, visited_edges if self.plan.gathers else 0
 
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of active vertices' out-edges, if they are needed, and the vertices that receive."""
+        """Return the positions of the active vertices' edges, and the vertices that receive values in this iteration.
+
+        The positions are those in the sorted arrays of `Edges`. They are left out if no step of the program needs them.
+        """
         receivers, from_active = np.arange(self.own), np.zeros(0, np.int64)
         if self.levels is not None:
             return from_active, np.flatnonzero(self.levels == self.iteration)
@@ -142,7 +152,12 @@ class Steps(Functions):
         return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
     def gathered_over(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
-        """Return the positions of the edges along which some receiving vertices gather."""
+        """Return the positions, in the sorted arrays of `Edges`, of the edges over which the given vertices gather
+        values.
+
+        `from_active` has the positions of the active vertices' edges. If only these are gathered over, it is restricted
+        to the receiving vertices.
+        """
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
         is_receiver = np.zeros(self.graph.n, bool)
@@ -150,11 +165,15 @@ class Steps(Functions):
         return from_active[is_receiver[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """Return those positions of edges that the program's `edge_mask` admits, or all if it has none."""
+        """Return those of the given positions of edges at which the program's `edge_mask` is true.
+
+        Without an `edge_mask`, return all of them.
+        """
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
-        """Call the program's `gather` on some edges, and return the values reduced for each receiving vertex.
+        """Call the program's `gather` on the edges at some positions, and return the reduced values of each receiving
+        vertex.
 
         Values are reduced in the order of the edges in the input. The result is None if the program does not gather.
         """
@@ -181,7 +200,11 @@ class Steps(Functions):
         return given._make(gathered) if hasattr(given, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """Return the record `gathered` of a program that gathers by key: each vertex's best key, total and scores."""
+        """Gather over the edges at some positions by key, and return what each receiving vertex has chosen.
+
+        The values of each key are reduced to a total. The program's `choose` gives each key a score. The record
+        `gathered` has each vertex's best key, its total and its scores.
+        """
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
         place = np.empty(self.graph.n, np.int64)
@@ -201,8 +224,9 @@ class Steps(Functions):
         return Record("gathered", keyed.fields(as_values(tuple(parts))))
 
     def apply(self, receivers: np.ndarray, from_active: np.ndarray) -> int:
-        """Run the steps 2 to 6 of an iteration, as `VertexProgram` numbers them, for the receiving vertices.
+        """Run the steps 2 to 6 of an iteration, as the documentation of `VertexProgram` numbers them.
 
+        `receivers` are the receiving vertices, and `from_active` has the positions of the active vertices' edges.
         Return the number of edges visited.
         """
         before, visited_edges, changes = self.vertices(receivers, now=True), 0, {}
@@ -226,13 +250,17 @@ class Steps(Functions):
         return visited_edges
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-        """Write the results of a program's function, `changes`, to the fields of some vertices."""
+        """Write what a function of the program has returned to the fields of the vertices `ids`.
+
+        `changes` has the new values by field.
+        """
         write(self.vertex, self.plan.traced.vertex_types, ids, changes)
 
     def activated(self, before: Record, after: Record, changes: Mapping[str, Any], count: int) -> np.ndarray:
-        """Return a mask of the receiving vertices that are active in the next iteration.
+        """Return a mask of the `count` receiving vertices that are active in the next iteration.
 
-        The program's `activate` decides, or else a vertex is active if one of its fields has changed. NaN equals NaN.
+        The program's `activate` decides. Without it, a vertex is active if one of the fields in `changes` differs
+        between the records before and after the iteration. NaN counts as equal to NaN.
         """
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
@@ -244,9 +272,9 @@ class Steps(Functions):
         return has_changed
 
     def reduce_aggregates(self, before: Record, after: Record, count: int) -> dict[str, Any]:
-        """Return the program's aggregates: each is a number, reduced from values of some vertices.
+        """Return the program's aggregates: numbers, each of which is reduced from one value per receiving vertex.
 
-        The program computes these values from the vertices' records before and after the iteration.
+        The program computes the values from the vertices' records before and after the iteration.
         """
         totals = {}
         for name, declared in self.plan.traced.aggregates.items():
@@ -257,7 +285,10 @@ class Steps(Functions):
         return totals
 
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
-        """Return the program's aggregates at vertices: an array each, of the values sent to each vertex, reduced."""
+        """Return the program's aggregates at vertices: for each of them an array with a reduced value for every vertex.
+
+        Each receiving vertex contributes a value to one vertex, both of which the program computes.
+        """
         totals, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
             assert declared.at is not None

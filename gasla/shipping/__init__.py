@@ -28,11 +28,18 @@ SLOW = (
     "square", "closeness", "harmonic", "betweenness", "cliques", "similar", "project", "mxm", "flow", "cut", "matches",
     "fiedler", "spectral", "eccentricity", "complement", "line_graph",
 )  # fmt: skip
-"""Parts of names of functions that take long on the largest graphs, which compile nothing more than the flights do."""
+"""Parts of the names of functions that take long on the largest graphs.
+
+They are not called on these graphs, because the smaller network of flights already makes them compile all of their
+code.
+"""
 
 
 def main() -> None:
-    """Compile all kernels into a folder, unless it already has those of the same source code for the same processor."""
+    """Compile all kernels of the library into a folder.
+
+    If the folder has the kernels of the same source code for the same processor already, do nothing.
+    """
     folder, processor = Path(sys.argv[1]).absolute(), (sys.argv[2:] or [platform.machine()])[0]
     is_here = processor == platform.machine()
     if sys.platform != "linux" or (is_here and not can_ship()):
@@ -45,7 +52,7 @@ def main() -> None:
     from gasla.shipping import calls
 
     began = time.perf_counter()
-    # remove what was compiled from other source code
+    # If the folder has kernels of other source code, remove them.
     for name in ("kernels", "parts", "programs") if stamp.is_file() else ():
         shutil.rmtree(folder / name, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +74,9 @@ def main() -> None:
 
 
 def also_for(processor: str, folder: Path) -> None:
-    """Make this process compile each kernel that it needs also for another processor, and store it in a folder."""
+    """Make this process compile every kernel that it needs a second time, for another processor, and store that in a
+    folder.
+    """
     if processor == platform.machine():
         return
     from gasla import cache
@@ -76,7 +85,9 @@ def also_for(processor: str, folder: Path) -> None:
     from gasla.cpu.runtime import vector_math
 
     target = target_of(processor)
-    vector_math.FORMS = ()  # the other processor lacks the vector functions of this one
+    # Compiled code may call vector functions that this processor's C library has. The other processor lacks them, so
+    # they are not used.
+    vector_math.FORMS = ()
 
     def follow(function: Compiled, takes: tuple[Any, ...]) -> None:
         with cache.in_folder(folder):
@@ -86,7 +97,7 @@ def also_for(processor: str, folder: Path) -> None:
 
 
 def platforms(folder: Path) -> list[str]:
-    """Return the platform tags of a wheel with the compiled code of a folder.
+    """Return the platform tags of a wheel that contains the compiled code in a folder.
 
     The code runs on the system that it was compiled on. It also runs on every Linux whose C library is recent enough,
     if that library has all functions that the code calls, by the table in `gasla.compiler.system`.
@@ -104,14 +115,16 @@ def platforms(folder: Path) -> list[str]:
 
 
 def can_ship() -> bool:
-    """Return whether code compiled on this machine runs on most machines with such a processor."""
+    """Return whether code that is compiled on this machine can be shipped: whether most machines with such a processor
+    run it.
+    """
     from gasla.compiler.objects import common, host
 
     return sys.platform == "linux" and common() != host()
 
 
 def made_of() -> str:
-    """Return a hash of the source code of gasla and semirings, which determines everything that is compiled."""
+    """Return a hash of the source code of gasla and semirings. If it is the same, compiled code is, too."""
     import hashlib
 
     package = Path(__file__).parents[1]
@@ -120,7 +133,7 @@ def made_of() -> str:
 
 
 def call(name: str) -> None:
-    """Make all calls of one name in `calls.names`, on every graph.
+    """Make the calls that belong to a name in `calls.names`, on every graph, so that their code is compiled.
 
     Errors are ignored, as a function may refuse some graphs.
     """

@@ -32,11 +32,13 @@ ON_ONE_THREAD = {
     "minimum_spanning_forest",
     "strongly_connected_components",
     "condensation",
-}  # on small graphs these run without a vertex program, so they are called with vertex programs, too
-# these raise an error if they do not converge, other functions warn
+}  # on small graphs these run without a vertex program, so each is called a second time with vertex programs
+# These functions raise an error if they do not converge, so they are called without a small `max_iter`. Other functions
+# only warn.
 MUST_CONVERGE = {"spectral_clustering", "spectral_embedding", "fiedler_vector"}
 SCORE_TYPES = None, np.float32, np.float64
-# Calls of functions of gasla, for a graph g of n vertices. np is NumPy, or CuPy for a graph on the GPU.
+# Calls of gasla's functions as source text. In it, `g` is a graph of `n` vertices, and `np` is NumPy, or CuPy for a
+# graph on the GPU.
 MORE = [
     "negative_edges(g, 0)",
     "negative_edges(g, 0, by='degree')",
@@ -72,25 +74,28 @@ MORE = [
 
 
 def names() -> list[str]:
-    """Return the names of public functions that take a graph, the slowest to compile first, and the calls in `MORE`."""
+    """Return the names of public functions that take a graph, those that compile longest first, and the calls in
+    `MORE`.
+    """
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
 
 def _takes_graph(function: Any) -> bool:
-    """Return whether a function takes a graph, and can be called with it and with some of the values of `arguments`."""
+    """Return whether a function takes a graph, and all its other required arguments are among those of `arguments`."""
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
     if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
-        # these compile nothing of their own and need more packages, or take an edge attribute, as in `MORE`
+        # The first three compile no code of their own, and need other packages. Functions of times need an edge
+        # attribute, with which `MORE` calls them.
         return False
     return wanted(function) <= arguments(Graph.from_edges([0], [1])).keys()
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
-    """Yield functions without parameters that make the calls of one of the `names` on a graph, on its device.
+    """Yield functions without parameters, each of which makes one call on a graph.
 
-    Without `options`, yield only the call with default arguments.
+    `name` is a public function or a call in `MORE`. Without `options`, yield only the call with default arguments.
     """
     if name in MORE:
         xp: Any = module_of(graph.device)
@@ -126,17 +131,19 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
     needed = {name: values_by_name[name] for name in wanted(function)}
     needed |= {
         name: values_by_name[name] for name in ("side",) if name in inspect.signature(function).parameters
-    }  # passed always, since these graphs know no sides of their own
+    }  # `side`, the side of each vertex, is passed always, because these graphs don't say which sides they have
     if any(parameter.name == "max_iter" for parameter in parameters) and function.__name__ not in MUST_CONVERGE:
-        needed["max_iter"] = 3  # three iterations compile everything
+        needed["max_iter"] = 3  # three iterations suffice to compile all code
     yield needed
     few_sources = {parameter.name: [0, 1] for parameter in parameters if parameter.name == "sources"}
     for parameter in parameters:
         values: tuple[Any, ...] = ()
-        if type(parameter.default) is bool and parameter.name != "check_bound":  # this option needs `bound` as well
+        # `check_bound` is left out, because it may be set only together with `bound`
+        if type(parameter.default) is bool and parameter.name != "check_bound":
             values = (not parameter.default,)
         elif typing.get_origin(hints[parameter.name]) is Literal:
-            values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")  # A* needs `bound` as well
+            # "a*", the A* search, is left out, because it also needs the argument `bound`
+            values = tuple(v for v in typing.get_args(hints[parameter.name]) if v != "a*")
         elif parameter.name == "dtype":
             values = SCORE_TYPES
         elif parameter.default is None and parameter.name in values_by_name:
@@ -147,7 +154,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
 
 
 def arguments(graph: Graph) -> dict[str, Any]:
-    """Return a value for each name of a parameter that functions of gasla have, suitable for a graph."""
+    """Return values for the names of parameters that gasla's functions have, such as `source`, that suit a graph."""
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
     return {
@@ -171,13 +178,14 @@ def arguments(graph: Graph) -> dict[str, Any]:
     }
 
 
-# --- the graphs on which functions are called ------------------------------------------------------------------------
+# --- the graphs on which functions are called -------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
-    """A matrix from which a graph is made, the dtype of its values (or ""), and whether options are tried on it.
+    """A kind of graph on which functions are called: its matrix, and the dtype of the edge values, or "" for none.
 
-    Ids have 32 bits, as SciPy and `Graph.from_edges` choose them for all graphs but the largest.
+    `options` says whether calls with each option are made, and not only those with default arguments. Ids have 32 bits,
+    as SciPy and `Graph.from_edges` choose them for all graphs but the largest.
     """
 
     matrix: Any
@@ -185,7 +193,7 @@ class Kind(NamedTuple):
     options: bool
 
     def graph(self) -> Graph:
-        """Return a new graph of the matrix. It is new each time because a graph caches what was derived from it."""
+        """Return a new graph of this kind. It is new at each call, because a graph caches what was derived from it."""
         matrix = self.matrix.copy()
         matrix.data = (10 * self.matrix.data + 1).astype(self.values or float)
         if matrix.format == "coo":
@@ -226,7 +234,10 @@ def _matrices() -> list[Any]:
 
 
 def kinds(values: str, is_slow: bool = False) -> list[Kind]:
-    """Return all graphs on which a function is called, with one dtype of values (or "" for none), without options."""
+    """Return all kinds of graphs on which a function is called, with one dtype of edge values, or "" for none.
+
+    The function is called with default arguments only. With `is_slow`, the largest graphs are left out.
+    """
     small_graphs = [Kind(matrix, values, False) for matrix in _matrices()]
     return small_graphs + [kind._replace(values=values) for kind in large(is_slow)]
 

@@ -30,8 +30,9 @@ __all__ = ["warm"]
 Call = Callable[[Graph], Any]
 COMPILATIONS: dict[Device, Callable[[], int]] = {"cpu": compilations, "gpu": compilations_for_gpus}
 BEGIN: dict[Device, Callable[[], None]] = {"cpu": threads.compile_ahead, "gpu": lambda: None}
-FIRST = 1000  # number of results that are taken from a function that returns an iterator
-ITERATIONS = 3  # iterations of a vertex program, or of a function with `max_iter`, which suffice to compile all of it
+FIRST = 1000  # If a function returns an iterator, only this many results are taken, because it may go on without end.
+# Programs, and functions with `max_iter`, run this many iterations, which suffice to compile all of their code.
+ITERATIONS = 3
 
 
 def warm(
@@ -96,15 +97,16 @@ def warm(
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
-    """Return a function of a graph that makes the calls to be compiled, and whether it is slow on large graphs.
+    """Return a function of a graph that makes the calls of a user's function or program, for which code is compiled.
 
-    `used` is an argument of `warm`: a function, a `functools.partial`, or a vertex program.
+    `used` is an argument of `warm`: a function, a `functools.partial`, or a vertex program. The second result is True
+    for functions that are slow on large graphs.
     """
     if isinstance(used, VertexProgram) or (isinstance(used, type) and issubclass(used, VertexProgram)):
         return partial(run, used, max_iterations=ITERATIONS), False
     if not callable(used):
         raise TypeError(f"warm got {used!r}; expected functions of a graph and vertex programs")
-    plain: Any = getattr(used, "func", used)  # the function that a `functools.partial` calls
+    plain: Any = getattr(used, "func", used)  # for a `functools.partial`, the function that it calls
     name = getattr(plain, "__name__", "")
     if name not in gasla.__all__ or getattr(gasla, name) is not plain:
         return used, False
@@ -134,9 +136,9 @@ def _task_of(used: Any) -> tuple[Call, bool]:
 
 
 def _call_on_all(call: Call, kinds: list[calls.Kind], device: Device) -> None:
-    """Call a function on all graphs, and ignore errors on some, such as on graphs with a cycle.
+    """Call a function on a graph of each kind, on a device. Errors of a function that refuses some graphs are ignored.
 
-    Raise the first error if the function fails on every graph.
+    If the function fails on every graph, raise its first error.
     """
     errors = []
     for kind in kinds:
