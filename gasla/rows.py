@@ -105,7 +105,7 @@ def rows() -> list[Row]:
     return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
 
 
-# --- commands for answers of the same kind, such as one score per vertex ---------------------------------------------
+# --- commands for answers of the same kind, such as one score per vertex ----------------------------------------------
 
 UNWEIGHTED = {"weighted": "--unweighted"}
 

@@ -87,9 +87,9 @@ _MONOIDS = {
 
 
 def monoid_for(given: Any) -> str:
-    """Return a phrase for an error about something that is not a monoid: what was expected instead.
+    """Return a phrase for an error message: which monoid was expected in place of the object `given`.
 
-    If the monoid that the caller means is clear from the name, the phrase says it.
+    If the name of the object tells which monoid the caller means, such as `max`, the phrase names it.
     """
     name = _MONOIDS.get(given if isinstance(given, str) else getattr(given, "__name__", ""))
     if name:

@@ -9,7 +9,8 @@ import numpy as np
 from semirings.expr import Expr, in_order
 from semirings.types import Type
 
-Bounds = tuple[float, float]  # the smallest and the largest value, both possible; ints for expressions of integers
+# the smallest and the largest value that an expression can have; Python ints for expressions of integers
+Bounds = tuple[float, float]
 
 
 def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
@@ -37,7 +38,10 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
 
 
 def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
-    """Return the bounds of one node. `given` has the bounds of its arguments, and `known` those of symbols by name."""
+    """Return the smallest and the largest value of one node of an expression.
+
+    `given` has the bounds of the node's arguments, and `known` those of symbols by name.
+    """
     whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
     limits = whole
     if e.op == "constant" and e.payload == e.payload:
@@ -50,7 +54,8 @@ def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -
         limits = min(low for low, _ in given[1:]), max(high for _, high in given[1:])
     elif e.op == "cast" and is_whole_number and e.args[0].dtype.kind in "biu":
         limits = given[0]
-    # With larger bounds the integers may wrap around.
+    # If the bounds exceed those of the type, the integers may wrap around. Then only the bounds of the type are
+    # certain.
     return limits if whole[0] <= limits[0] and limits[1] <= whole[1] else whole
 
 

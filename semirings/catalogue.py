@@ -23,7 +23,7 @@ __all__ = [
     "times", "xor_and",
 ]  # fmt: skip
 
-# --- identities and terminal values by type ---------------------------------------------------------------------
+# --- identities and terminal values by type ---------------------------------------------------------------------------
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -58,16 +58,19 @@ def exact_zero(dtype: np.dtype[Any]) -> Any:
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """Return the value of an integer type with all bits set. For floats, return None."""
+    """Return the value of an integer type with all bits set, which is the identity of the bitwise and.
+
+    For floats, return None.
+    """
     return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """Return what the monoids `first` and `second` give for no values: NaN, the most extreme integer, or False."""
+    """Return the result of the monoids `first` and `second` for no values: NaN, the most extreme integer, or False."""
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
-# --- the functions of the operators -------------------------------------------------------------------------------
+# --- the functions of the operators -----------------------------------------------------------------------------------
 
 
 def _first(x: Any, y: Any) -> Any:
@@ -89,12 +92,12 @@ def _pair(x: Any, y: Any) -> Any:
 
 
 def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the pair of the operator's value and the index k, which is the right operand's row."""
+    """Return the pair of the operator's value for x and y, and the index k: the row of the right operand's entry."""
     return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the row k of the right operand.
+    """Return the index k: the row of the right operand's entry.
 
     In a product of a vector and a matrix it is the vertex that sends the value.
     """
@@ -102,12 +105,12 @@ def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
 
 
 def _firsti(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the row i of the left operand."""
+    """Return the index i: the row of the left operand's entry."""
     return i
 
 
 def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the column j of the right operand."""
+    """Return the index j: the column of the right operand's entry."""
     return j
 
 
@@ -135,14 +138,17 @@ def lexicographic_max(x: Any, y: Any) -> Any:
 
 
 def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
-    """Return the tuple that comes first in the lexicographic order given by `less`. `name` is for errors."""
+    """Return that of two tuples which comes first in lexicographic order, where `less` compares two items.
+
+    `name` is the name of the operation, for errors.
+    """
     if not (is_tuple(x) and is_tuple(y)):
         raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
     return where(_comes_first(tuple(x), tuple(y), less), x, y)
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
-    """Return whether tuple x comes before tuple y.
+    """Return whether tuple x comes before tuple y in lexicographic order, where `less` compares two items.
 
     The first items decide, and if they are equal, the following items.
     """
@@ -153,26 +159,30 @@ def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
 
 
 def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
-    """Return whether x comes before y, and whether y does not come before x. NaN comes before any number."""
+    """Return whether x comes before y, and whether y does not come before x, in the order of `less`.
+
+    NaN comes before any number.
+    """
     if _scalar_type(x).kind != "f":
         return less(x, y), ~less(y, x)
-    at_most = np.less_equal if less is np.less else np.greater_equal  # False for NaN, which saves a comparison
+    # False for NaN, so that no further test for NaN is needed
+    at_most = np.less_equal if less is np.less else np.greater_equal
     return ~at_most(y, x) & ~np.isnan(y), at_most(x, y) | np.isnan(x)
 
 
 def _as_exponent(x: Any) -> Any:
-    """Return a number x as a pair (m, t) with the value m + log(1 + t): (x, 0)."""
+    """Return a number x as the pair (x, 0). In the reduction of `logaddexp`, (m, t) stands for m + log(1 + t)."""
     return x, constant(0, _scalar_type(x)) if is_symbolic(x) else np.zeros_like(x)
 
 
 def _add_exponents(x: Any, y: Any) -> Any:
-    """Return the pair for the log of the sum of exponentials of two pairs (m, t), which stand for m + log(1 + t).
+    """Return the pair for the log of the sum of exponentials of two pairs, where (m, t) stands for m + log(1 + t).
 
     The new m is the larger one, and t the sum of the other exponentials relative to exp(m). This takes one exponential,
     and no logarithm.
     """
     (m, t), (n, u) = x, y
-    apart = abs(m - n)  # NaN for equal infinities or NaN operands, for which the result is the maximum alone
+    apart = abs(m - n)  # if this is NaN, as for equal infinities or NaN operands, the result is the maximum alone
     # An exponential that would underflow is replaced by 0, because math libraries take ten times as long for it.
     scale = where(apart < -np.log(np.finfo(_scalar_type(m)).tiny), np.exp(-apart), 0)
     return np.maximum(m, n), where(m >= n, t + (1 + u) * scale, u + (1 + t) * scale)
@@ -185,11 +195,11 @@ def _from_exponent(x: Any) -> Any:
     """
     m, t = x
     total = 1 + t
-    # the rounding of 1 + t matters only if the logarithm is small
+    # t - (total - 1) is the rounding error of 1 + t, which matters only if the logarithm is small
     return m + (np.log(total) + where(t < 1, t - (total - 1), 0))
 
 
-# --- the predefined operators -------------------------------------------------------------------------------------
+# --- the predefined operators -----------------------------------------------------------------------------------------
 
 
 class binary:
@@ -215,7 +225,7 @@ class binary:
     secondj = BinaryOp("secondj", _secondj)
 
 
-# --- the predefined monoids -----------------------------------------------------------------------------------------
+# --- the predefined monoids -------------------------------------------------------------------------------------------
 
 plus = Monoid(binary.plus, 0)
 times = Monoid(binary.times, 1, terminal=exact_zero)
@@ -235,7 +245,7 @@ argmax = Monoid(lexicographic_max, lowest, name="argmax", idempotent=True, termi
 first = Monoid(binary.first, nothing, commutative=False, idempotent=True, is_neutral=False)
 second = Monoid(binary.second, nothing, commutative=False, idempotent=True, is_neutral=False)
 
-# --- the predefined semirings ---------------------------------------------------------------------------------------
+# --- the predefined semirings -----------------------------------------------------------------------------------------
 
 plus_times = Semiring(plus, binary.times)
 plus_first = Semiring(plus, binary.first)

@@ -15,7 +15,8 @@ from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-# A function is searched only if it contains one of these names, because any such call needs one of them.
+# A call of a random or time function needs a name of one of these modules. So only functions with such names are
+# searched.
 MODULES = ("numpy.random", "random", "time", "secrets", "uuid")
 GENERATORS = (("numpy.random", "Generator"), ("numpy.random", "RandomState"), ("random", "Random"))
 NOW = ("now", "utcnow", "today")
@@ -38,9 +39,9 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """Yield the texts of calls that give one number for a whole run, also in functions of the same module.
+    """Yield the texts of calls in a function that give one number for a whole run.
 
-    `this` is the object that `self` refers to, or None.
+    Functions of the same module that it calls are searched, too. `this` is the object that `self` refers to, or None.
     """
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return
@@ -56,7 +57,10 @@ def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Itera
 
 
 def _may_call(function: FunctionType, this: Any) -> bool:
-    """Return whether a function's names make it worth reading its bytecode, which takes 0.1 ms."""
+    """Return whether a function's names could lead to a call of a random or time function.
+
+    Only then its bytecode is read, which takes 0.1 ms.
+    """
     names = {*function.__code__.co_names}
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
     values += [_cell_content(cell) for cell in function.__closure__ or ()]
@@ -72,7 +76,7 @@ def _may_call(function: FunctionType, this: Any) -> bool:
 
 
 def _resolve_names(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the text of each name in a function, and the object that it refers to.
+    """Yield the text of each name in a function's code, such as `np.random.rand`, and the object that it refers to.
 
     Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to.
     """
@@ -100,7 +104,7 @@ def _resolve_names(function: FunctionType, this: Any) -> Iterator[tuple[str, Any
 def _cell_content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # the variable is not assigned yet
+    except ValueError:  # the variable of the enclosing function is not assigned yet
         return None
 
 
@@ -110,7 +114,7 @@ def _generators() -> tuple[type, ...]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Return whether reading attributes of a value runs no code of a user, so that they may be read."""
+    """Return whether attributes of a value may be read, because that runs no code of the user."""
     return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
 
 

@@ -16,7 +16,8 @@ _PREFIX = {"negative": "-", "invert": "~"}
 @means(str)
 def describe(expr: Expr, limit: int = 200) -> str:
     """Return the expression in Python's notation, truncated to `limit` characters."""
-    texts: dict[int, str] = {}  # The key is the node's id, because nodes are not hashable while a function is traced.
+    # keys are ids of nodes, because nodes are not hashable while a user's function is traced
+    texts: dict[int, str] = {}
     for part in in_order(expr):
         texts[id(part)] = _describe(part, [texts[id(arg)] for arg in part.args], limit)
     return texts[id(expr)]

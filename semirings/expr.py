@@ -30,7 +30,8 @@ from semirings import advice
 from semirings.types import HALF, SHORT, TupleType, Type, VectorType, as_type, cast_array, scalar_type
 
 _NODES: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
-# A thread holds this lock while it looks up or makes a node, so that two threads never make the same node twice.
+# A thread holds this lock while it looks up a node, and makes it if there is none, so that two threads never make the
+# same node twice.
 _nodes_lock = RLock()
 
 _IS_TRACING: ContextVar[bool] = ContextVar("reading", default=False)  # whether a user's function is being traced
@@ -55,8 +56,9 @@ def means(function: Any) -> Callable[[F], F]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Make symbolic values unhashable while a function is traced, because a lookup in a dict would silently not find
-    them.
+    """Make symbolic values unhashable within a `with` statement, while a user's function is traced.
+
+    The function could use them as keys of a dict, where a lookup would silently not find them.
     """
     token = _IS_TRACING.set(True)
     try:
@@ -66,7 +68,7 @@ def reading() -> Iterator[None]:
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
-    """Return two methods for a binary operator of `Expr`, by a ufunc: the plain one and the reflected one."""
+    """Return the two methods of `Expr` for a binary operator, which apply a ufunc: the plain and the reflected one."""
 
     def method(self: Expr, other: Any) -> Expr:
         result: Expr = ufunc(self, other)
@@ -80,7 +82,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Exp
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
-    """Return the method for a unary operator of `Expr`, by a ufunc."""
+    """Return the method of `Expr` for a unary operator, which applies a ufunc."""
 
     def method(self: Expr) -> Expr:
         result: Expr = ufunc(self)
@@ -241,10 +243,11 @@ class Expr:
         raise TypeError(advice.ARRAY)
 
     def __format__(self, spec: str) -> str:
-        return str(self)  # The specification is ignored, because a format such as `.2f` is for numbers.
+        return str(self)  # A format such as `.2f` is for numbers, so it is ignored.
 
     def __reduce__(self) -> tuple[Any, ...]:
-        nodes = in_order(self)  # a flat list, because nested tuples may exceed Python's recursion limit
+        # Pickle the nodes as a flat list, because nested tuples may exceed Python's recursion limit.
+        nodes = in_order(self)
         places = {id(e): place for place, e in enumerate(nodes)}
         return _copied, ([(e.op, e.type, [places[id(arg)] for arg in e.args], e.payload) for e in nodes],)
 
@@ -301,7 +304,9 @@ def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
 
 def _after_fork() -> None:
     global _nodes_lock
-    _nodes_lock = RLock()  # A thread of the parent process may hold the old lock, which no one would release here.
+    # A thread of the parent process may have held the old lock during the fork. No thread of this process would release
+    # it, so there is a new lock.
+    _nodes_lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -309,9 +314,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """Return a copied or pickled expression.
+    """Make an expression from a list of its nodes, as when it is copied or unpickled.
 
-    `nodes` describes its nodes in topological order, the expression itself last.
+    `nodes` has, for each node, its operation, its type, the positions of its arguments in the list, and its payload.
+    Each node comes after its arguments, so the expression itself is last.
     """
     done: list[Expr] = []
     for op, type, places, payload in nodes:
@@ -374,7 +380,7 @@ def item(container: Expr, index: int) -> Expr:
 
 
 def make_vector(items: Iterable[Expr]) -> Expr:
-    """Return the vector of scalars, which must have one type."""
+    """Return the vector of the given scalars as an expression. The scalars must have one type."""
     entries = tuple(items)
     types = {entry.type for entry in entries}
     first = entries[0].type
@@ -389,7 +395,10 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _vector_of_constants(entries: tuple[Expr, ...]) -> Expr:
-    """Return a wide vector of constants: as a loop if all are equal or count from 0, and otherwise as a table."""
+    """Return a wide vector (one of more than `SHORT` items) of constants.
+
+    If all constants are equal or count from 0, it is a loop that computes them, and otherwise a table.
+    """
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
             f"a vector of {len(entries)} values, each computed by itself: expected at most {SHORT}, or constants; "
@@ -404,7 +413,7 @@ def _vector_of_constants(entries: tuple[Expr, ...]) -> Expr:
 
 
 def table_values(table: Expr) -> np.ndarray[Any, Any]:
-    """Return the constants of a node ``"table"`` as an array."""
+    """Return the constants of a node ``"table"``, a wide vector of constants, as an array."""
     return np.frombuffer(table.payload, table.dtype)
 
 
@@ -457,7 +466,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """Return the scalar expression for one lane of a wide vector, for use in the body of another loop.
+    """Return the value of a wide vector at the lane of a loop, as a scalar expression for the loop's body.
 
     A scalar is returned unchanged.
     """
@@ -467,7 +476,7 @@ def at_lane(value: Any) -> Any:
 
 
 def each(body: Expr, length: int) -> Expr:
-    """Return the wide vector whose lanes are computed by a scalar expression, the body of its loop."""
+    """Return the wide vector whose items a loop computes. `body` is the scalar expression for one item."""
     if body.op == "lane":
         return body.args[0]
     assert isinstance(body.type, np.dtype)
@@ -475,7 +484,7 @@ def each(body: Expr, length: int) -> Expr:
 
 
 def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
-    """Return the reduction of a wide vector's items, from the first to the last, as a scalar expression."""
+    """Return the reduction of a wide vector's items by `combine`, from first to last, as a scalar expression."""
     body, kind = at_lane(vector), vector.dtype
     return node(
         "fold",
@@ -488,8 +497,9 @@ def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
 
 
 def _body_at_lane(body: Expr, lane: int) -> Expr:
-    """Return the value of a loop's body at one lane, as an expression outside of the loop."""
-    done: dict[int, Expr] = {}  # The key is the node's id, because nodes are not hashable while a function is traced.
+    """Return the value that the body of a loop over vectors has at one lane, as an expression outside of the loop."""
+    # keys are ids of nodes, because nodes are not hashable while a user's function is traced
+    done: dict[int, Expr] = {}
     for e in in_order(body, within=False):
         if e.op == "lane":
             done[id(e)] = item(e.args[0], lane)
@@ -502,7 +512,7 @@ def _body_at_lane(body: Expr, lane: int) -> Expr:
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
-    """Return item `index` of an array of `count` items. If the index is out of range, the item is `outside`.
+    """Return an expression for item `index` of an array of `count` items, which has the value `outside` out of range.
 
     The array is a symbol whose type is that of its items.
     """
@@ -510,7 +520,7 @@ def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """Return the nodes of some expressions whose value depends on the lane of the innermost loop around them."""
+    """Return the nodes of some expressions whose value differs between the lanes of the innermost loop around them."""
     vary: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not vary.isdisjoint(e.args)):

@@ -78,24 +78,31 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
-    """Return `semirings.where` for arrays and numbers. A choice between two Python numbers is weak."""
+    """Return `semirings.where` of arrays and numbers.
+
+    A choice between two Python numbers is weak: it takes the type of the next operand.
+    """
     if isinstance(a, WeakArray) or isinstance(b, WeakArray):
         dtype = common_type([a, b])
         chosen = np.where(condition, strong(a, dtype, "where"), strong(b, dtype, "where"))
     else:
         chosen = np.where(condition, a, b)
-    is_numpys = isinstance(chosen, np.ndarray)  # CuPy arrays can't be viewed as a subclass of NumPy's arrays
+    # Arrays of CuPy can't be viewed as a subclass of NumPy's arrays, so they are never weak.
+    is_numpys = isinstance(chosen, np.ndarray)
     return chosen.view(WeakArray) if is_numpys and joined_kind(a, b, chosen.dtype) else chosen
 
 
 @means(np.where)
 def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
-    """Return what `numpy.where` gives for symbolic values. Unlike `semirings.where`, its results are never weak."""
+    """Return what `numpy.where` gives for symbolic values.
+
+    Unlike with `semirings.where`, a choice between two Python numbers has a fixed type, int64 or float64.
+    """
     return settled(_where(condition, settled(a), settled(b)))
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` for symbolic values, item by item for tuples and vectors."""
+    """Return `semirings.where` of symbolic values. Tuples and vectors are chosen item by item."""
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
@@ -108,7 +115,10 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` of two tuples of equal length. Items are named as in the first tuple that has names."""
+    """Return `semirings.where` of two tuples of equal length, which are chosen item by item.
+
+    The result has the names of the items of `a`, or of `b` if those of `a` have no names.
+    """
     if not (is_tuple(a) and is_tuple(b) and len(a) == len(b)):
         given = " and ".join(str(value.type) if isinstance(value, Expr) else repr(value) for value in (a, b))
         raise TypeError(f"where(…, a, b) of {given}: both must be tuples of one length")
@@ -158,7 +168,8 @@ def _cast_arrays(value: Any, target: Type) -> Any:
     items = cast_array(value, target.scalar)
     if np.ndim(items) == 0:
         return np.full(target.length, items)
-    # a plain NumPy array of one dimension has the constants of a vector
+    # A plain NumPy array of one dimension is a vector of constants. Any other array of one dimension has one number per
+    # value, which is repeated for each item of the vector.
     is_vector = np.ndim(items) == 2 or type(items) is np.ndarray
     return items if is_vector else np.broadcast_to(items, (target.length, *items.shape), subok=True)
 
@@ -259,8 +270,9 @@ def _unsigned(x: Any, name: str) -> Any:
 
 
 def _word(x: Any) -> Any:
-    """Return an integer converted to 64 bits, as uint64. Raise TypeError for other types."""
-    x = x if hasattr(x, "astype") else np.asarray(x)  # CuPy arrays stay CuPy arrays
+    """Return an integer converted to 64 bits, as uint64, to compute a hash. Raise TypeError for other types."""
+    # CuPy arrays are not converted, so that the hash is computed on the GPU
+    x = x if hasattr(x, "astype") else np.asarray(x)
     if x.dtype.kind not in "biu":
         given = "an integer of more than 64 bits" if x.dtype == object else str(x.dtype)
         raise TypeError(f"hash of {given}: it takes integers; semirings.cast(x, np.int64) makes one")

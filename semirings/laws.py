@@ -20,15 +20,15 @@ from semirings.operators import ANY, Monoid, Product, Semiring
 from semirings.trace import trace
 from semirings.types import TupleType, Type, VectorType, as_type, scalar_type
 
-# one array for each item of a tuple type, or a single array for a scalar type
+# values of a type: one array for each item of a tuple type, or a single array for a scalar type
 Values = tuple[np.ndarray[Any, Any], ...]
 Function = Callable[..., Values]
-MOST = 100  # largest number of values that a caller may give
+MOST = 100  # largest number of values that a caller may give to check laws on
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A law that does not hold, and values for which its two sides differ."""
+    """A law that does not hold, with a counterexample: values for which the two sides of the law differ."""
 
     law: str
     values: dict[str, Any]
@@ -80,7 +80,11 @@ class LawReport:
 
 
 class _Law(NamedTuple):
-    """A law: ``left(*values) == right(*values)`` for all values of the variables, the letters of `variables`."""
+    """A law ``left(*values) == right(*values)``, which should hold for all values of its variables.
+
+    `variables` has a letter for each variable. If not `is_needed`, or if the law fails only on extreme values and not
+    `must_hold_on_extremes`, a failure is only a caveat.
+    """
 
     text: str
     variables: str
@@ -132,7 +136,8 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
     kind = as_type(type)
     if isinstance(kind, VectorType):
         kind = kind.scalar
-    x, y = Symbol("x", kind), Symbol("y", kind)  # an operator that can't be traced raises an error here, with advice
+    # Tracing raises an error, with advice, if the operator can't be traced.
+    x, y = Symbol("x", kind), Symbol("y", kind)
     if isinstance(algebra, Monoid):
         trace(algebra.op.function, x, y)
     else:
@@ -155,9 +160,10 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
 
 
 def _check_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check a monoid's laws, if its results have the type of its arguments, and add them to the report.
+    """Check the laws of a monoid for one type of values, and add the results to the report.
 
-    For a product of monoids, check the laws of each item's monoid instead.
+    For a product of monoids, check the laws of each item's monoid. If the operator returns another type than that of
+    its arguments, only this failure is reported.
     """
     if isinstance(monoid, Product):
         return _check_items(monoid, kind, given, report)
@@ -172,7 +178,7 @@ def _check_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawR
 
 
 def _check_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check the laws of each item's monoid in a product, and add them to the report."""
+    """Check the laws of each item's monoid in a product of monoids, and add the results to the report."""
     for i, (part, item) in enumerate(monoid.each(kind)):
         part_report, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
         report.holds.extend(prefix + law for law in part_report.holds)
@@ -181,7 +187,10 @@ def _check_items(monoid: Product, kind: Type, given: Values | None, report: LawR
 
 
 def _check_each_law(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check each law on ordinary and then on extreme values, or on the values given, and add it to the report."""
+    """Check each law on ordinary values, then on extreme ones, and add the result to the report.
+
+    If the caller has given values, check the laws on these alone.
+    """
     ordinary = _test_values(kind, False) if given is None else given
     every = _join(ordinary, _test_values(kind, True)) if given is None else given
     for law in laws:
@@ -210,11 +219,11 @@ def _type_of(value: Any) -> Type:
     return scalar_type(np.asarray(value).dtype)
 
 
-# --- the laws of monoids and semirings ------------------------------------------------------------------------------
+# --- the laws of monoids and semirings --------------------------------------------------------------------------------
 
 
 def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
-    """Yield the laws that a monoid claims to obey."""
+    """Yield the laws that a monoid claims to obey, for values of a type."""
 
     def op(x: Values, y: Values) -> Values:
         return _pack(monoid.combine(_unpack(x), _unpack(y)))
@@ -252,7 +261,7 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
 
 
 def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterator[_Law]:
-    """Yield the laws that relate a semiring's addition and multiplication."""
+    """Yield the laws that relate a semiring's addition and multiplication, such as the distributive laws."""
     add = semiring.monoid
 
     def plus(x: Values, y: Values) -> Values:
@@ -279,7 +288,10 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
 
 
 def _matching_operand(result: Values, x: Values, y: Values) -> Values:
-    """Return y where the result equals y, and elsewhere x: the operand that an operator should have returned."""
+    """Return y where the result equals y, and elsewhere x.
+
+    So the result of an operator differs from this where it is neither of the operands.
+    """
     is_y = _equal(result, y)
     return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
 
@@ -288,7 +300,10 @@ def _matching_operand(result: Values, x: Values, y: Values) -> Values:
 
 
 def _check_given_values(values: Any, kind: Type) -> Values:
-    """Return the caller's values as one array per item. Raise ValueError if they are too many or not of the type."""
+    """Return the values that the caller has given as one array for each item of the type.
+
+    Raise ValueError if there are too many values, or if the type can't hold them.
+    """
     kinds: tuple[Any, ...] = kind.items if isinstance(kind, TupleType) else (kind,)
     entries = [*values] if np.ndim(values) or isinstance(kind, TupleType) else []
     columns = [*zip(*entries, strict=True)] if isinstance(kind, TupleType) else [entries]
@@ -367,7 +382,10 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
 
 
 def _equal(left: Values, right: Values) -> Any:
-    """Return where two sides of a law agree: they are equal, both NaN, or floats that differ only by rounding."""
+    """Return a mask of where two sides of a law agree.
+
+    They agree if they are equal, both NaN, or floats that differ only by rounding.
+    """
     result: Any = True
     for a, b in zip(left, right, strict=True):
         same = a == b
@@ -379,6 +397,6 @@ def _equal(left: Values, right: Values) -> Any:
 
 
 def _shown_value(values: Values, position: int) -> Any:
-    """Return the value at a position of the arrays, in a form that is shown to the user."""
+    """Return the value at a position of the arrays, as the report shows it: a number, or the text of a tuple."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

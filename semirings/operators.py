@@ -24,7 +24,8 @@ class _Any:
         return "semirings.ANY"
 
     def __reduce__(self) -> str:
-        return "ANY"  # Copies and pickles give the same object, because it is compared by identity.
+        # Python pickles and copies this name only, so that a copy is the same object. ANY is compared by identity.
+        return "ANY"
 
 
 ANY = _Any()
@@ -188,7 +189,9 @@ class Monoid:
         (<x != 0: bool>, <x == 127: bool>, None)
         """
         terminal = self.terminal(value.type)
-        if terminal is None or has_wide(value.type):  # A check of all lanes takes as long as continuing the reduction.
+        # Whether a long vector is terminal is not tested, because testing all items takes as long as continuing the
+        # reduction.
+        if terminal is None or has_wide(value.type):
             return None
         if terminal is not ANY:
             return as_expr(
@@ -241,7 +244,8 @@ class Monoid:
             converted = type.type(value)
         except (OverflowError, TypeError, ValueError):
             converted = None
-        if converted is None or (type.kind != "f" and converted != value):  # the conversion has lost the fraction
+        # the conversion to the type has changed the number, such as 0.5 to 0
+        if converted is None or (type.kind != "f" and converted != value):
             raise ValueError(
                 f"monoid {self.name}: its {what} {value!r} is not a value of {type}: give a function of the dtype"
             )
@@ -342,11 +346,14 @@ class Monoid:
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
-        """Combine adjacent values, so that half as many remain in the same order. An odd last value is not combined."""
+        """Combine each value with the next one, so that half as many values remain, in the same order.
+
+        If their number is odd, the last one is not combined.
+        """
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
         results = (self.combine(even[0], odd[0]),) if single else self.combine(even, odd)
-        # an operator may return constants
+        # An operator may return a constant, which is repeated for all values.
         combined = tuple(np.broadcast_to(c, p.shape) for c, p in zip(results, even, strict=True))
         if count % 2:
             combined = tuple(np.concatenate([c, p[..., -1:]], axis=-1) for c, p in zip(combined, parts, strict=True))
@@ -437,7 +444,7 @@ def product(*monoids: Monoid, name: str | None = None) -> Monoid:
 
 
 def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
-    """Return the tuple whose items are combined by one monoid each. Names of the items are kept."""
+    """Return a tuple whose items are combined, each by its own monoid. Names of the items are kept."""
     if not (is_tuple(x) and is_tuple(y) and len(x) == len(y) == len(monoids)):
         raise TypeError(f"a product of {len(monoids)} monoids combines tuples of as many items, not {x!r} and {y!r}")
     combined = tuple(monoid.combine(a, b) for monoid, a, b in zip(monoids, x, y, strict=True))
@@ -448,7 +455,11 @@ def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
 
 
 class _Flagged(Monoid):
-    """A monoid with an identity, made from one without: each value has a flag that says whether it is present."""
+    """A monoid with an identity, made from a monoid without one: a flag says whether a value is present.
+
+    A value is a tuple of the items of the other monoid's value, and the flag. The identity is a value that is not
+    present.
+    """
 
     def __init__(self, monoid: Monoid, type: Type) -> None:
         self.of, self.type = monoid, type
@@ -479,13 +490,15 @@ class _Flagged(Monoid):
 
 
 def _held_with_flags(monoid: Monoid, type: Type) -> Held:
-    """Return the representation in which a monoid without an identity is reduced: each value has a flag."""
+    """Return the form in which a monoid without an identity is reduced: values with a flag that says that one is
+    present.
+    """
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """Return the items of a tuple. Any other value is the only item."""
+    """Return the items of a tuple. Any other value is returned as a tuple of one item."""
     return tuple(value) if is_tuple(value) else (value,)
 
 
@@ -495,9 +508,10 @@ def differs(x: Any, number: Any) -> Any:
 
 
 def _operator_for_tests(value: Expr) -> Callable[[Any, Any], Any]:
-    """Return the operator that joins tests of whether each item differs from the identity.
+    """Return the operator that joins the tests whether the items of a value differ from the identity.
 
-    A tuple differs if one of its items differs, a vector only if all do.
+    It is "or" for a tuple, which differs if one of its items does, and "and" for a vector, which differs only if all
+    do.
     """
     return operator.or_ if isinstance(value.type, TupleType) else operator.and_
 
@@ -508,7 +522,7 @@ def _pair_scalars(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """Return the scalars of a value of any type, in order. A wide vector counts as one scalar, the body of its loop."""
+    """Return the scalars of which a value consists, in order. A wide vector is one scalar: the body of its loop."""
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]
@@ -516,7 +530,7 @@ def scalars(value: Expr) -> list[Expr]:
 
 @functools.cache
 def _dtype_to_reduce(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any] | None:
-    """Return the dtype to pass to `ufunc.reduce`, so that NumPy does not widen small integers.
+    """Return the dtype to pass to `ufunc.reduce`, without which NumPy would widen small integers.
 
     It is the given dtype if the operation on it returns the same dtype. Otherwise it is None.
     """

@@ -17,7 +17,7 @@ from semirings.functions import maximum, minimum, where
 from semirings.operators import Monoid, scalars
 from semirings.types import as_type
 
-# How an expression depends on the symbols: not at all, increasing, decreasing, or in an unknown way.
+# How an expression depends on some symbols: not at all, never decreasing, never increasing, or in an unknown way.
 FREE, UP, DOWN, UNKNOWN = "free", "up", "down", "unknown"
 _REVERSED = {UP: DOWN, DOWN: UP}
 _INCREASING_OPS = {
@@ -78,7 +78,10 @@ def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr)
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return whether the scalar `result` combines `old` and `gathered` as expression `combined` combines x and y."""
+    """Return whether a scalar expression combines `old` and `gathered` in the way in which `combined` combines x and y.
+
+    The operands may be exchanged, and a minimum or maximum may be written with `where`.
+    """
     if result.op == "cast":
         result = result.args[0]
     x, y = (Symbol(name, combined.type) for name in "xy")
@@ -91,7 +94,7 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
 
 
 def _spell_with_where(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """Return all ways to write "the smaller (or larger) of a and b" with `where`."""
+    """Return all ways to write the smaller (or else the larger) of a and b with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
 
@@ -145,7 +148,10 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _common_direction(directions: list[str]) -> str:
-    """Return the direction (UP or DOWN) of all arguments that depend on the symbols, or UNKNOWN if they differ."""
+    """Return the common direction, UP or DOWN, of all arguments that depend on the symbols.
+
+    It is UNKNOWN if these directions differ, or if no argument depends on the symbols.
+    """
     dependent = set(directions) - {FREE}
     return dependent.pop() if len(dependent) == 1 else UNKNOWN
 

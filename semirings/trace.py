@@ -33,7 +33,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
     >>> trace(lambda x, y: {"larger": np.maximum(x, y), "count": 1}, Symbol("x", "f4"), Symbol("y", "f4"))
     {'larger': <maximum(x, y): float32>, 'count': <1: int64>}
     """
-    named = getattr(function, "func", function)  # a functools.partial hides the function that it calls
+    # a functools.partial has no name of its own, so errors name the function that it calls
+    named = getattr(function, "func", function)
     name = getattr(named, "__qualname__", repr(named))
     if (call := constant_call(function)) is not None:
         raise TypeError(
@@ -46,7 +47,8 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
             result = function(*args)
     except Exception as error:
         if isinstance(error, ValueError) and isinstance(error.__cause__, TypeError):
-            # NumPy's message is misleading, and the TypeError that caused it has the advice
+            # NumPy replaces the TypeError that has the advice for the user by an error of its own, which is misleading.
+            # So raise the TypeError.
             raise error.__cause__ from None
         error.add_note(
             f"{name} is called with symbols in place of numbers; the user guide lists what it may contain, under "

@@ -15,12 +15,12 @@ import numpy as np
 
 SCALAR_NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
-# The length of the longest vector that is unrolled into its items. A longer vector is *wide*, and computed by loops.
+# The length of the longest vector that is replaced by its items. A longer vector is *wide*: it is computed by loops.
 SHORT = 8
 
 HALF: np.dtype[Any] = np.dtype(np.float16)
 
-# attributes of Expr, which can't be names of items
+# Items of tuples can't have these names, because they are attributes of Expr.
 _OWN_ATTRIBUTES = ("op", "type", "dtype", "args", "payload", "astype", "name")
 
 
@@ -168,17 +168,18 @@ def cast_array(value: Any, dtype: np.dtype[Any]) -> Any:
     >>> cast_array(np.array([1.9, -1e9, np.inf, np.nan]), np.dtype(np.int8))
     array([   1, -128,  127,    0], dtype=int8)
     """
-    array = value if hasattr(value, "astype") else np.asanyarray(value)  # CuPy arrays stay CuPy arrays
+    # CuPy arrays are not converted, so that they are cast on the GPU
+    array = value if hasattr(value, "astype") else np.asanyarray(value)
     if array.dtype.kind == "f" and dtype.kind in "iu":
         array = _saturate(array, dtype)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            array = array.astype(dtype, copy=False)  # preserves subclasses
+            array = array.astype(dtype, copy=False)  # an array of a subclass keeps its class
     return array if isinstance(value, np.ndarray) else array[()]
 
 
 def _saturate(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Convert floats to integers: round towards zero, then replace values out of range by the nearest integer.
+    """Convert floats to integers, rounded towards zero. Values out of range become the nearest integer of the type.
 
     They are compared with -2**bits and 2**bits, which floats represent exactly. The largest integer may not be exact.
     """

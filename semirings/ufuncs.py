@@ -29,13 +29,14 @@ COMPARISONS = {
     "equal": operator.eq, "not_equal": operator.ne,
 }  # fmt: skip
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "bitwise_count")
-# The operations that a printer must know, besides symbol, constant, item, vector, tuple, where and cast.
+# The operations that every printer can print, besides symbol, constant, item, vector, tuple, where and cast. All other
+# ufuncs are rewritten by these.
 PRIMITIVES = frozenset((*FLOAT_FUNCTIONS, *ARITHMETIC, *COMPARISONS, *BITWISE, "power", "minimum", "maximum"))
 
 
 @means(np.ufunc)
 def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
-    """Apply a ufunc to symbolic values, numbers and one-dimensional arrays (vectors)."""
+    """Return the expression for a ufunc on symbolic values, numbers and one-dimensional arrays, which are vectors."""
     name = ufunc.__name__
     if name not in PRIMITIVES and name not in RULES:
         there_are = advice.instead(name) or f"there are {', '.join(sorted(PRIMITIVES))}"
@@ -51,9 +52,9 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
 
 
 class Weak(NamedTuple):
-    """Marks a `where` of Python numbers as weak, so that it takes the type of the other operand, as these numbers do.
+    """The payload of a `where` of two Python numbers, which marks it as weak: it takes the type of the other operand.
 
-    It has the type of the numbers (int or float), and for ints the smallest and the largest. It is the node's payload.
+    It has the type of the numbers (int or float), and for ints the smallest and the largest of them.
     """
 
     kind: type[int] | type[float]
@@ -62,17 +63,17 @@ class Weak(NamedTuple):
 
 
 class Computed(np.ndarray[Any, Any]):
-    """An array for which ``x += y`` makes a new array, as for a symbol. So other references to `x` don't change."""
+    """An array for which ``x += y`` makes a new array, as for a symbol. Other references to `x` don't change."""
 
     def _not_in_place(self, _: Any) -> Any:
-        return NotImplemented  # so Python computes x + y
+        return NotImplemented  # Python then computes x + y instead, and assigns that to x
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = _not_in_place
     __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _not_in_place
 
 
 class WeakArray(Computed):
-    """The result of `where` of Python numbers on arrays. It is weak, so that it takes the type of the other operand.
+    """The result of `where` of two Python numbers on arrays. It is weak: it takes the type of the other operand.
 
     Operations on it return ordinary arrays.
     """
@@ -85,14 +86,15 @@ class WeakArray(Computed):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if any(isinstance(value, Expr) for value in operands):
-            return NotImplemented  # Expr implements the operation.
+            return NotImplemented  # NumPy then asks the symbolic operand (an Expr), which implements the operation.
         types = resolve(ufunc, list(operands)) if method == "__call__" else [value.dtype for value in operands]
         given = zip(operands, types, strict=False)
         values = [strong(x, dtype, ufunc.__name__) if isinstance(x, WeakArray) else x for x, dtype in given]
         return getattr(ufunc, method)(*values, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        plain = tuple(x.view(x.of) if isinstance(x, WeakArray) else x for x in args)  # as ordinary arrays
+        # NumPy's functions get ordinary arrays in place of weak ones
+        plain = tuple(x.view(x.of) if isinstance(x, WeakArray) else x for x in args)
         if all(x is y for x, y in zip(plain, args, strict=True)):
             return super().__array_function__(function, types, args, kwargs)
         return function(*plain, **kwargs)
@@ -125,9 +127,9 @@ def kind_of(value: Any) -> Any:
 
 
 def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float] | None:
-    """Return int or float, if a choice between `a` and `b` (of the common type `dtype`) is weak. Otherwise return None.
+    """Return int or float if a choice between `a` and `b` is weak, that is, has no fixed type. Otherwise return None.
 
-    It is weak if both are weak numbers, and ints fit int64.
+    It is weak if both are Python numbers (or weak themselves), and ints fit int64. `dtype` is their common type.
     """
     kinds = [kind_of(value) for value in (a, b)]
     kind = float if float in kinds else int
@@ -135,7 +137,7 @@ def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float]
 
 
 def settled(value: Any) -> Any:
-    """Return a value whose type is fixed: a weak expression takes its own type, int64 or float64."""
+    """Return a value with a fixed type. A weak expression, a choice between Python numbers, gets int64 or float64."""
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -146,7 +148,10 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """Return an operand as an Expr. A Python int or float stays as it is, because it is weak."""
+    """Return an operand as an Expr.
+
+    A Python int or float is returned as it is, because the other operand decides its type.
+    """
     if isinstance(value, WeakArray):
         return _weak_constant(value)
     if type(value) in (int, float):
@@ -160,7 +165,7 @@ def operand(value: Any) -> Any:
 def _weak_constant(value: WeakArray) -> Any:
     """Return a weak array as a Python number, or as a constant vector whose items are weak.
 
-    A weak number has no type yet: as NumPy does with Python's numbers, the other operand decides it.
+    A weak number has no fixed type: as with Python's numbers, the other operand decides it.
     """
     if value.ndim == 0:
         return value.item()
@@ -170,7 +175,11 @@ def _weak_constant(value: WeakArray) -> Any:
 
 
 def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
-    """Return the expression for a ufunc on scalars: determine types as NumPy does, convert operands, apply a rule."""
+    """Return the expression for a ufunc on scalars.
+
+    Types are determined as NumPy does, and operands converted. If there is a rule for the ufunc, it rewrites the
+    operation.
+    """
     name = ufunc.__name__
     if name == "power":
         values = _power_operands(values)
@@ -188,12 +197,13 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
-    """Return the types in which NumPy would compute: one per operand, then that of the result."""
+    """Return the types in which NumPy would compute a ufunc: one for each operand, then that of the result."""
     given = [kind_of(value) for value in values]
     name = ufunc.__name__
     if all(isinstance(kind, type) for kind in given):
         given = [np.dtype(kind) for kind in given]
-    # comparisons are exact for any int
+    # A comparison with a Python int is exact, even if the other operand's type can't represent the int. So Python ints
+    # are left as they are.
     elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):
         given = [k if type(v) is int else np.dtype(k) for k, v in zip(given, values, strict=True)]
     try:
@@ -278,15 +288,17 @@ def choose(condition: Expr, a: Any, b: Any) -> Expr:
 def common_type(values: Sequence[Any]) -> np.dtype[Any]:
     """Return the common dtype of values, by NumPy's promotion. Python numbers adapt to the other values."""
     kinds = [kind_of(value) for value in values]
-    if all(isinstance(kind, type) for kind in kinds):  # int64 or float64, unless a number is too large for int64
+    # If all values are Python numbers, the type is int64 or float64. A number that is too large for int64 has another
+    # one.
+    if all(isinstance(kind, type) for kind in kinds):
         kinds = [value.dtype if isinstance(value, Expr) else np.asarray(value).dtype for value in values]
     return scalar_type(np.result_type(*(kind() if isinstance(kind, type) else kind for kind in kinds)))
 
 
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
-    """Return the result, a constant, of comparing with a Python int that the other side's type can't represent.
+    """Return the constant result of a comparison with a Python int that the type of the other operand can't represent.
 
-    If the type can represent the int, return None.
+    If the type can represent the int, or if there is no Python int, return None.
     """
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
@@ -296,9 +308,9 @@ def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[An
 
 
 def _power_operands(values: list[Any]) -> list[Any]:
-    """Return a list with the product that replaces a power, if the exponent is a small constant.
+    """Return the operands of a power. For a small constant exponent they are replaced by a product.
 
-    Otherwise return the two operands, base and exponent.
+    The result is a list of the base and the exponent, or of the product alone.
     """
     base, exponent = values
     if any(isinstance(value, Expr) and value.type == BOOL for value in values):
@@ -316,7 +328,8 @@ def _power_operands(values: list[Any]) -> list[Any]:
     if isinstance(number, Expr) or not isinstance(base, Expr):
         return values
     base = cast_expr(base, dtype)
-    if isinstance(number, float | np.floating) and number == 0.5:  # as in NumPy, so that -inf ** 0.5 is NaN
+    # NumPy computes x ** 0.5 as a square root, which gives NaN for minus infinity, so this does, too.
+    if isinstance(number, float | np.floating) and number == 0.5:
         return [operation("sqrt", dtype, base)]
     if number == -1:
         return [operation("divide", dtype, constant(1, dtype), base)]
@@ -324,7 +337,7 @@ def _power_operands(values: list[Any]) -> list[Any]:
 
 
 def _product(base: Expr, count: int) -> Expr:
-    """Return `base` multiplied by itself `count` times, by repeated squaring."""
+    """Return `base` multiplied by itself, `count` factors in all, by repeated squaring."""
     if count == 0:
         return constant(1, base.dtype)
     if count == 1:
@@ -335,12 +348,12 @@ def _product(base: Expr, count: int) -> Expr:
 
 
 def _dtype_kind(*args: Expr) -> str:
-    """Return the letter of NumPy for the kind of the first argument's dtype, such as "f" for floats."""
+    """Return NumPy's letter for the kind of the first operand's dtype, such as "f" for floats."""
     return args[0].dtype.kind
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """Return a rule that replaces an operation on bools by the bit operation `name`. It does not apply to numbers."""
+    """Return a rule that replaces an operation on bools by the bit operation `name`, and returns None for numbers."""
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _dtype_kind(*args) == "b" else None
@@ -349,7 +362,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
 
 
 def _logical(name: str) -> Callable[..., Expr]:
-    """Return a rule that replaces a logical operation by the bit operation `name` on truth values."""
+    """Return a rule that replaces a logical operation, on any values, by the bit operation `name` on bools."""
 
     def rule(*args: Expr) -> Expr:
         return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
@@ -410,7 +423,10 @@ def _fmax(x: Expr, y: Expr) -> Expr:
 
 
 def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
-    """Return a rule for integer division by the constants 0 and -1, whose results are special cases."""
+    """Return a rule for integer division by the constants 0 and -1, whose results are special cases.
+
+    For other operands the rule returns None. `on_zero` and `on_minus_one` return the result for a dividend.
+    """
 
     def rule(x: Expr, y: Expr) -> Expr | None:
         if y.op != "constant" or _dtype_kind(y) not in "iu" or y.payload not in (0, -1):
@@ -421,9 +437,9 @@ def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """Return the remainder with the sign of x, or None for floats.
+    """Return the remainder that has the sign of x, as an expression, or None for floats.
 
-    It is computed from the remainder with the sign of y.
+    It is computed from the remainder that has the sign of y.
     """
     if _dtype_kind(x) == "f":
         return None
@@ -452,12 +468,15 @@ def _bit_count(x: Expr) -> int:
 
 
 def _shifts_all(y: Expr) -> bool:
-    """Return whether the constant `y` shifts out every bit. As in NumPy, a negative count does so, too."""
+    """Return whether `y`, the count of a shift, is a constant that shifts out every bit.
+
+    As in NumPy, a negative count shifts out every bit, too.
+    """
     return y.op == "constant" and not 0 <= int(y.payload) < _bit_count(y)
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
-    """Return a rule that compares int64 with uint64 exactly, as NumPy does. It looks at the sign first."""
+    """Return a rule that compares int64 with uint64 exactly, as NumPy does: first by sign, then as unsigned numbers."""
     swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
 
     def rule(x: Expr, y: Expr) -> Expr | None:

@@ -209,7 +209,7 @@ class Graph(Whole):
     # a weak reference to the graph of which this is a copy
     _original: Callable[[], Graph | None] = staticmethod(lambda: None)
 
-    # --- construction from matrices and arrays ----------------------------------------------------------------------
+    # --- construction from matrices and arrays ------------------------------------------------------------------------
 
     # A is None when `from_edges` or another constructor calls this, and then sets the graph's fields itself.
     def __new__(cls, A: Any = None, *, device: Device | None = None, stream: Stream = False) -> Self:
@@ -297,7 +297,7 @@ class Graph(Whole):
         self.n, self.m, self.device = n, m, device
         self.id_dtype, self.offset_dtype = index_dtype(n), index_dtype(m)
 
-    # --- conversion from and to other libraries ---------------------------------------------------------------------
+    # --- conversion from and to other libraries -----------------------------------------------------------------------
 
     @classmethod
     def from_table(

@@ -247,7 +247,7 @@ def _next(results: SimpleQueue[T]) -> T:
             continue
 
 
-# --- conversion of batches to tensors of PyTorch, and to data of PyTorch Geometric -----------------------------------
+# --- conversion of batches to tensors of PyTorch, and to data of PyTorch Geometric ------------------------------------
 
 
 def _return_unchanged(batch: Any) -> Any:

@@ -174,7 +174,7 @@ def _array_or_tuple(outs: tuple[Array, ...], terms: Terms) -> Any:
     return outs if isinstance(terms.out_type, TupleType) else outs[0]
 
 
-# --- checks and conversion of the operands ---------------------------------------------------------------------------
+# --- checks and conversion of the operands ----------------------------------------------------------------------------
 
 
 def _is_sparse(A: Any) -> bool:

@@ -29,7 +29,7 @@ def check_semiring(name: str, given: Any) -> None:
         raise TypeError(f"{name} is {given!r}; expected a semirings.Semiring, such as semirings.min_plus{hint}")
 
 
-# --- the matrices of a product, which are returned as CSR or CSC arrays ----------------------------------------------
+# --- matrices, as CSR or CSC arrays -----------------------------------------------------------------------------------
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
@@ -103,7 +103,7 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
     )
 
 
-# --- the vectors, masks and outputs of a product, which are returned as arrays ---------------------------------------
+# --- vectors, masks and outputs, as arrays ----------------------------------------------------------------------------
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:

@@ -106,7 +106,7 @@ def _primitives_on(device: str) -> Primitives:
     return engine(device).primitives()
 
 
-# --- functions on forests, which are arrays with the parent of each vertex -------------------------------------------
+# --- functions on forests, which are arrays of parents ----------------------------------------------------------------
 
 
 def hook(graph: Any) -> Array:
@@ -360,7 +360,7 @@ def peel(graph: Any) -> Array:
     return cores
 
 
-# --- rooted spanning trees, numbered such that each subtree is a range of numbers ------------------------------------
+# --- rooted spanning trees, whose subtrees are ranges of numbers ------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,7 +445,7 @@ def number_trees(graph: Any) -> Trees:
     return Trees(*_primitives_on(simple.engine).number_trees(simple))
 
 
-# --- functions on adjacency lists: simple graphs, oriented graphs, triangles, colors ---------------------------------
+# --- functions on adjacency lists: simple graphs, oriented graphs, triangles, colors ----------------------------------
 
 
 def simplify(graph: Any) -> Graph:
@@ -746,7 +746,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     return result
 
 
-# --- checks of forests (arrays of parents), which kernels read without checks ----------------------------------------
+# --- checks of forests that functions above receive -------------------------------------------------------------------
 
 
 def _check_array(parents: Any) -> None:

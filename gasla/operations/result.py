@@ -98,7 +98,7 @@ def _wait_for(own: dict[str, Any]) -> None:
     own.update(vars(finished) | own)
 
 
-# --- warm start: checks and start values of a run that goes on from the result of an earlier run ---------------------
+# --- warm start: a run that goes on from the result of another run ----------------------------------------------------
 
 
 def warm_start(

@@ -425,7 +425,7 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
     return int(limits.min), int(limits.max)
 
 
-# --- checks of sizes: how many items tuples and vectors have ---------------------------------------------------------
+# --- checks of sizes: items of tuples and of vectors ------------------------------------------------------------------
 
 
 def check_length(what: str, kind: Any) -> None:
@@ -458,7 +458,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
             )
 
 
-# --- checks of functions that read fields of other vertices by self.at(index) ----------------------------------------
+# --- checks of reads at other vertices, by self.at --------------------------------------------------------------------
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:

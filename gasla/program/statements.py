@@ -129,7 +129,7 @@ def applied(plan: Plan) -> list[Statement]:
 
 
 def revised(plan: Plan, function: str) -> list[Statement]:
-    """Return the statements of a function such as `post_apply`, which changes a vertex's new fields after `apply`."""
+    """Return the statements of a hook that changes new fields of a vertex after `apply` has run for all vertices."""
     return [
         *loads(plan, "vertex", function, copy="new"),
         Call(function, "after"),

@@ -82,7 +82,7 @@ class Steps(Functions):
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def _partners(self, ids: np.ndarray) -> Record:
-        """Return a record by which the program's functions read the reverse edges of the edges with the numbers `ids`."""
+        """Return a record by which the program's functions read the reverse edges of the edges `ids`."""
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:

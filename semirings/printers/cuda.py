@@ -141,7 +141,7 @@ PRELUDE = (
     "namespace semirings {\n"
     "template <class T, int k> struct vector { T item[k]; };\n"
     "template <class... T> struct tuple;\n"
-    "template <> struct tuple<> {};\n"  # the result type of a function that returns no field
+    "template <> struct tuple<> {};\n"  # a function that returns no field has this result type
     + _STRUCTS
     + _HELPERS
     + "".join(
@@ -150,7 +150,7 @@ PRELUDE = (
     )
     + "}  // namespace semirings\n"
 )
-"""Structs and helper functions of the printed functions, to be included once at the top of a program."""
+"""Structs and helper functions that printed functions use. A program includes them once, at its top."""
 
 _CTYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
@@ -248,7 +248,7 @@ class Style(NamedTuple):
     ctype: Callable[[Type], str]
     body: type[Body]
     expression: Callable[[Expr, list[str]], str]
-    lines: Callable[[Any], list[str]]  # returns the lines of a statement
+    lines: Callable[[Any], list[str]]  # returns the lines of C++ for a statement
     head: Sequence[str] = ()
 
 
@@ -295,7 +295,7 @@ def write_function(
 def _parameter_list(
     parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
 ) -> str:
-    """Return the parameter list of a function in C++. Parameters that are read at an index are pointers to arrays."""
+    """Return the parameter list of a C++ function. A parameter that stands for an array is a pointer."""
     arrays = arrays_in(results)
     texts = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
@@ -308,7 +308,7 @@ def _statement_lines(statement: Statement) -> list[str]:
     """Return the lines of C++ for a statement."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
-    assert not isinstance(statement, Branch)  # only functions for the CPU have branches
+    assert not isinstance(statement, Branch)  # Branches are made only if asked for, which only printers for the CPU do.
     lines = [f"    {text}" for line in statement.lines for text in _statement_lines(line)]
     begin, stores = 0, [f"    {name}.item[lane] = {text};" for name, _, text in getattr(statement, "values", ())]
     before: list[str] = []
@@ -380,7 +380,7 @@ def _extremum_text(expr: Expr, a: str, b: str) -> str:
 
 
 def _narrowed_text(text: str, dtype: np.dtype[Any]) -> str:
-    """Return the C++ text of a value of type `dtype`.
+    """Return the C++ text of a value that has been computed in C++, cast to type `dtype` where necessary.
 
     C++ computes integers of less than 32 bits as int, so they are cast back.
     """

@@ -88,7 +88,7 @@ _MATH = {
 }  # fmt: skip
 _NUMPY = ("fmod", "cbrt", "rint", "floor", "ceil", "trunc")
 CALLS = frozenset((*_MATH, *_NUMPY, "floor_divide", "remainder"))
-"""operations that cost a function call, or about as much"""
+"""operations for which Python source has a function call, or which cost about as much"""
 
 
 def function(

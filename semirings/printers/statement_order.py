@@ -13,8 +13,8 @@ import numpy as np
 from semirings.expr import Expr, Symbol, at_lane, free_symbols, in_order, make_tuple, node, of_lanes
 from semirings.types import TupleType, Type, VectorType, has_wide
 
-EXPENSIVE = 8  # number of operations from which a branch that skips them is faster than computing them always
-# nodes that are printed where they are used, without a temporary
+EXPENSIVE = 8  # A branch that skips at least this many operations is faster than computing them always.
+# the operations of nodes that are printed where they are used, without a temporary variable
 INLINE = ("symbol", "constant", "item", "vector", "tuple")
 
 
@@ -51,7 +51,7 @@ def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[
 
 
 def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
-    """Return the symbols that stand for arrays, because expressions read them at an index."""
+    """Return the symbols that stand for whole arrays, from which expressions read an item by its index."""
     return {e.args[0] for e in in_order(exprs) if e.op == "load"}
 
 
@@ -64,9 +64,10 @@ class Line(NamedTuple):
 
 
 class Each(NamedTuple):
-    """A loop over the lanes of wide vectors.
+    """A loop over the lanes (items) of wide vectors, which it computes.
 
-    In each iteration its lines run, then one lane of every target is assigned.
+    In each iteration `lines` run, then one lane of each vector is assigned: the text of each of `values` to its
+    variable.
     """
 
     length: int
@@ -75,7 +76,7 @@ class Each(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A loop that reduces the lanes of a wide vector into a variable, which starts with the value of the first lane."""
+    """A loop that reduces a wide vector's lanes (items) to a variable, whose first value is that of the first lane."""
 
     value: Line
     first: str
@@ -84,7 +85,10 @@ class Fold(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A variable that some statements compute if a condition holds, and that otherwise has the value `otherwise`."""
+    """A variable that is computed by `statements` if a condition holds, and otherwise has the value `otherwise`.
+
+    If `negated`, it is computed if the condition does not hold.
+    """
 
     value: Line
     otherwise: str
@@ -142,9 +146,9 @@ class Body:
         return [*lines, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
-        """Return the statements for some nodes, which are in topological order.
+        """Return the statements that compute some nodes, each of which comes after its arguments.
 
-        Node `alone` is printed without a temporary.
+        Node `alone`, if any, is printed where it is used, without a temporary variable.
         """
         lines: list[Statement] = []
         inside = {one for e in order if e in self.conditional for one in self.conditional[e].nodes}
@@ -160,7 +164,7 @@ class Body:
         return lines
 
     def _branch(self, e: Expr) -> Branch:
-        """Return the statement for a node of which one argument is computed only if a condition holds."""
+        """Return the statement for a node one of whose arguments is computed only if a condition holds."""
         lazy = self.conditional[e]
         otherwise, condition = self.texts[lazy.otherwise], self.texts[lazy.condition]
         inner = self._in_order(lazy.nodes)
@@ -170,7 +174,11 @@ class Body:
         return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """Return the line that defines one node's temporary, or no line if the node is printed where it is used."""
+        """Return the line that defines the temporary variable of a node, or no line if the node is printed where it is
+        used.
+
+        `texts` has the text of each node so far, and gets that of this node.
+        """
         text = self.expression(e, [texts[arg] for arg in e.args])
         if inline or self.is_simple(e):
             texts[e] = text
@@ -188,9 +196,9 @@ class Body:
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """Return the lines of a loop's body that compute some expressions.
+        """Return the lines that compute some expressions in the body of a loop over lanes.
 
-        `texts` has the nodes known so far, and is extended.
+        `texts` has the text of each node that is known before, and gets the texts of the nodes computed here.
         """
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
@@ -202,7 +210,7 @@ class Body:
         return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
 
     def fold(self, e: Expr) -> Fold:
-        """Return the loop that reduces the lanes of a wide vector, for a node ``"fold"``."""
+        """Return the loop that reduces the lanes of a wide vector to a scalar, for a node ``"fold"``."""
         first, body, combination = e.args
         self.texts[e] = name = self.temporary()
         texts = dict(self.texts)
@@ -214,22 +222,22 @@ class Body:
 
 
 class Conditional(NamedTuple):
-    """How a node uses an argument under a condition: it is the last of `nodes` if the condition holds, else
-    `otherwise`.
+    """An argument of a node that is needed only if a condition holds.
 
-    If `negated`, the argument is used if the condition does not hold.
+    The argument is the last of `nodes`. If the condition does not hold, the node has the value `otherwise`. If
+    `negated`, the two cases are exchanged.
     """
 
     condition: Expr
     negated: bool
     otherwise: Expr
-    nodes: list[Expr]  # in topological order, and needed by nothing else
+    nodes: list[Expr]  # the nodes, in topological order, that are computed only for this argument
 
 
 def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Conditional]:
-    """Return the nodes with an argument that is expensive and is not always needed, and how they use it.
+    """Return the nodes one of whose arguments is expensive and not always needed, and how each of them uses it.
 
-    These are `where`, and `&` and `|` of bools.
+    These nodes are `where`, and `&` and `|` of bools.
     """
     users: dict[Expr, list[Expr]] = {}
     for e in order:
@@ -258,7 +266,7 @@ def _nodes_only_for(
 ) -> list[Expr]:
     """Return the nodes, in topological order, that are computed only for argument `arg` of node `e`.
 
-    The result is empty if anything else uses the argument.
+    The result is empty if another node uses the argument, or if it is a result.
     """
     kept = set(results)
     if len(users[arg]) > 1 or arg in kept:
@@ -271,7 +279,7 @@ def _nodes_only_for(
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """Return the results with their wide vectors written as loops, and a list of these loops in order.
+    """Return the results of a function with each wide vector written as a loop, and a list of these loops.
 
     A wide vector that is a parameter becomes a loop that copies it.
     """

@@ -16,7 +16,8 @@ from semirings.printers.statement_order import Body, Each, Fold, Line, check_par
 from semirings.types import TupleType, Type, VectorType, has_wide
 
 WARP = 32
-IN_REGISTERS = 16  # A loop over more items per thread isn't unrolled, because they would not fit in registers.
+# The largest number of items per thread for which a loop over them is unrolled. More items would not fit in registers.
+IN_REGISTERS = 16
 
 PRELUDE = """\
 namespace semirings {
@@ -60,7 +61,11 @@ _RESERVED = ("thread", "part", "left", "right")
 
 
 class _WarpFold(NamedTuple):
-    """A reduction of lanes over a warp: the lines and text of a lane's value, and of the combination of two values."""
+    """A statement that reduces the lanes of a wide vector over the threads of a warp.
+
+    It consists of the variable for the result, the vector's length, the lines that compute a lane's value, and the
+    lines and the text that combine two values.
+    """
 
     result: Line
     length: int
@@ -70,12 +75,12 @@ class _WarpFold(NamedTuple):
 
 
 class _Body(Body):
-    """Converts the expressions that a function for a warp returns to the statements of its body."""
+    """Converts expressions to the statements of a function's body that the threads of a warp run together."""
 
     def is_simple(self, e: Expr) -> bool:
-        """Return whether a node is printed where it is used.
+        """Return whether a node is printed where it is used, without a temporary variable.
 
-        An item of a spread vector isn't, because it takes a shuffle.
+        An item of a wide vector is not, because it is received from another thread by a shuffle.
         """
         return super().is_simple(e) and not (e.op == "item" and _is_wide(e.args[0].type))
 
@@ -146,10 +151,9 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
 
 
 def _without_first(e: Expr, args: list[Expr]) -> Expr | None:
-    """Return a fold node without its first value, because the thread of the first lane starts with the lane's own
-    value.
+    """Return a node ``"fold"`` whose value of the first lane is replaced by 0, or None for any other node.
 
-    Other nodes give None, which leaves them as they are.
+    The value would be computed for nothing, because each thread of a warp starts with the value of its own lane.
     """
     if e.op != "fold":
         return None
@@ -203,7 +207,10 @@ def _all_lines(lines: list[Line]) -> list[str]:
 
 
 def _loop_lines(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """Return the lines of a loop over the items of a thread. `lines` run only for lanes below the vector's length."""
+    """Return the lines of a loop over a thread's items of a wide vector.
+
+    `before`, `lines` and `after` are its body. `lines` run only for lanes below the vector's length.
+    """
     parts = -(-length // WARP)
     if length % WARP:
         lines = [f"if (lane < {length}) {{", *(f"    {line}" for line in lines), "}"]

@@ -47,7 +47,7 @@ def cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicas, "MUCH", 0)
     memory = peers.joint_memory
     monkeypatch.setattr(memory, "spread_array", lambda counts, cards, kind: [np.empty(sum(counts), kind)] * len(cards))
-    monkeypatch.setattr(memory, "spreading", lambda cards, least: nullcontext())
+    monkeypatch.setattr(memory, "spreading", lambda cards, least, free: nullcontext())
 
 
 def tiny() -> BenchmarkGraph:

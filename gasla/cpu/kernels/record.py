@@ -36,7 +36,7 @@ class Run(Record):
     skewed: Number
     narrow: Number  # whether all adjacency lists are short, so that they are gathered without branches
 
-    # --- arguments that hold the state of the run, and its active vertices ---
+    # --- the state of the run, and its active vertices ----------------------------------------------------------------
     control: Array
     counts: Array
     log: Array
@@ -53,8 +53,8 @@ class Run(Record):
     waiting: Array  # bitmap of the vertices that wait until their bucket (their priority class) is processed
     lowest: Array  # for each thread, the smallest bucket number of the vertices that it has found waiting
 
-    # --- arguments for programs with priorities, which process vertices in buckets (ranges of priorities) ---
-    far: Array  # for each thread, the vertices that it has deferred to a later bucket
+    # --- priorities: vertices are processed in buckets, and deferred until their bucket's turn ------------------------
+    far: Array  # for each thread, the vertices that it has deferred
     far_bits: Array
     lows: Array  # for each thread, the smallest and the largest priority of the vertices that it has deferred
     bounds: Array  # where threshold, last_threshold, width and spare are kept between two launches of the loop
@@ -65,18 +65,17 @@ class Run(Record):
     spare: Number  # positive as long as few vertices of the current bucket were active more than once
     news: Array  # for each vertex, bits that say which parts (numbers) of its value it still has to send
 
-    # --- arguments that hold fields of vertices and edges, gathered values, and aggregates ---
-    v: Each  # arrays of vertex fields, by name
-    from_: Each  # initial values of vertex fields, by name
-    at: Each  # for each vertex field, the ids of the vertices that have an initial value of their own
-    old: Each  # for vertex fields with two copies, the copy that this iteration reads
-    new: Each  # for vertex fields with two copies, the copy that this iteration writes
-    was: Each  # copies of fields as they were before the iteration, which other vertices read during it
-    e: Each  # arrays of edge fields, by name
-    # edge values in the order in which the user gave the edges, where the values of reverse edges are looked up
-    value: Each
-    set: Each  # values that the loop changes: parameters of the program, and the number of the current bucket
-    acc: Array  # gathered values of vertices, into which pushes reduce
+    # --- fields of vertices and edges, gathered values, and aggregates ------------------------------------------------
+    v: Each  # arrays of vertex fields
+    from_: Each  # initial values of vertex fields
+    at: Each  # ids of the vertices that have initial values of their own
+    old: Each  # of vertex fields with two copies, the copy that this iteration reads
+    new: Each  # of vertex fields with two copies, the copy that this iteration writes
+    was: Each  # copies of fields from before the iteration, for other vertices to read
+    e: Each  # arrays of edge fields
+    value: Each  # edge values in the order of the user's edges, where those of reverse edges are found
+    set: Each  # parameters, and the number of the bucket, that the loop changes
+    acc: Array  # gathered values of vertices
     table_keys: Array
     table_totals: Array
     table_places: Array
@@ -85,7 +84,7 @@ class Run(Record):
     term: Each  # for each vertex, the value that it adds to an aggregate whose additions have a fixed order
     summed: Array  # bitmap of the vertices that have stored a value in `term`
 
-    # --- adjacency lists to gather (g) and to send (s): offsets (p), vertex ids (i), edge numbers (e), values (v) ---
+    # --- adjacency lists to gather (g) and to send (s): offsets (p), vertex ids (i), edge numbers (e), values (v) -----
     gp: Array
     gi: Array
     gv: Each
@@ -96,7 +95,7 @@ class Run(Record):
     in_p: Array
     out_p: Array
 
-    # --- compiled functions that are printed from the program's expressions ---
+    # --- compiled functions that are printed from the program's expressions -------------------------------------------
     combine: Each
     is_final: Any
     better: Any
@@ -141,7 +140,7 @@ class Loop(Run):
 class Pass(Run):
     """The arguments of a kernel, and the variables of one thread in a stage of an iteration, a loop over vertices."""
 
-    # --- rows of array arguments that belong to this iteration, or to this thread ---
+    # --- rows of array arguments that belong to this iteration or this thread -----------------------------------------
     counters: Array  # counters of all threads in this iteration
     last_counters: Array
     mine: Array  # this thread's counters in the last iteration
@@ -159,7 +158,7 @@ class Pass(Run):
     last_claims: Array
     other: Each  # arrays of the fields that the program's functions read at any vertex
 
-    # --- what this thread has counted in the current stage of the iteration ---
+    # --- what this thread has counted in the stage --------------------------------------------------------------------
     listed: Number  # number of vertices that this thread has appended to its queue
     received: Number  # number of vertices that this thread has appended to its array of receivers
     edges: Number  # number of out-edges of the vertices that this thread has appended to its queue
@@ -170,7 +169,7 @@ class Pass(Run):
     sum_: Each  # for each aggregate, the result over the vertices of this thread
     ordered: Each  # for each aggregate, the result over the current chunk of 1024 vertices
 
-    # --- variables about the vertex that this thread is processing ---
+    # --- the vertex that is being processed ---------------------------------------------------------------------------
     first: Number  # index of the first entry of the vertex's adjacency list
     last: Number  # index of the entry after the vertex's adjacency list
     gathered: Any

@@ -450,7 +450,7 @@ def _lower_volume_in_passes(level: Level, weights: Array, part: Array, limits: A
             break
 
 
-# --- compiled kernels that coarsen, divide and refine ----------------------------------------------------------------
+# --- compiled kernels that coarsen, divide and refine -----------------------------------------------------------------
 
 
 @compiled

@@ -158,7 +158,7 @@ def _grain(n: int) -> np.uint64:
     return block_size(n, threads_for(n))
 
 
-# --- compiled kernels that unite, flatten and number trees -----------------------------------------------------------
+# --- compiled kernels that unite, flatten and number trees ------------------------------------------------------------
 
 
 @compiled

@@ -249,7 +249,7 @@ def contracted(level: Level, groups: Array, community: Array, count: int) -> tup
     return Level(places[:-1], ends, indices, values), above
 
 
-# --- compiled kernels that move vertices and contract communities ----------------------------------------------------
+# --- compiled kernels that move vertices and contract communities -----------------------------------------------------
 
 
 @compiled

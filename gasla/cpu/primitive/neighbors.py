@@ -194,7 +194,7 @@ def _count_by_marking(
     return sum(totals.tolist()), result
 
 
-# --- counting triangles by merging short adjacency lists -------------------------------------------------------------
+# --- triangles by merging short adjacency lists -----------------------------------------------------------------------
 
 
 @compiled
@@ -232,7 +232,7 @@ def _merge(thread, threads, control, indptr, indices, totals, counts, grain, sha
     totals[thread] = total
 
 
-# --- counting triangles by marking adjacency lists of vertices ranked by degree --------------------------------------
+# --- triangles by marking the lists of a ByDegree ---------------------------------------------------------------------
 
 
 @compiled

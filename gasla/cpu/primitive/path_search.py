@@ -153,7 +153,7 @@ def list_paths(
     return RowSearch(search, -(-searches.count // searches.grain), graph.id_dtype, searches.threads).rows(limit)
 
 
-# --- functions that the kernels for counting and for listing paths share ---------------------------------------------
+# --- helpers of counting and of listing -------------------------------------------------------------------------------
 
 
 @compiled
@@ -226,7 +226,7 @@ def _may_reach_target(known, depth, deep, far):
     return known > depth or (known == 0 and deep - depth > far + 1)
 
 
-# --- kernels that count paths ----------------------------------------------------------------------------------------
+# --- kernels that count paths -----------------------------------------------------------------------------------------
 
 
 @compiled
@@ -351,7 +351,7 @@ def _add_up(heads, low, high, top, closing, counts):
         counts[1] += 1
 
 
-# --- kernels that list paths -----------------------------------------------------------------------------------------
+# --- kernels that list paths ------------------------------------------------------------------------------------------
 
 
 @compiled

@@ -108,7 +108,7 @@ class ProductPlan:
         return {name: each for name, each in loaded.items() if isinstance(each, Compiled)}
 
 
-# --- plans of products of a matrix and a vector, computed row by row -------------------------------------------------
+# --- products of a matrix and a vector, row by row --------------------------------------------------------------------
 
 
 class Four(NamedTuple):
@@ -220,7 +220,7 @@ def _items_of(expr: Expr) -> tuple[Expr, ...]:
     return expr.args if expr.op == "tuple" else (expr,)
 
 
-# --- plans of products that call functions such as exp, computed in batches of entries -------------------------------
+# --- products of a matrix and a vector that call functions such as exp, in batches ------------------------------------
 
 
 class BatchedPlan(ProductPlan):
@@ -345,7 +345,7 @@ def vector_imports(terms: Terms) -> dict[str, str]:
     return vector_printer.imports(map(vector_printer.sheltered, exprs))
 
 
-# --- plans of products of a sparse matrix and a dense or sparse matrix -----------------------------------------------
+# --- products of a sparse matrix and a dense or sparse one ------------------------------------------------------------
 
 
 class DensePlan(ProductPlan):

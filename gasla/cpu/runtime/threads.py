@@ -330,7 +330,7 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
         _while_it_is(control, GENERATION, generation, control)
 
 
-# --- measuring what it costs threads to share cache lines and barriers -----------------------------------------------
+# --- measuring what it costs threads to share cache lines and barriers ------------------------------------------------
 
 
 @apart
@@ -440,7 +440,7 @@ def compile_ahead() -> None:
     workers.compile_ahead()
 
 
-# --- the functions that run a kernel on all threads ------------------------------------------------------------------
+# --- running a kernel on all threads ----------------------------------------------------------------------------------
 
 
 if has("sched_getcpu"):
