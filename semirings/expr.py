@@ -520,7 +520,7 @@ def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """Return the nodes of some expressions whose value differs between the lanes of the innermost loop around them."""
+    """Return those nodes of some expressions whose value differs between lanes of the innermost loop around them."""
     vary: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not vary.isdisjoint(e.args)):
