@@ -19,17 +19,19 @@ from gasla.graph.transform.merging import _reduce_runs_of_edges, mirrored, numbe
 from gasla.graph.transform.origin import IdMap
 from semirings import plus
 
-CHUNK, LEAST_CHUNK = 1 << 25, 1 << 20  # edges that are sorted at once, at most, and where memory is short
-SHARE = 4 * 64  # bytes of free memory per edge that is sorted at once: four times what sorting takes
-EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # up to here, float32 and float64 have all whole numbers
+# the largest number of edges that are sorted at a time, and the number of edges where memory is short
+CHUNK, LEAST_CHUNK = 1 << 25, 1 << 20
+SHARE = 4 * 64  # bytes of free memory for each edge of a chunk, which limit the chunk: four times what sorting takes
+EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # the numbers up to which float32 and float64 represent all whole numbers exactly
 
 
 def contracted(graph: Graph, groups: Array, within: Array | None) -> tuple[Graph, Array, Array]:
-    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group.
+    """Return the undirected graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each
+    group.
 
-    If `graph` is an earlier one, `within` has for each of its vertices that vertex of which `groups` has the group.
-    Values are the sums of those of `graph`, which is undirected. The new graph has no `origin`, which would keep arrays
-    of the previous graph.
+    `groups` has a label for each vertex, equal within a group. If `graph` has other vertices than `groups`, because it
+    is an earlier graph, `within` gives for each of its vertices the position in `groups`. Values of the new graph are
+    sums of values of `graph`. The new graph has no `origin`, which would keep arrays of the previous graph.
     """
     group_of, count = number_groups(len(groups), graph.id_dtype, groups)
     of_edges = group_of if within is None else group_of[within]
@@ -37,21 +39,23 @@ def contracted(graph: Graph, groups: Array, within: Array | None) -> tuple[Graph
     vertex_map = IdMap(graph.device, len(groups), count, became=group_of)
     smaller = Graph.__new__(Graph)
     smaller._set_lists(Lists(count, graph.device, lists), values)
-    smaller.valued.are_private = True  # no caller has the array
+    smaller.valued.are_private = True  # no caller has the array of values, so none can write to it
     return smaller, vertex_map.new_ids, vertex_map.old_ids
 
 
 def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int) -> tuple[Adjacency, Array]:
-    """Return the sorted lists between `count` groups of vertices, and the summed weights of their edges.
+    """Return the sorted adjacency lists of `count` groups of vertices, and the total weight of each edge there.
 
-    Lists and weights are those of an undirected graph, and so is the result. Without `weights`, each edge weighs 1. The
-    sums are float32 if all are whole numbers that it can hold, otherwise float64.
+    `group_of` has the group of each vertex. `lists` and `weights` are those of an undirected graph, and the result is
+    undirected too. Without `weights`, each edge weighs 1. The totals are float32 if all are whole numbers that float32
+    can represent, otherwise float64.
     """
     xp, m = array_module(group_of), len(lists.indices)
     members = group(group_of, group_of, count)[2]
     lengths = (lists.indptr[1:] - lists.indptr[:-1])[members]
     ends = xp.cumsum(lengths, dtype=np.int64)
-    # an entry's position in `lists` minus that in the order of the groups, by the number of its vertex in `members`
+    # Edges are read in the order of the groups of their sources. For each vertex in `members`, this is the difference
+    # between the position of its edges in `lists` and that in this order.
     shifts = (lists.indptr[members] - (ends - lengths)).astype(index_dtype(m))
     free = None if xp is np else available("gpu")
     chunk = CHUNK if free is None else min(CHUNK, max(LEAST_CHUNK, free // SHARE))
@@ -60,7 +64,9 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
     firsts = xp.searchsorted(ends, between[:-1], side="right").tolist()
     lasts = xp.searchsorted(ends, between[1:], side="left").tolist()
     result = _Result(xp, count, group_of.dtype, m)
-    carried: tuple[Array, Array] | None = None  # the edges of the last group so far, which may have more
+    # Edges of the last group in the chunk before, and their total weights. The next chunk may have more edges of this
+    # group.
+    carried: tuple[Array, Array] | None = None
     are_whole = True
     for begin, end, first, last in zip(cuts[:-1], cuts[1:], firsts, lasts, strict=True):
         offsets = xp.zeros(last - first + 2, np.int64)
@@ -93,14 +99,16 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
         result.append(*carried, m)
     new_lists, values = result.finish()
     is_exact = are_whole and float(values.sum(dtype=np.float64)) <= EXACT_64
-    # sums of other numbers differ in their last bits, because the two directions add in different orders
+    # If sums are rounded, those of the two directions of an edge may differ in their last bits, as weights were added
+    # in different orders. So one is copied to the other.
     return new_lists, values if is_exact else mirrored(new_lists, values)
 
 
 def _sums_of_keys(keys: Array, weights: Array | None, are_whole: bool) -> tuple[Array, Array]:
-    """Return the distinct keys, ascending, and the sum of the weights of each, or its number without weights.
+    """Return the distinct keys in ascending order, and for each the sum of the weights of the entries with this key.
 
-    `are_whole` says that the weights are whole numbers.
+    A key stands for an edge between two groups. Without `weights`, the sum is the number of entries. `are_whole` says
+    that the weights are whole numbers.
     """
     xp = array_module(keys)
     if weights is None:
@@ -111,7 +119,8 @@ def _sums_of_keys(keys: Array, weights: Array | None, are_whole: bool) -> tuple[
     keys = keys[ids]
     starts = _starts_of_runs(keys)
     keys = keys[starts]
-    if are_whole:  # differences of running sums are exact, and faster
+    # Differences of running sums of whole numbers are exact, and take less time than a reduction of each run.
+    if are_whole:
         running = xp.cumsum(weights[ids])
         if len(running) and float(running[-1]) <= EXACT_64:
             sums = running[xp.append(starts[1:], len(ids)) - 1]
@@ -134,7 +143,11 @@ def _group_at(keys: Array, at: int) -> int:
 
 
 def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
-    """Return how many of the ascending keys have the group that is carried, and where the keys of the last begin."""
+    """Return where to split ascending keys of edges, whose upper halves are groups, at the first group and at the last.
+
+    The first position is the end of the keys with the same group as those in `carried`, the edges of an unfinished
+    group. The second is the beginning of the keys of the last group.
+    """
     xp = array_module(keys)
     limits = [0 if carried is None else _group_at(carried[0], -1) + 1 << 32, _group_at(keys, -1) << 32]
     head, tail = xp.searchsorted(keys, xp.asarray(limits, np.uint64)).tolist()
@@ -142,16 +155,21 @@ def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int
 
 
 class _Result:
-    """Adjacency lists that grow by the edges of whole groups, in the order of the groups."""
+    """Adjacency lists to which all edges of a few groups are appended at a time, in the order of the groups."""
 
     def __init__(self, xp: Any, count: int, id_dtype: np.dtype[Any], most: int) -> None:
-        self.xp, self.count, self.most = xp, count, most  # `most` is the largest possible number of edges
+        # `most` is an upper bound of the number of edges of the result
+        self.xp, self.count, self.most = xp, count, most
         self.indptr = xp.zeros(count + 1, np.int64)
         self.indices, self.values = xp.empty(0, id_dtype), xp.empty(0, np.float32)
         self.m = self.next_group = 0
 
     def append(self, keys: Array, totals: Array, done: int) -> None:
-        """Add the edges with these keys, which ascend, and their weights. `done` edges before gave all so far."""
+        """Append the edges with the given ascending keys (group of the source, group of the target) and their weights.
+
+        `done` is the number of edges of the original graph that all edges so far come from. Their ratio gives an
+        estimate of the size of the whole result, for which memory is allocated.
+        """
         if not len(keys):
             return
         xp, last = self.xp, _group_at(keys, -1)
@@ -162,7 +180,8 @@ class _Result:
         before, self.m = self.m, self.m + len(keys)
         if self.m > len(self.indices):
             likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * before))
-            # to grow later would take a second copy meanwhile
+            # If most of the largest possible size is likely to be needed, all of it is allocated: an array that grows
+            # later takes the memory of two arrays meanwhile.
             room = self.most if 4 * likely > 3 * self.most else max(self.m, likely)
             self.indices = self._longer(self.indices, before, room)
             self.values = self._longer(self.values, before, room)
@@ -177,7 +196,7 @@ class _Result:
         return longer
 
     def finish(self) -> tuple[Adjacency, Array]:
-        """Return the lists, and the weights of their edges."""
+        """Return the finished adjacency lists of the groups, and the weights of their edges."""
         self.indptr[self.next_group :] = self.m
         indptr = self.indptr.astype(index_dtype(self.m))
         return Adjacency(indptr, self.indices[: self.m]), self.values[: self.m]
