@@ -780,7 +780,7 @@ class Graph(Whole):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __len__(self) -> int:
-        """Number of vertices, `n`."""
+        """Return the number of vertices, `n`."""
         return self.n
 
     def __bool__(self) -> bool:
@@ -998,7 +998,7 @@ class Graph(Whole):
 
     @property
     def values(self) -> Array | None:
-        """One value per edge, in the order of the input, or None.
+        """The value of each edge, in the order of the input, or None for a graph without values.
 
         Examples
         --------
@@ -1034,13 +1034,19 @@ class Graph(Whole):
 
     @property
     def out_values(self) -> Array | None:
-        """Values in the order of `out`. If that is the order of the input, this is `values` itself."""
+        """The edge values in the order of the adjacency lists of out-edges, `out`.
+
+        If the input had this order, this is the array `values` itself.
+        """
         self.valued.handed_out()  # the caller may write to the result, which may be the array of values itself
         return self.valued.by_out
 
     @property
     def in_values(self) -> Array | None:
-        """Values in the order of `in_`. If `out` has the same order, this is the array of `out_values`."""
+        """The edge values in the order of the adjacency lists of in-edges, `in_`.
+
+        If `out` has the same order, this is the same array as `out_values`.
+        """
         self.valued.handed_out()
         return self.valued.by_in
 
@@ -1203,7 +1209,7 @@ class Graph(Whole):
         return graph
 
     def notice_values(self) -> None:
-        """Discard everything that was derived from the values if a caller has written to them since.
+        """Discard everything that was derived from the edge values if a caller has written to the values since.
 
         This is called on the CPU before weights are read.
         """
@@ -1257,7 +1263,7 @@ class Graph(Whole):
 
     @property
     def sides(self) -> Array | None:
-        """For each vertex of a bipartite graph, its side, 0 or 1. Return None if the graph does not know.
+        """The side, 0 or 1, of each vertex of a bipartite graph, or None if the graph does not know its sides.
 
         `from_bipartite` sets it, as the vertex attribute "bipartite"; NetworkX calls it so, too.
 
@@ -1593,7 +1599,7 @@ class Graph(Whole):
         return self._derived(Derived(self.lists.reversed(), self.valued.each, origin))
 
     def _derived(self, parts: Derived, attributes: Attributes | None = None) -> Self:
-        """Return a `Graph` for the parts of a graph derived from this one.
+        """Return a `Graph` that consists of the given parts (edges, values and origin) and was derived from this graph.
 
         `attributes` are the edge attributes, if edges were merged. Without them, each edge keeps the attributes that it
         had in this graph. Names and attributes of vertices are kept unless vertices were merged.
@@ -1764,9 +1770,9 @@ class Graph(Whole):
 
     @property
     def edition(self) -> Edition:
-        """An object that stands for the current edges and values.
+        """An object that stands for the edges and values that the graph has now.
 
-        `notice_values` replaces it when values were written to.
+        If a caller has written to the values, `notice_values` replaces it by another object.
         """
         current: Edition | None = self._known.get("edition")
         return current or self._known.setdefault("edition", Edition())
@@ -1877,11 +1883,11 @@ class Graph(Whole):
         return value
 
     def known(self, kind: Hashable) -> Any:
-        """Return the value that `kept` has cached under this key, or None if there is none."""
+        """Return the value that `kept` has cached with this graph under a key, or None if there is none."""
         return self._known.get(kind)
 
     def forget(self) -> None:
-        """Drop what `kept` has cached, which later calls compute again."""
+        """Discard the values that `kept` has cached with this graph. Later calls compute them again."""
         self._known = {kind: self._known[kind] for kind in ("edition", "earlier") if kind in self._known}
 
     @property

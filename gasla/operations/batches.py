@@ -41,7 +41,7 @@ Make = Callable[[Array, int], Any]
 
 
 class Batch(NamedTuple):
-    """A sample around some vertices, and the features of its vertices.
+    """A batch of vertices: a sample of neighbors around them, and the features of the sample's vertices.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Batch(NamedTuple):
 
 
 class EdgeBatch(NamedTuple):
-    """A sample around the ends of some edges, and of pairs that are not edges, with the features of its vertices.
+    """A batch of edges and of pairs that are not edges: a sample around their ends, and features of its vertices.
 
     Attributes
     ----------

@@ -117,7 +117,7 @@ def list_paths(
 
 
 def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: int | None = None) -> VertexLists | int:
-    """List the sets of pairwise adjacent vertices that are in no larger one, or count them.
+    """List or count the maximal cliques: sets of pairwise adjacent vertices that are in no larger such set.
 
     A whole algorithm, and a built-in kernel of the CPU engine: `gasla.maximal_cliques` is this function.
 

@@ -161,7 +161,7 @@ def louvain_levels(
 def balanced_parts(
     graph: Any, k: int, *, objective: str = "cut", node_weights: Any = None, tolerance: float = 0.03, seed: int = 0
 ) -> tuple[np.ndarray, float, int]:
-    """Divide the vertices into k parts of about equal weight with little between them, on one thread.
+    """Divide the vertices into k parts of about equal weight, with few or light edges between parts, on one thread.
 
     A whole algorithm, and a built-in kernel of the CPU engine: `gasla.partition` calls it.
 
@@ -474,7 +474,7 @@ def strong_components(graph: Any) -> np.ndarray:
 
 
 def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Put vertices in an order in which each has most weight of edges to those before it, on one thread.
+    """Order vertices so that each next one has the largest weight of edges to those before it, on one thread.
 
     A built-in kernel of the CPU engine. `gasla.global_minimum_cut` calls it.
 
@@ -570,7 +570,7 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
 
 
 def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
-    """Mark the vertices from which more could flow to a target, on one thread.
+    """Mark the vertices from which more flow could be sent to a target, given a flow, on one thread.
 
     A built-in kernel of the CPU engine. `gasla.minimum_cut` calls it for graphs in host memory.
 

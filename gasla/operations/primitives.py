@@ -365,7 +365,7 @@ def peel(graph: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """The trees of a spanning forest, rooted and numbered such that each subtree is a range. Made by `number_trees`.
+    """The trees of a spanning forest, rooted and numbered such that each subtree is a range of numbers.
 
     Attributes
     ----------
@@ -504,7 +504,7 @@ class Oriented:
         return Graph.from_edges(src[keep], dst[keep], n=self.graph.n)
 
     def precedes(self, first: Array, second: Array) -> Array:
-        """Return elementwise whether vertices of `first` come before those of `second` in the order."""
+        """Return elementwise whether a vertex of `first` comes before the vertex of `second` in the order."""
         by_id = first < second
         if self.order == "ids":
             return by_id

@@ -17,7 +17,7 @@ Array = Any  # an array of NumPy or CuPy
 
 
 class RankingMetrics(NamedTuple):
-    """Measures of a ranking, as means over the sources that have an edge in the test set.
+    """Measures of how well rankings of vertices predict edges, as means over the sources with an edge in the test set.
 
     `sources` is the number of these sources.
     """

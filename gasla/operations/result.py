@@ -25,7 +25,7 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(eq=False)
 class Result:
-    """The outcome of a run. Fields of the program are attributes: `result.distance`.
+    """The result of a run of a program. The program's fields are attributes: `result.distance`.
 
     If a GPU still runs (`wait=False`), the fields can be used at once, as CuPy's arrays can: later work on the stream
     finds them finished. Reading any other attribute waits for the end of the run.

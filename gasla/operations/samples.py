@@ -20,7 +20,7 @@ Reduction = Literal["mean", "sum", "max", "min"]
 
 
 class Block(NamedTuple):
-    """One layer of message passing over a sample, from its first `sources` to its first `destinations` vertices."""
+    """A layer of message passing over a sample: its first `destinations` vertices receive from its first `sources`."""
 
     sources: int
     destinations: int
@@ -82,7 +82,7 @@ class Block(NamedTuple):
 
 
 class NeighborSample(NamedTuple):
-    """Neighbors of vertices, their neighbors, and so on, with new vertex numbers. `sample_neighbors` returns it.
+    """A sample of neighbors of vertices, their neighbors, and so on, with new vertex numbers, from `sample_neighbors`.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class NeighborSample(NamedTuple):
 
 
 class TypedSample(NamedTuple):
-    """Neighbors of vertices of several types, their neighbors, and so on. `sample_neighbors` returns it.
+    """A sample of neighbors of vertices of several types, their neighbors, and so on, from `sample_neighbors`.
 
     Each type of vertices has its own numbers, and each relation its own edges.
 

@@ -24,7 +24,10 @@ Array = Any  # an array of NumPy or CuPy
 
 
 class TopK(NamedTuple):
-    """The largest entries of each row, in descending order. Rows with fewer entries are padded with -1 and 0."""
+    """The largest entries of each row of a matrix, in descending order: their columns and their values.
+
+    Rows with fewer entries are padded, with column -1 and value 0.
+    """
 
     columns: Array
     values: Array

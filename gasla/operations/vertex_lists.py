@@ -46,7 +46,7 @@ class VertexLists:
         return np.diff(self.indptr)
 
     def tolist(self) -> list[list[int]]:
-        """Return the lists, as lists of Python's integers."""
+        """Return the lists of vertices as lists of Python's integers."""
         offsets, vertices = self.indptr.tolist(), self.vertices.tolist()
         return [vertices[begin:end] for begin, end in pairwise(offsets)]
 

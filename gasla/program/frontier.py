@@ -58,28 +58,31 @@ class Frontier:
 
     @classmethod
     def all(cls, n: int, device: Device = "cpu") -> "Frontier":
-        """Return the set of every vertex."""
+        """Return the frontier of all n vertices of a graph."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.is_all, frontier._device = int(n), True, device
         return frontier
 
     @classmethod
     def none(cls, n: int) -> "Frontier":
-        """Return the set of no vertex."""
+        """Return the empty frontier of a graph with n vertices."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, _NO_IDS
         return frontier
 
     @classmethod
     def one(cls, n: int, vertex: int) -> "Frontier":
-        """Return the set of one vertex, whose id is not checked."""
+        """Return the frontier of one vertex. Its id is not checked."""
         frontier = cls.__new__(cls)
         frontier.n, frontier.only = n, vertex
         return frontier
 
     @classmethod
     def of(cls, n: int, ids: Any) -> "Frontier":
-        """Return the set of the vertices with these ids. That each id is valid and occurs once is not checked."""
+        """Return the frontier of the vertices with the given ids.
+
+        That each id is valid and occurs only once is not checked.
+        """
         frontier = cls.__new__(cls)
         frontier.n, frontier.ids = n, ids
         return frontier

@@ -77,7 +77,7 @@ class WalkProgram(Declared):
                 )
 
     def bound(self) -> Any:
-        """Return the largest result of `accept`, computed from parameters only. It is above 0.
+        """Return an upper bound, above 0, of the results of `accept`, computed from parameters only.
 
         The tighter the bound, the fewer draws are rejected.
         """
