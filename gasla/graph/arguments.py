@@ -208,7 +208,7 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
 
 
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
-    """Check the weights as `check_weights` does, and return a lower and an upper bound of them.
+    """Check the weights of edges as `check_weights` does, and return a lower and an upper bound of them.
 
     For bool and unsigned weights, these are usually the smallest and largest number of the type, so that the weights
     need not be read.

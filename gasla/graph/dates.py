@@ -560,7 +560,7 @@ class Clock(NamedTuple):
         return number
 
     def bounds(self, window: Any) -> tuple[int | None, int | None]:
-        """Return the first and the last time of a window, in common units.
+        """Return the first and the last time of a window of time, in common units. None stands for no bound.
 
         The argument is a pair (start, end). Each is a date, or None for no bound. One of the two may be a duration,
         which counts from the other.

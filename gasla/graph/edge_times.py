@@ -109,7 +109,7 @@ def lists_by_time(graph: Graph, time: str, direction: str) -> TimedLists:
 
 
 def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> Span:
-    """Return the span of times of the edges that each of `rows` rows of a query may use.
+    """Return the span of time of the edges that each row of a query (such as a vertex that draws neighbors) may use.
 
     A row uses edges at the time `at` or before, but not more than `window` before. `at` is one time for all rows, or
     one for each row: numbers or dates, as the edge attribute `time` has them. A window is a number or a duration. The

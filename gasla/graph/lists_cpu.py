@@ -170,9 +170,9 @@ def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> 
 
 
 def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -> int:
-    """Return the sum of hashes that tests symmetry (`gasla.graph.symmetry`), for lists of vertices from `first` on.
+    """Return a sum of hashes of edges, by which symmetry is tested, for the adjacency lists from vertex `first` on.
 
-    The sum over all lists is 0 if the graph is symmetric.
+    `gasla.graph.symmetry` describes the hashes. The sum over all adjacency lists is 0 if the graph is symmetric.
     """
     from gasla.graph import symmetry
 

@@ -444,9 +444,9 @@ def values_of(lists: Lists, values: Array | None) -> Values:
 
 
 def require_room(lists: Lists, values: Array | None, device: Device) -> None:
-    """Raise MemoryError if a graph does not fit the free memory of the GPU.
+    """Raise MemoryError if the edges and values of a graph do not fit the free memory of the GPU.
 
-    This is called before anything is copied there.
+    This is called before anything is copied to the GPU.
     """
     if device != "gpu":
         return

@@ -272,7 +272,7 @@ def sampler_of(
     strategy: Strategy = "uniform",
     disjoint: bool = False,
 ) -> Sampler:
-    """Check arguments of `sample_neighbors`, and return the object that draws edges as they say.
+    """Check the arguments of `sample_neighbors`, and return an object that draws neighbors as they say.
 
     Parameters
     ----------

@@ -35,9 +35,10 @@ class LoadEdge(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy of a field from one local variable to another.
+    """A copy of a field's value from one local variable to another.
 
-    The variables belong to two arguments (roles) of the program's functions: from the argument `of` to `role`.
+    Each variable belongs to an argument of the program's functions, which is its role: the value of the role `of` is
+    copied to `role`.
     """
 
     role: str

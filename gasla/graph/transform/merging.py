@@ -266,10 +266,11 @@ def mirrored(lists: Adjacency, values: Array) -> Array:
 
 
 def _reduce_runs_of_edges(weights: Array | None, combine: Monoid | None, ids: Array, run_starts: Array) -> Array | None:
-    """Return one value for each run of merged edges: their values reduced by `combine`, or the first without a monoid.
+    """Return the value of each merged edge: the values of its edges reduced by `combine`, or the first without a
+    monoid.
 
-    `ids` are the edge numbers, in an order in which edges to be merged are adjacent, and `run_starts` is where each run
-    begins.
+    `ids` are edge numbers in an order in which edges to be merged are adjacent (a run), and `run_starts` has the
+    position at which each run begins.
     """
     if weights is None:
         return None
