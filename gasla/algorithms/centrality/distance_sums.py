@@ -30,9 +30,9 @@ BATCH = 8  # number of sources whose distances are stored together if edges have
 
 
 class _Sums:
-    """What both programs of this file have: count(v) is the number of sources that have reached v so far.
+    """The base of programs that sum up distances: count(v) = the number of sources that have reached v so far.
 
-    total(v) is the sum of their distances to v, or of the inverse distances.
+    total(v) = the sum of their distances to v, or of the inverse distances.
     """
 
     inverse = option(False)

@@ -59,7 +59,10 @@ class PersonalizedPageRank(Spread):
 
 
 def _share_factor(vertex: Any) -> Any:
-    """Return the factor by which the share of a vertex is its rank: `inverse`, or 1 if the vertex has no out-edges."""
+    """Return the ratio of a vertex's share, which it sends along each edge, to its rank.
+
+    It is `inverse`, one over the weight of the out-edges, or 1 if the vertex has no out-edges.
+    """
     return semirings.where(vertex.inverse == 0, 1, vertex.inverse)
 
 

@@ -64,7 +64,10 @@ def condensation(graph: Any, labels: Any = None, *, combine: Monoid = semirings.
 
 
 def _contract_exactly(graph: Graph, labels: Any) -> Graph:
-    """Contract with sums of integers, in the dtype of the values. Raise ValueError if a sum overflows this dtype."""
+    """Return the graph with each component contracted to one vertex, where integer values are added up exactly.
+
+    The sums get the dtype of the values. Raise ValueError if a sum overflows this dtype.
+    """
     values: Any = graph.values
     check_sums("condensation", graph)
     if values.dtype.itemsize == 8:

@@ -106,7 +106,7 @@ class Choose(VertexProgram):
 
 
 class RootProgram(VertexProgram):
-    """A step that only the roots of trees take that have selected an edge, while trees are joined along these edges."""
+    """The base of the steps that join trees: only roots take them, and only if their tree has selected an edge."""
 
     root = vertex(ID, missing=-1)
     choice = vertex(np.int64, missing=NO_EDGE)
@@ -252,7 +252,7 @@ def _forest_edges(graph: Graph, direction: str) -> Any:
 
 
 def _make_result(graph: Graph, edges: Any) -> ForestResult:
-    """Return the result for the ids of the selected edges, which ascend, with their total weight."""
+    """Return the result for a forest, given the ids of its edges in ascending order, with their total weight."""
     xp: Any = module_of(graph.device)
     values: Any = graph.valued.each
     weights = xp.ones(len(edges), np.int64) if values is None else values[edges]

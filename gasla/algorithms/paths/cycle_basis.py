@@ -69,21 +69,21 @@ def cycle_basis(graph: Any) -> VertexLists:
     loops = xp.unique(src[src == dst])
     levels, parents, first, second = _tree_and_others(simplify(graph))
     is_deeper = levels[first] >= levels[second]
-    deeper, other = xp.where(is_deeper, first, second), xp.where(is_deeper, second, first)
-    starts = xp.where(levels[deeper] > levels[other], parents[deeper], deeper)
-    extra = (starts != deeper).astype(np.int64)
-    steps = _steps_to_meet(parents, starts, other)
-    lengths = xp.concatenate([xp.ones(len(loops), np.int64), extra + 2 * steps + 1])
+    deeper, other_end = xp.where(is_deeper, first, second), xp.where(is_deeper, second, first)
+    starts = xp.where(levels[deeper] > levels[other_end], parents[deeper], deeper)
+    extra_steps = (starts != deeper).astype(np.int64)
+    steps = _steps_to_meet(parents, starts, other_end)
+    lengths = xp.concatenate([xp.ones(len(loops), np.int64), extra_steps + 2 * steps + 1])
     indptr = running_sums(lengths)
     total = int(indptr[-1])
     require_room("the cycles have", total, graph.id_dtype.itemsize, graph.device, "simple_cycles up to a length")
     vertices = xp.empty(total, graph.id_dtype)
     vertices[: len(loops)] = loops
-    begin, end = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
+    first_positions, last_positions = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
     # if both ends are on one level, they have the same first vertex, which the loop below writes again
-    vertices[begin] = deeper
-    left, right, climbing = begin + extra, end, xp.arange(len(steps))
-    left_vertex, right_vertex, step = starts, other, 0
+    vertices[first_positions] = deeper
+    left, right, climbing = first_positions + extra_steps, last_positions, xp.arange(len(steps))
+    left_vertex, right_vertex, step = starts, other_end, 0
     while len(climbing):
         vertices[left[climbing] + step], vertices[right[climbing] - step] = left_vertex, right_vertex
         climbs = steps[climbing] > step

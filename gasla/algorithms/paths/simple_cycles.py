@@ -114,24 +114,27 @@ def simple_cycles(
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
     loops = _loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
     # the search finds an undirected cycle once in each direction
-    min_edges, twice = max(min_edges, 2 if directed else 3), 1 if directed else 2
+    min_edges, times_found = max(min_edges, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
         return _on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
     if ends is None:
-        simple, names = _edges_on_cycles(simple, directed)
+        simple, original_ids = _edges_on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
     else:
-        names, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
+        original_ids, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
         if ends[0] != ends[1]:  # paths from the edge's end to its start are searched, and the edge makes each a cycle
-            min_edges, max_edges, twice = min_edges - 1, max_edges - 1, 1
+            min_edges, max_edges, times_found = min_edges - 1, max_edges - 1, 1
     if count:
-        return len(loops) + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // twice
+        return (
+            len(loops)
+            + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // times_found
+        )
     remaining = None if rows is None else max(rows - len(loops), 0)
-    one_way = twice == 2
+    one_way = times_found == 2
     cycles = list_paths(
         simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=remaining
     )
-    vertices = _from_smallest_vertex(cycles.indptr, names[cycles.vertices], not directed)
+    vertices = _from_smallest_vertex(cycles.indptr, original_ids[cycles.vertices], not directed)
     loops = loops[:rows]
     indptr = np.concatenate([np.arange(len(loops)), len(loops) + cycles.indptr])
     return VertexLists(indptr, np.concatenate([loops, vertices]).astype(graph.id_dtype, copy=False))

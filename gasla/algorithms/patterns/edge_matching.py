@@ -150,14 +150,18 @@ class EdgeMatching:
         """The automorphisms of the pattern that keep its conditions between edges: they map matches to matches."""
         known = {(condition.earlier, condition.later, id(condition.expression)) for condition in self.between}
 
-        def is_kept(a: tuple[int, ...]) -> bool:
+        def is_kept(automorphism: tuple[int, ...]) -> bool:
             moved = {
-                (self._image_of(condition.earlier, a), self._image_of(condition.later, a), id(condition.expression))
+                (
+                    self._image_of(condition.earlier, automorphism),
+                    self._image_of(condition.later, automorphism),
+                    id(condition.expression),
+                )
                 for condition in self.between
             }
             return moved == known
 
-        return [a for a in self.pattern.automorphisms if is_kept(a)]
+        return [automorphism for automorphism in self.pattern.automorphisms if is_kept(automorphism)]
 
     def _image_of(self, pair: Pair, a: tuple[int, ...]) -> Pair:
         u, v = a[pair[0]], a[pair[1]]
@@ -166,7 +170,12 @@ class EdgeMatching:
     @cached_property
     def _images(self) -> list[tuple[int, ...]]:
         """The automorphisms of the pattern as permutations of its edges."""
-        return sorted({tuple(self.edges.index(self._image_of(pair, a)) for pair in self.edges) for a in self._group})
+        return sorted(
+            {
+                tuple(self.edges.index(self._image_of(pair, automorphism)) for pair in self.edges)
+                for automorphism in self._group
+            }
+        )
 
     # --- the depth-first search, which extends blocks of partial matches by one edge at a time ------------------------
 
@@ -177,17 +186,17 @@ class EdgeMatching:
         order in which the search matches the pattern's vertices.
         """
         steps, order = self._steps()
-        first, lists = steps[0], steps[0].lists
+        first_step, lists = steps[0], steps[0].lists
         owners = lists.keys // max(self.graph.n, 1)
-        places = np.argsort([step.edge for step in steps])
+        edge_order = np.argsort([step.edge for step in steps])
         for start in track(range(0, len(owners), PART), "blocks"):
             part = slice(start, start + PART)
             vertices = np.stack([owners[part], lists.others[part]])
             keep = self._has_label(order[0], vertices[0]) & self._satisfies(
-                first, vertices[:1], slice(None), vertices[1]
+                first_step, vertices[:1], slice(None), vertices[1]
             )
             for columns, matched in self._extend_all(lists.ids[part][None, keep], vertices[:, keep], steps[1:], steps):
-                yield columns[places], matched
+                yield columns[edge_order], matched
 
     def _extend_all(
         self, columns: Array, vertices: Array, steps: Sequence[_Step], all_steps: Sequence[_Step]
@@ -258,22 +267,22 @@ class EdgeMatching:
         return keep
 
     def _condition_holds(
-        self, one: Between, columns: Array, match_index: Array, new: Array, steps: Sequence[_Step]
+        self, condition: Between, columns: Array, match_index: Array, new: Array, steps: Sequence[_Step]
     ) -> Array:
-        """Return a mask of the new edges for which the condition `one`, on two edges of the pattern, holds.
+        """Return a mask of the new edges for which the condition `condition`, on two edges of the pattern, holds.
 
         The new edge new[i] extends the partial match in column match_index[i] of `columns`, which has edge ids. The
         condition is on this edge and an edge of that match.
         """
         numbers = [step.edge for step in steps]
         records = []
-        for pair in one[:2]:
-            place = numbers.index(self.edges.index(pair))
-            ids = columns[place][match_index] if place < len(columns) else new
+        for pair in condition[:2]:
+            position = numbers.index(self.edges.index(pair))
+            ids = columns[position][match_index] if position < len(columns) else new
             readers = {name: readable(read, ids) for name, read in columns_of(self.graph).items()}
             records.append(Record("edge", Lazy(readers)))
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(one.test(*records), bool), len(new))
+            return np.broadcast_to(np.asarray(condition.test(*records), bool), len(new))
 
     def _adjacency(self, relation: int, backward: bool) -> _AdjacencyLists:
         """Return the adjacency lists of a relation's edges, by source, or by target if `backward`. They are kept for
@@ -283,10 +292,10 @@ class EdgeMatching:
         """
         if (relation, backward) not in self._lists:
             ids, n = np.flatnonzero(self.masks[relation]), self.graph.n
-            owners, others = (self.dst, self.src) if backward else (self.src, self.dst)
-            keys = owners[ids] * n + others[ids]
+            owners, other_ends = (self.dst, self.src) if backward else (self.src, self.dst)
+            keys = owners[ids] * n + other_ends[ids]
             if not self.pattern.directed:
-                keys, ids = np.concatenate([keys, others[ids] * n + owners[ids]]), np.concatenate([ids, ids])
+                keys, ids = np.concatenate([keys, other_ends[ids] * n + owners[ids]]), np.concatenate([ids, ids])
             order = np.argsort(keys, kind="stable")
             keys = keys[order]
             indptr = np.searchsorted(keys, np.arange(n + 1) * n)
@@ -351,10 +360,10 @@ def _smallest(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
     found.
     """
     best = columns
-    for a in group:
-        image = columns[list(a)]
-        first = (image != best).argmax(axis=0)
-        each = np.arange(columns.shape[1])
-        is_less = image[first, each] < best[first, each]
+    for permutation in group:
+        image = columns[list(permutation)]
+        first_difference = (image != best).argmax(axis=0)
+        column_ids = np.arange(columns.shape[1])
+        is_less = image[first_difference, column_ids] < best[first_difference, column_ids]
         best = np.where(is_less, image, best)
     return best

@@ -128,9 +128,11 @@ class Matching:
         elif pattern.size == 1:
             maps = int(self._kinds(pattern).sum())
         else:
-            way, graphs, kinds = self._counting if pattern is self.pattern else self._counting_plan(pattern, induced)
-            maps = way.times * join(way.plan, graphs[0], kinds, graphs[1:]).total()
-            maps -= sum(self._count_maps(merged, False) for merged in way.merged)
+            count_plan, graphs, kinds = (
+                self._counting if pattern is self.pattern else self._counting_plan(pattern, induced)
+            )
+            maps = count_plan.times * join(count_plan.plan, graphs[0], kinds, graphs[1:]).total()
+            maps -= sum(self._count_maps(merged, False) for merged in count_plan.merged)
         if not induced:
             self._maps.append((pattern, maps))
         return maps
@@ -156,10 +158,10 @@ class Matching:
 
     def _warn_if_slow(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
         """Warn if a join on a CPU probably takes very long, by an estimate of the number of partial matches."""
-        way, graphs, kinds = counted
+        search_plan, graphs, kinds = counted
         if self.simple.engine != "cpu" or self.simple.m <= FEW:
             return
-        if (steps := sum(expected(way.plan, graphs, kinds))) > MANY:
+        if (steps := sum(expected(search_plan.plan, graphs, kinds))) > MANY:
             warnings.warn(
                 f"some {steps:.1g} partial matches are to be visited, by an estimate; bound the pattern by labels or "
                 "conditions, or look at the first matches: block=1000",
@@ -171,14 +173,14 @@ class Matching:
         if self.pattern.size == 1:
             return "Each vertex that has the label is a match."
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
-        listing, way = self._listing, self._counting[0]
+        listing, count_plan = self._listing, self._counting[0]
         matches = expected(listing.plan, graphs, kinds)[-1]
         lines = [f"Listing matches vertices {_join_numbers(listing.order)} of the pattern in this order."]
         if self.labels is None and not self.related:
             lines.append("Counting may do without: cliques, and most patterns of up to four vertices, have formulas.")
         if self.is_joined:
-            order, size = way.order, way.plan.size
-            steps = sum(expected(way.plan, *self._counting[1:]))
+            order, size = count_plan.order, count_plan.plan.size
+            steps = sum(expected(count_plan.plan, *self._counting[1:]))
             lines += [
                 f"Otherwise it matches vertices {_join_numbers(order[:size])}, and counts what fits at the others."
             ]
@@ -210,8 +212,8 @@ class Matching:
         if self.is_joined:
             counting, writing = self._compile_joins()
             counts = np.array(counting.count(), np.int64)
-            places = np.cumsum(counts) - counts
-            writing.write(0, np.stack([np.zeros_like(counts), counts, places], axis=1), rows)
+            offsets = np.cumsum(counts) - counts
+            writing.write(0, np.stack([np.zeros_like(counts), counts, offsets], axis=1), rows)
             for filled in range(0, number, ROWS):
                 rows[filled : filled + ROWS] = self._original_rows(rows[filled : filled + ROWS].T)
             filled = int(counts.sum())
@@ -234,8 +236,8 @@ class Matching:
         In the search a match is a column of renumbered vertices, in the order of matching. In results it is a row of
         original ids, in the order of the pattern's vertices.
         """
-        places = np.argsort(self._listing.order).tolist()
-        return _smallest(self._ordered[1][columns[places]], self.pattern).T
+        positions = np.argsort(self._listing.order).tolist()
+        return _smallest(self._ordered[1][columns[positions]], self.pattern).T
 
     def _compile_joins(self) -> tuple[JoinRun, JoinRun]:
         """Return two compiled joins over blocks of edges: one counts the matches of each block, and one writes them."""
@@ -252,21 +254,23 @@ class Matching:
         """
         counting, writing = self._compile_joins()
         xp = array_module(self.simple.out.indices)
-        first, ahead = 0, 4
-        while first < counting.blocks:
-            counts = counting.count(first, min(ahead, counting.blocks - first), most)
-            for begin, end in _groups(counts, most):
+        first_block, block_count = 0, 4
+        while first_block < counting.blocks:
+            counts = counting.count(first_block, min(block_count, counting.blocks - first_block), most)
+            for group_start, group_end in _groups(counts, most):
                 skip = 0
                 while True:
-                    takes = np.minimum(counts[begin:end], most)
-                    wanted = np.stack([np.full_like(takes, skip), takes, np.cumsum(takes) - takes], axis=1)
-                    rows = xp.empty((int(takes.sum()), self.pattern.size), self.simple.id_dtype)
-                    written = sum(writing.write(first + begin, wanted, rows))
+                    row_counts = np.minimum(counts[group_start:group_end], most)
+                    requests = np.stack(
+                        [np.full_like(row_counts, skip), row_counts, np.cumsum(row_counts) - row_counts], axis=1
+                    )
+                    rows = xp.empty((int(row_counts.sum()), self.pattern.size), self.simple.id_dtype)
+                    written = sum(writing.write(first_block + group_start, requests, rows))
                     yield rows[:written].T
                     skip += written
-                    if counts[begin] < most or written < most:
+                    if counts[group_start] < most or written < most:
                         break
-            first, ahead = first + len(counts), min(2 * ahead, AHEAD)
+            first_block, block_count = first_block + len(counts), min(2 * block_count, AHEAD)
 
     def _match_columns(self) -> Iterator[Array]:
         """Yield arrays with a column for each match, found by operations on whole arrays without a compiled join."""
@@ -317,9 +321,9 @@ def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequen
     if not joins:
         yield columns
         return
-    for few, match_index, added in _extend_by_one(sides, kinds, columns, joins[0]):
-        longer = array_module(columns).concatenate([few[:, match_index], added[None]])
-        yield from _extend_all(sides, kinds, longer, joins[1:])
+    for block, match_index, new_vertices in _extend_by_one(sides, kinds, columns, joins[0]):
+        extended = array_module(columns).concatenate([block[:, match_index], new_vertices[None]])
+        yield from _extend_all(sides, kinds, extended, joins[1:])
 
 
 def _extend_by_one(
@@ -331,15 +335,21 @@ def _extend_by_one(
     extends and its new vertex.
     """
     xp = array_module(columns)
-    for chosen, (a, b) in _candidate_lists(sides, columns, join):
-        graph, src, dst = sides[a.relation][a.backward], chosen[a.place], chosen[b.place]
+    for chosen, (first_reach, second_reach) in _candidate_lists(sides, columns, join):
+        graph, src, dst = (
+            sides[first_reach.relation][first_reach.backward],
+            chosen[first_reach.place],
+            chosen[second_reach.place],
+        )
         for part in shares(xp.minimum(graph.out_degrees[src], graph.out_degrees[dst]), PART):
-            few = chosen[:, part]
-            above = few[list(join.above)].max(axis=0) if join.above else None
-            match_index, added = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
-            remaining_join = join._replace(within=tuple(reach for reach in join.within if reach not in (a, b)))
-            fits = _satisfies(sides, kinds, few, match_index, added, remaining_join)
-            yield few, *((match_index, added) if fits is None else (match_index[fits], added[fits]))
+            block = chosen[:, part]
+            above = block[list(join.above)].max(axis=0) if join.above else None
+            match_index, new_vertices = common(graph, EdgeFrontier(graph.n, src[part], src[part], dst[part]), above)
+            remaining_join = join._replace(
+                within=tuple(reach for reach in join.within if reach not in (first_reach, second_reach))
+            )
+            fits = _satisfies(sides, kinds, block, match_index, new_vertices, remaining_join)
+            yield block, *((match_index, new_vertices) if fits is None else (match_index[fits], new_vertices[fits]))
 
 
 def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:
@@ -355,33 +365,37 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
     D. E. Knuth: Estimating the Efficiency of Backtrack Programs. Mathematics of Computation 29 (1975).
     """
     random, sides, xp = np.random.default_rng(0), _sides(graphs, plan.directed), array_module(kinds)
-    first, second = plan.joins[:2]
-    reach = second.within[0]
+    first_join, second_join = plan.joins[:2]
+    reach = second_join.within[0]
     lists = sides[reach.relation][reach.backward].sorted_out
     m = len(lists.indices)
     if m == 0:
         return [0.0] * (plan.size - 1)
-    at = xp.asarray(random.integers(0, m, SAMPLES))
-    u, v = xp.searchsorted(lists.indptr, at, side="right") - 1, lists.indices[at]
-    u, which = u.astype(v.dtype), xp.arange(SAMPLES)
-    fits = _may_match(kinds[u], first) & _may_match(kinds[v], second) & ((u < v) | (not second.above))
-    more = _satisfies(sides, None, u[None], which, v, second._replace(within=second.within[1:]))
-    chosen = xp.flatnonzero(fits if more is None else fits & more)
+    positions = xp.asarray(random.integers(0, m, SAMPLES))
+    u, v = xp.searchsorted(lists.indptr, positions, side="right") - 1, lists.indices[positions]
+    u, sample_ids = u.astype(v.dtype), xp.arange(SAMPLES)
+    fits = _may_match(kinds[u], first_join) & _may_match(kinds[v], second_join) & ((u < v) | (not second_join.above))
+    satisfies_rest = _satisfies(
+        sides, None, u[None], sample_ids, v, second_join._replace(within=second_join.within[1:])
+    )
+    chosen = xp.flatnonzero(fits if satisfies_rest is None else fits & satisfies_rest)
     # The last row has the number of the sample in each column, by which its weight is found.
-    columns, weights = xp.stack([u, v, which])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
+    columns, weights = xp.stack([u, v, sample_ids])[:, chosen], xp.full(SAMPLES, m / SAMPLES)
     totals = [float(weights[columns[-1]].sum())]
-    for each in plan.joins[2:]:
-        parts = []
-        for few, owners, fitting in _extend_by_one(sides, kinds, columns, each):
-            counts = xp.bincount(owners, minlength=few.shape[1])
+    for next_join in plan.joins[2:]:
+        extended_blocks = []
+        for block, owners, fitting in _extend_by_one(sides, kinds, columns, next_join):
+            counts = xp.bincount(owners, minlength=block.shape[1])
             ends, can_extend = xp.cumsum(counts), xp.flatnonzero(counts)
             pick = (ends - counts)[can_extend] + (
                 xp.asarray(random.random(len(can_extend))) * counts[can_extend]
             ).astype(np.int64)
-            weights[few[-1, can_extend]] *= counts[can_extend]
-            parts.append(xp.concatenate([few[:-1, can_extend], fitting[pick][None], few[-1:, can_extend]]))
-        nothing = xp.empty((len(columns) + 1, 0), columns.dtype)
-        columns = xp.concatenate([nothing, *parts], axis=1)
+            weights[block[-1, can_extend]] *= counts[can_extend]
+            extended_blocks.append(
+                xp.concatenate([block[:-1, can_extend], fitting[pick][None], block[-1:, can_extend]])
+            )
+        no_columns = xp.empty((len(columns) + 1, 0), columns.dtype)
+        columns = xp.concatenate([no_columns, *extended_blocks], axis=1)
         totals.append(float(weights[columns[-1]].sum()))
     return totals
 
@@ -393,23 +407,26 @@ def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple
     candidates. They also are if lists are of different relations or directions, which can't be intersected. Then
     matches are split by which of two lists is shorter.
     """
-    first = join.within[0]
+    only_reach = join.within[0]
     groups = [
-        [reach for reach in join.within if reach[1:] == sort] for sort in dict.fromkeys(r[1:] for r in join.within)
+        [reach for reach in join.within if reach[1:] == direction_and_relation]
+        for direction_and_relation in dict.fromkeys(r[1:] for r in join.within)
     ]
     pairs = [(group[0], group[1]) for group in groups if len(group) > 1]
     if pairs or len(join.within) == 1:
-        yield columns, pairs[0] if pairs else (first, first)
+        yield columns, pairs[0] if pairs else (only_reach, only_reach)
         return
-    a, b = join.within[:2]
-    lengths = [sides[reach.relation][reach.backward].out_degrees[columns[reach.place]] for reach in (a, b)]
+    first_reach, second_reach = join.within[:2]
+    lengths = [
+        sides[reach.relation][reach.backward].out_degrees[columns[reach.place]] for reach in (first_reach, second_reach)
+    ]
     is_shorter = lengths[0] <= lengths[1]
-    yield columns[:, is_shorter], (a, a)
-    yield columns[:, ~is_shorter], (b, b)
+    yield columns[:, is_shorter], (first_reach, first_reach)
+    yield columns[:, ~is_shorter], (second_reach, second_reach)
 
 
 def _satisfies(
-    sides: Sides, kinds: Array | None, columns: Array, which: Array, added: Array, join: Join
+    sides: Sides, kinds: Array | None, columns: Array, match_index: Array, new_vertices: Array, join: Join
 ) -> Array | None:
     """Return a mask of the new vertices that satisfy the remaining conditions of a join, or None if none remain.
 
@@ -418,12 +435,12 @@ def _satisfies(
 
     def has(reach: Reach) -> Array:
         graph = sides[reach.relation][reach.backward]
-        return has_edges(graph, EdgeFrontier(graph.n, added, columns[reach.place][which], added))
+        return has_edges(graph, EdgeFrontier(graph.n, new_vertices, columns[reach.place][match_index], new_vertices))
 
     conditions = [has(reach) for reach in join.within] + [~has(reach) for reach in join.outside]
-    conditions += [added != columns[place][which] for place in join.apart]
+    conditions += [new_vertices != columns[place][match_index] for place in join.apart]
     if kinds is not None:
-        conditions.append(_may_match(kinds[added], join))
+        conditions.append(_may_match(kinds[new_vertices], join))
     return reduce(and_, conditions) if conditions else None
 
 
@@ -440,12 +457,15 @@ def _smallest(columns: Array, pattern: Pattern) -> Array:
     xp, group = array_module(columns), pattern.automorphisms
     for vertex in range(pattern.size):
         # one automorphism for each vertex that can be mapped to `vertex`, with all earlier vertices fixed
-        choices = {a[vertex]: a for a in group}
+        choices = {automorphism[vertex]: automorphism for automorphism in group}
         best, smallest = columns[vertex], columns
-        for other, a in choices.items():
+        for other, automorphism in choices.items():
             if other != vertex:
                 is_less = columns[other] < best
-                best, smallest = xp.minimum(best, columns[other]), xp.where(is_less, columns[list(a)], smallest)
+                best, smallest = (
+                    xp.minimum(best, columns[other]),
+                    xp.where(is_less, columns[list(automorphism)], smallest),
+                )
         columns = smallest
-        group = [a for a in group if a[vertex] == vertex]
+        group = [automorphism for automorphism in group if automorphism[vertex] == vertex]
     return columns

@@ -74,35 +74,41 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
     """
     count = len(pattern.automorphisms)
     if not induced:
-        for size in range(pattern.size - 1, 1, -1):  # number of vertices that are not matched, but only counted
-            if size <= MOST_FREE and (ways := list(_plans_with_free(pattern, size))):
-                return max(ways, key=lambda way: _quality(pattern, way))
+        for free_count in range(pattern.size - 1, 1, -1):  # number of vertices that are not matched, but only counted
+            if free_count <= MOST_FREE and (candidates := list(_plans_with_free(pattern, free_count))):
+                return max(candidates, key=lambda count_plan: _quality(pattern, count_plan))
     orders = [
         _order(pattern, [u, v], pattern.size)
         for u in range(pattern.size)
         for v in range(pattern.size)
         if pattern.has(u, v)
     ]
-    last = max(pattern.size - 1, 2)
+    matched_count = max(pattern.size - 1, 2)
     plans = [
-        _plan(pattern, order_of_plan, last, induced, smaller_places(order_of_plan, last, pattern.automorphisms))
+        _plan(
+            pattern,
+            order_of_plan,
+            matched_count,
+            induced,
+            smaller_places(order_of_plan, matched_count, pattern.automorphisms),
+        )
         for order_of_plan in orders
     ]
-    ways = [Counting(order, plan, count) for order, plan in zip(orders, plans)]
-    return max(ways, key=lambda way: _quality(pattern, way))
+    candidates = [Counting(order, plan, count) for order, plan in zip(orders, plans)]
+    return max(candidates, key=lambda count_plan: _quality(pattern, count_plan))
 
 
-def _quality(pattern: Pattern, way: Counting) -> tuple[float, ...]:
-    """Return a tuple by which plans to count a pattern are compared: the larger, the better the plan `way`.
+def _quality(pattern: Pattern, count_plan: Counting) -> tuple[float, ...]:
+    """Return a tuple by which plans to count a pattern are compared: the larger, the better the plan `count_plan`.
 
     A good plan begins with a rare label or edge. It intersects adjacency lists after few steps, or counts from a table.
     Many adjacency lists limit its candidates, and many pairs of its vertices have a fixed order, both early.
     """
-    plan = way.plan
+    plan = count_plan.plan
     intersected = (free.ready for k, free in enumerate(plan.free) if k not in plan.tabled and len(free.join.within) > 1)
     joins = [*plan.joins, *(free.join for free in plan.free)]
     return (
-        pattern.rarity(*way.order[:2]),
+        pattern.rarity(*count_plan.order[:2]),
         -max(intersected, default=0),
         *(len(join.within) for join in plan.joins),
         sum(len(join.above) for join in joins),
@@ -118,8 +124,8 @@ def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
         if any(pattern.has(u, v) for u, v in combinations(free, 2)):
             continue
         core = [v for v in range(pattern.size) if v not in free]
-        group = [a for a in pattern.automorphisms if {a[v] for v in core} == set(core)]
-        times = len({tuple(a[v] for v in core) for a in group})
+        group = [automorphism for automorphism in pattern.automorphisms if {automorphism[v] for v in core} == set(core)]
+        times = len({tuple(automorphism[v] for v in core) for automorphism in group})
         for u in core:
             for v in core:
                 order = _order(pattern, [u, v], len(core), core) if pattern.has(u, v) else []
@@ -168,10 +174,13 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
     above: dict[int, tuple[int, ...]] = dict.fromkeys(order, ())
     core = set(order[:matched])
     group = list(
-        {tuple(a[v] if v in core or len(order) - matched == 1 else v for v in range(len(order))) for a in group}
+        {
+            tuple(automorphism[v] if v in core or len(order) - matched == 1 else v for v in range(len(order)))
+            for automorphism in group
+        }
     )
     while len(group) > 1:
-        orbits = {frozenset(a[v] for a in group) for v in order}
+        orbits = {frozenset(automorphism[v] for automorphism in group) for v in order}
         orbit = min(
             (candidate for candidate in orbits if len(candidate) > 1),
             key=lambda candidate: (order[0] not in candidate, not candidate <= core, min(map(order.index, candidate))),
@@ -179,7 +188,7 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
         first = min(orbit, key=order.index)
         for v in orbit - {first}:
             above[v] += (order.index(first),)
-        group = [a for a in group if a[first] == first]
+        group = [automorphism for automorphism in group if automorphism[first] == first]
     return above
 
 
@@ -223,17 +232,25 @@ def _matched_that_fit(
         # all
         return ()
     result = []
-    for c in range(matched):
-        if pattern.has(order[c], order[k]) or c in join.above or not pattern.may_coincide(order[c], order[k]):
+    for position in range(matched):
+        if (
+            pattern.has(order[position], order[k])
+            or position in join.above
+            or not pattern.may_coincide(order[position], order[k])
+        ):
             continue
         uncertain = [
-            r for r in join.within if r not in _lists_to_check(pattern, order[r.place], order[c], r.place, True)
+            reach
+            for reach in join.within
+            if reach not in _lists_to_check(pattern, order[reach.place], order[position], reach.place, True)
         ]
         tests = [
-            Test(r, c) if r.place < c else Test(Reach(c, pattern.directed and not r.backward, r.relation), r.place)
-            for r in uncertain
+            Test(reach, position)
+            if reach.place < position
+            else Test(Reach(position, pattern.directed and not reach.backward, reach.relation), reach.place)
+            for reach in uncertain
         ]
-        result.append((c, tuple(tests)))
+        result.append((position, tuple(tests)))
     return tuple(result)
 
 

@@ -138,38 +138,52 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
     ends.
     """
     xp: Any = array_module(src)
-    m, places = len(src), xp.arange(len(src))
-    order = xp.argsort(semirings.hash(seed, places))
+    m, positions = len(src), xp.arange(len(src))
+    order = xp.argsort(semirings.hash(seed, positions))
     src, dst = src[order].astype(np.int64), dst[order].astype(np.int64)
 
-    def hashes_of(a: Array, b: Array) -> Array:
-        ends = (xp.minimum(a, b), xp.maximum(a, b)) if undirected else (a, b)
-        return semirings.hash(seed, np.uint64(number), *ends)
+    def hashes_of(tails: Array, heads: Array) -> Array:
+        ends = (xp.minimum(tails, heads), xp.maximum(tails, heads)) if undirected else (tails, heads)
+        return semirings.hash(seed, np.uint64(round_number), *ends)
 
-    for number in range(rounds if m else 0):
+    for round_number in range(rounds if m else 0):
         # two edges may swap in this round if their positions add up to this number, modulo m
-        total = int(semirings.hash(seed, np.uint64(number))) % m
-        partners = (total - places) % m
-        bits = semirings.hash(seed, np.uint64(number), places)
+        total = int(semirings.hash(seed, np.uint64(round_number))) % m
+        partners = (total - positions) % m
+        bits = semirings.hash(seed, np.uint64(round_number), positions)
         # An eighth of the pairs does not try to swap in a round. So a swap can also occur without the swaps of other
         # pairs.
-        first_of_pair = xp.flatnonzero((places < partners) & ((bits & np.uint64(7)) > 0))
+        first_of_pair = xp.flatnonzero((positions < partners) & ((bits & np.uint64(7)) > 0))
         second_of_pair = partners[first_of_pair]
-        a, b, c, d = src[first_of_pair], dst[first_of_pair], src[second_of_pair], dst[second_of_pair]
+        first_src, first_dst, second_src, second_dst = (
+            src[first_of_pair],
+            dst[first_of_pair],
+            src[second_of_pair],
+            dst[second_of_pair],
+        )
         if undirected:
             is_turned = (bits[first_of_pair] & np.uint64(8)) > 0
-            c, d = xp.where(is_turned, d, c), xp.where(is_turned, c, d)
-        is_unique = _occurs_once(xp.concatenate([hashes_of(src, dst), hashes_of(a, d), hashes_of(c, b)]))
+            second_src, second_dst = (
+                xp.where(is_turned, second_dst, second_src),
+                xp.where(is_turned, second_src, second_dst),
+            )
+        is_unique = _occurs_once(
+            xp.concatenate([hashes_of(src, dst), hashes_of(first_src, second_dst), hashes_of(second_src, first_dst)])
+        )
         is_swapped = (
             is_unique[first_of_pair]
             & is_unique[second_of_pair]
             & is_unique[m : m + len(first_of_pair)]
             & is_unique[m + len(first_of_pair) :]
-            & (a != d)
-            & (c != b)
+            & (first_src != second_dst)
+            & (second_src != first_dst)
         )
         first_of_pair, second_of_pair = first_of_pair[is_swapped], second_of_pair[is_swapped]
-        dst[first_of_pair], src[second_of_pair], dst[second_of_pair] = d[is_swapped], c[is_swapped], b[is_swapped]
+        dst[first_of_pair], src[second_of_pair], dst[second_of_pair] = (
+            second_dst[is_swapped],
+            second_src[is_swapped],
+            first_dst[is_swapped],
+        )
     return src, dst
 
 

@@ -264,7 +264,7 @@ def _sums_in_simple_graph(simple: Graph, weights: Array) -> Array:
 
 
 def weights_in(graph: Graph, formula: Formula) -> Array:
-    """Return for each vertex the weight that it has as a common neighbor of other vertices."""
+    """Return the weight that each vertex has as a common neighbor, by the formula of a similarity measure."""
     xp: Any = module_of(graph.device)
     if formula.weight is None:
         return xp.ones(graph.n)

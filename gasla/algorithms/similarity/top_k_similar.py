@@ -105,21 +105,24 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     degrees = simple.out_degrees.astype(np.float64)
     vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
     first_equal = _first_with_equal_neighbors(simple)
-    chosen = xp.flatnonzero(first_equal == xp.arange(graph.n))
-    _warn_of_hubs(simple, chosen)
-    best_ids, best = xp.empty((len(chosen), k + 1), simple.out.indices.dtype), xp.empty((len(chosen), k + 1))
-    for block in two_hops(simple, weights_in(graph, formula), chosen):
+    representatives = xp.flatnonzero(first_equal == xp.arange(graph.n))
+    _warn_of_hubs(simple, representatives)
+    best_ids, best_scores = (
+        xp.empty((len(representatives), k + 1), simple.out.indices.dtype),
+        xp.empty((len(representatives), k + 1)),
+    )
+    for block in two_hops(simple, weights_in(graph, formula), representatives):
         score = formula.score(xp, degrees[block.owners], degrees[block.vertices], block.weights)
         rows = Sparse((len(block.indptr) - 1, graph.n), block.indptr, block.vertices, score)
         # one more than k, since a vertex may be among the most similar to itself
-        best_ids[block.rows], best[block.rows] = top_k(rows, k + 1)
-    place = xp.searchsorted(chosen, first_equal)
+        best_ids[block.rows], best_scores[block.rows] = top_k(rows, k + 1)
+    row_of_vertex = xp.searchsorted(representatives, first_equal)
     for part in shares(xp.full(graph.n, k + 1), MOST):
-        ids, ids_of_rows = best_ids[place[part]], xp.arange(graph.n)[part]
+        ids, ids_of_rows = best_ids[row_of_vertex[part]], xp.arange(graph.n)[part]
         keep = ids != ids_of_rows[:, None]
         keep[:, k] &= ~keep.all(axis=1)  # without itself a vertex has k + 1 candidates; drop the last
         vertices[part], scores[part] = (
-            all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best[place[part]])
+            all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best_scores[row_of_vertex[part]])
         )
     return SimilarResult(vertices, scores)
 

@@ -253,9 +253,9 @@ def _orthonormal(xp: Any, block: Any) -> Any:
     """
     sizes = xp.sqrt((block**2).sum(axis=0))
     block = block / xp.where(sizes > 0, sizes, 1)
-    squares, turn = np.linalg.eigh(moved(block.T @ block, "cpu"))
+    squares, rotation = np.linalg.eigh(moved(block.T @ block, "cpu"))
     is_independent = squares > DEPENDENT * squares.max(initial=0)
-    return block @ xp.asarray(turn[:, is_independent] / np.sqrt(squares[is_independent]))
+    return block @ xp.asarray(rotation[:, is_independent] / np.sqrt(squares[is_independent]))
 
 
 def _smallest_by_dense_matrix(laplacian: Laplacian, k: int) -> tuple[Any, Any]:

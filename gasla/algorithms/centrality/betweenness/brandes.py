@@ -224,8 +224,9 @@ Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
 def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the order in which passes process vertices, by breadth-first levels, the graph, and no
-    fields.
+    """Yield for each source the order in which passes process vertices, the graph, and an empty dictionary of fields.
+
+    The order is that of the levels of a breadth-first search, for edges without lengths.
 
     The order starts at level 1, as the source on level 0 needs no work. The search from the next source is launched
     before the current levels are used, so that a GPU stays busy.
