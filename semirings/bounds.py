@@ -42,12 +42,12 @@ def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -
 
     `given` has the bounds of the node's arguments, and `known` those of symbols by name.
     """
-    whole, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
-    limits = whole
+    type_limits, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
+    limits = type_limits
     if e.op == "constant" and e.payload == e.payload:
         limits = e.payload.item(), e.payload.item()
     elif e.op == "symbol":
-        limits = known.get(e.payload, whole)
+        limits = known.get(e.payload, type_limits)
     elif e.op == "add" and is_whole_number:
         limits = sum(low for low, _ in given), sum(high for _, high in given)
     elif e.op == "where":
@@ -56,7 +56,7 @@ def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -
         limits = given[0]
     # If the bounds exceed those of the type, the integers may wrap around. Then only the bounds of the type are
     # certain.
-    return limits if whole[0] <= limits[0] and limits[1] <= whole[1] else whole
+    return limits if type_limits[0] <= limits[0] and limits[1] <= type_limits[1] else type_limits
 
 
 def _of_type(kind: Type) -> Bounds:

@@ -81,24 +81,24 @@ def _resolve_names(function: FunctionType, this: Any) -> Iterator[tuple[str, Any
     Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to.
     """
     closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
-    text, value, known = "", None, False
-    for step in dis.get_instructions(function.__code__):
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and known:
-            text, read = f"{text}.{step.argval}", inspect.getattr_static if value is this else getattr
-            known = value is this or _has_attributes(value)
-            value = read(value, step.argval, None) if known else None
+    name_text, value, is_resolved = "", None, False
+    for instruction in dis.get_instructions(function.__code__):
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and is_resolved:
+            name_text, read = f"{name_text}.{instruction.argval}", inspect.getattr_static if value is this else getattr
+            is_resolved = value is this or _has_attributes(value)
+            value = read(value, instruction.argval, None) if is_resolved else None
             continue
-        if known:
-            yield text, value
-        text, known = str(step.argval), True
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            value = function.__globals__.get(step.argval, getattr(builtins, step.argval, None))
-        elif step.opname == "LOAD_DEREF" and step.argval in closure:
-            value = _cell_content(closure[step.argval])
-        elif step.opname.startswith("LOAD_FAST") and step.argval == "self" and this is not None:
+        if is_resolved:
+            yield name_text, value
+        name_text, is_resolved = str(instruction.argval), True
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = function.__globals__.get(instruction.argval, getattr(builtins, instruction.argval, None))
+        elif instruction.opname == "LOAD_DEREF" and instruction.argval in closure:
+            value = _cell_content(closure[instruction.argval])
+        elif instruction.opname.startswith("LOAD_FAST") and instruction.argval == "self" and this is not None:
             value = this
         else:
-            known = False
+            is_resolved = False
 
 
 def _cell_content(cell: Any) -> Any:

@@ -484,7 +484,7 @@ def each(body: Expr, length: int) -> Expr:
 
 
 def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
-    """Return the reduction of a wide vector's items by `combine`, from first to last, as a scalar expression."""
+    """Return a scalar expression that reduces a wide vector's items by `combine`, from the first to the last."""
     body, kind = at_lane(vector), vector.dtype
     return node(
         "fold",
@@ -499,16 +499,18 @@ def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
 def _body_at_lane(body: Expr, lane: int) -> Expr:
     """Return the value that the body of a loop over vectors has at one lane, as an expression outside of the loop."""
     # keys are ids of nodes, because nodes are not hashable while a user's function is traced
-    done: dict[int, Expr] = {}
+    replacements: dict[int, Expr] = {}
     for e in in_order(body, within=False):
         if e.op == "lane":
-            done[id(e)] = item(e.args[0], lane)
+            replacements[id(e)] = item(e.args[0], lane)
         elif e.op == "lane_number":
-            done[id(e)] = constant(lane, np.int64)
+            replacements[id(e)] = constant(lane, np.int64)
         else:
             stays = e.op in LOOPS or not e.args
-            done[id(e)] = e if stays else node(e.op, e.type, *(done[id(arg)] for arg in e.args), payload=e.payload)
-    return done[id(body)]
+            replacements[id(e)] = (
+                e if stays else node(e.op, e.type, *(replacements[id(arg)] for arg in e.args), payload=e.payload)
+            )
+    return replacements[id(body)]
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
@@ -566,11 +568,11 @@ def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Ex
     `change` is called with each node and its already replaced arguments. It returns the replacement, or None to keep
     the node with these arguments.
     """
-    done: dict[Expr, Expr] = {}
+    replacements: dict[Expr, Expr] = {}
     for e in in_order(expr):
-        args = [done[arg] for arg in e.args]
+        args = [replacements[arg] for arg in e.args]
         changed = change(e, args)
         if changed is None:
             changed = node(e.op, e.type, *args, payload=e.payload) if args else e
-        done[e] = changed
-    return done[expr]
+        replacements[e] = changed
+    return replacements[expr]

@@ -59,9 +59,9 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
     x, y = (Symbol(name, as_type(type)) for name in "xy")
     parts = []
     for part, *places in zip(*map(scalars, (monoid.combination(type), x, y)), strict=True):
-        own = {place: Symbol(name, place.type) for place, name in zip(places, "xy", strict=True)}
-        part = rebuilt(part, lambda e, _, own=own: own.get(e))  # type: ignore[misc]
-        if any(all(symbol is not known for known in own.values()) for symbol in free_symbols(part)):
+        part_symbols = {place: Symbol(name, place.type) for place, name in zip(places, "xy", strict=True)}
+        part = rebuilt(part, lambda e, _, known=part_symbols: known.get(e))  # type: ignore[misc]
+        if any(all(symbol is not known for known in part_symbols.values()) for symbol in free_symbols(part)):
             return None
         parts.append(part)
     return tuple(parts)

@@ -198,24 +198,24 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
     """Return the types in which NumPy would compute a ufunc: one for each operand, then that of the result."""
-    given = [kind_of(value) for value in values]
+    operand_types = [kind_of(value) for value in values]
     name = ufunc.__name__
-    if all(isinstance(kind, type) for kind in given):
-        given = [np.dtype(kind) for kind in given]
+    if all(isinstance(kind, type) for kind in operand_types):
+        operand_types = [np.dtype(kind) for kind in operand_types]
     # A comparison with a Python int is exact, even if the other operand's type can't represent the int. So Python ints
     # are left as they are.
-    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in given):
-        given = [k if type(v) is int else np.dtype(k) for k, v in zip(given, values, strict=True)]
+    elif name in COMPARISONS and all(np.dtype(kind).kind in "biu" for kind in operand_types):
+        operand_types = [k if type(v) is int else np.dtype(k) for k, v in zip(operand_types, values, strict=True)]
     try:
-        types = ufunc.resolve_dtypes((*given, None))
+        types = ufunc.resolve_dtypes((*operand_types, None))
     except TypeError as error:
-        names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in given)
+        names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in operand_types)
         remedy = "; semirings.cast(x, np.int64) makes whole numbers" if name in BITWISE else ""
         raise TypeError(f"np.{name} is not defined for {names}: {error}{remedy}") from None
     if any(dtype.name not in SCALAR_NAMES for dtype in types):
         wrong = next(dtype for dtype in types if dtype.name not in SCALAR_NAMES)
         raise TypeError(
-            f"np.{name} of {given[0]} would be computed in {wrong}, which is not supported: "
+            f"np.{name} of {operand_types[0]} would be computed in {wrong}, which is not supported: "
             "convert first, with semirings.cast(x, np.float32) for example"
         )
     return tuple(np.dtype(dtype.name) for dtype in types)

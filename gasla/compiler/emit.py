@@ -1273,19 +1273,19 @@ class Emitter:
 
         With fewer indices than dimensions, or with a slice, return the subarray.
         """
-        (start, *lengths), indices = parts(array), _indices(node)
+        (base, *lengths), indices = parts(array), _indices(node)
         if len(indices) > len(lengths):
             self.fail(node, f"{array.type} is given {len(indices)} indices; expected at most {len(lengths)}")
         for k, index in enumerate(indices):
             if not isinstance(index, ast.Slice):
-                start, lengths = self._step_in(index, start, lengths), lengths[1:]
+                base, lengths = self._step_in(index, base, lengths), lengths[1:]
                 continue
             if k < len(indices) - 1 or index.step:
                 self.fail(node, "a slice is read only as the last index, and without a step; expected a loop")
             first, last = self._bounds(index, lengths[0])
-            start = self.place(node, start, self._multiply_by_lengths(first, lengths[1:]))
+            base = self.place(node, base, self._multiply_by_lengths(first, lengths[1:]))
             lengths[0] = self.op("sub", last, first)
-        return joined(array_of(array.type.of, len(lengths)), start, *lengths) if lengths else start
+        return joined(array_of(array.type.of, len(lengths)), base, *lengths) if lengths else base
 
     def _step_in(self, node: Any, start: Value, lengths: list[Value]) -> Value:
         """Return the address of `array[i]`, which is an item, or a row if the array has several dimensions.
@@ -1611,11 +1611,11 @@ class Emitter:
             self.assign(target, self.binary(node, nodes, self.expr(target), self.expr(node.value)), node.value)
             return
         array = self._array_set(target)
-        place = self.locate(target, array)
-        if place.type.kind != "p":
+        item_address = self.locate(target, array)
+        if item_address.type.kind != "p":
             self.fail(target, f"{array.type} is changed as a whole here; expected an index for each dimension")
-        result = self.binary(node, nodes, self.read(place), self.expr(node.value))
-        self.write(place, self.stored(node.value, result, place.type.of))
+        result = self.binary(node, nodes, self.read(item_address), self.expr(node.value))
+        self.write(item_address, self.stored(node.value, result, item_address.type.of))
 
     def set_of(self, target: Any) -> Any:
         """Return the name of the shared variable that is the target of an assignment, such as `size` for `run.size =

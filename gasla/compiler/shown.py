@@ -51,7 +51,7 @@ class Shown:
         if not self.is_wanted or not isinstance(node, ast.AST | list):
             return node
         if isinstance(node, list):
-            return [one for each in map(self.of, node) for one in (each.value.elts if _is_spread(each) else [each])]
+            return [one for child in map(self.of, node) for one in (child.value.elts if _is_spread(child) else [child])]
         return type(node)(**{name: self.of(value) for name, value in ast.iter_fields(node)})
 
     def put(self, form: str, *nodes: Any) -> None:

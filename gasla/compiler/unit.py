@@ -50,10 +50,10 @@ def _entry(name: str, instance: Instance) -> str:
     `entry` reads the arguments from memory, calls the compiled function, and writes its result to memory.
     """
     is_numbered = instance.takes[:1] == [I64]
-    leaves = [leaf for kind in instance.takes[is_numbered:] for leaf in kind.leaves]
+    scalar_types = [leaf for kind in instance.takes[is_numbered:] for leaf in kind.leaves]
     lines = ["define void @entry(i64 %number, ptr %words) nounwind {"]
     arguments = ["i64 %number"] * is_numbered
-    for k, leaf in enumerate(leaves):
+    for k, leaf in enumerate(scalar_types):
         lines.append(f"  %p{k} = getelementptr i64, ptr %words, i64 {k}")
         lines.append(f"  %l{k} = load {leaf.stored}, ptr %p{k}, align 8")
         if leaf == BOOL:
@@ -64,7 +64,7 @@ def _entry(name: str, instance: Instance) -> str:
         return "\n".join([*lines, f"  {call}", "  ret void", "}"])
     if returns.kind not in "iufb":
         raise CompileError(f"{name} is called by Python and returns {returns}; expected a number or nothing")
-    lines += [f"  %found = {call}", f"  %place = getelementptr i64, ptr %words, i64 {len(leaves)}"]
+    lines += [f"  %found = {call}", f"  %place = getelementptr i64, ptr %words, i64 {len(scalar_types)}"]
     if returns == BOOL:
         lines.append("  %byte = zext i1 %found to i8")
     stored = f"store {returns.stored} {'%byte' if returns == BOOL else '%found'}, ptr %place, align 8"

@@ -242,19 +242,19 @@ def _state_arrays(run: Any) -> dict[str, Any]:
 def _set_state(run: Any, saved: Mapping[str, np.ndarray]) -> None:
     """Set the state of this rank's part of a run to saved arrays."""
     for name, array in saved.items():
-        kind, _, which = name.partition(".")
+        kind, _, key = name.partition(".")
         if kind == "field":
-            run.state[which][...] = moved(
+            run.state[key][...] = moved(
                 array, run.options.device
             )  # )  # copied into the array, because the compiled loop has the array's address
         elif kind == "at_vertices":
-            run.at_vertices.arrays[which][...] = array
+            run.at_vertices.arrays[key][...] = array
         elif kind == "parameter":
-            run.parameters[which] = array[()]
+            run.parameters[key] = array[()]
         elif kind == "aggregate":
-            run.aggregates[which] = array[()]
+            run.aggregates[key] = array[()]
         elif kind == "sent":
-            rank, place = map(int, which.split("."))
+            rank, place = map(int, key.split("."))
             run.exchange.sent[rank][place][...] = moved(array, run.options.device)
         elif kind in _NUMBERS:
             setattr(run, kind, array.item())

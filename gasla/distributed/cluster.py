@@ -172,15 +172,17 @@ def current() -> Cluster:
 
 def _numbers_of(cards: Any) -> list[int]:
     """Return the device numbers of the GPUs that the argument `cards` of `Cluster` selects."""
-    there = int(require_gpu().cuda.runtime.getDeviceCount())
+    device_count = int(require_gpu().cuda.runtime.getDeviceCount())
     wanted: Any = cards
     if isinstance(cards, str) and cards == "all":
-        wanted = range(there)
+        wanted = range(device_count)
     elif isinstance(cards, int) and not isinstance(cards, bool):
         wanted = range(cards)
     numbers = [] if isinstance(wanted, str | bool) else list(wanted)
-    if not numbers or not all(isinstance(card, int) and 0 <= card < there for card in numbers):
-        raise ValueError(f'cards is {cards!r}; expected "all", 1 to {there}, or numbers of GPUs from 0 to {there - 1}')
+    if not numbers or not all(isinstance(card, int) and 0 <= card < device_count for card in numbers):
+        raise ValueError(
+            f'cards is {cards!r}; expected "all", 1 to {device_count}, or numbers of GPUs from 0 to {device_count - 1}'
+        )
     return numbers
 
 

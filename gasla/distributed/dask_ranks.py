@@ -259,8 +259,8 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
     """
     cards = []
     for number, (host, _, count) in enumerate(there):
-        first = [gpu for other, gpu, _ in there if other == host]
-        before = sum(other == host for other, _, _ in there[:number])
+        first = [gpu for other_host, gpu, _ in there if other_host == host]
+        before = sum(other_host == host for other_host, _, _ in there[:number])
         cards.append(0 if len(set(first)) == len(first) else before % count)
     return cards
 

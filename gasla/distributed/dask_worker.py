@@ -350,7 +350,7 @@ class DaskCommunicator(Rounds):
         colors = [int(part[0]) for part in self.allgather(np.array([color]))]
         self.end(SPLIT)
         self._splits += 1
-        members = [member for member, there in zip(self._members, colors) if there == color]
+        members = [member for member, other_color in zip(self._members, colors) if other_color == color]
         return DaskCommunicator(
             self._state, self._session, (*self._channel, self._splits, color), self._wanted, members
         )

@@ -96,12 +96,12 @@ class Graph(OneGraph):
         n: int | None = None,
         ranks: Ranks | None = None,
     ) -> None:
-        asked: Ranks = current() if ranks is None else ranks
+        chosen_ranks: Ranks = current() if ranks is None else ranks
         if is_collection(edges):
-            count, handle = distribute_parts(asked, edges, Columns(src, dst, weight), n)
-            made = Graph.from_shares(asked, count, take_share, handle.key)
+            count, handle = distribute_parts(chosen_ranks, edges, Columns(src, dst, weight), n)
+            made = Graph.from_shares(chosen_ranks, count, take_share, handle.key)
         elif src is dst is weight is n is None:
-            made = Graph.from_graph(edges, asked)
+            made = Graph.from_graph(edges, chosen_ranks)
         else:
             raise TypeError(
                 f"edges is a {type(edges).__name__}; expected a Dask dataframe or an (m, 2) dask.array; a Graph or a "
@@ -161,10 +161,10 @@ class Graph(OneGraph):
         ...     distributed.Graph.from_files(f"{folder}/part*.txt")
         distributed.Graph(n=4, m=4, over 2 ranks)
         """
-        asked: Ranks = current() if ranks is None else ranks
-        handle = Handle(asked)
-        count = asked.each(read_share, handle.key, paths, format, Columns(src, dst, weight), n)[0]
-        return cls.from_shares(asked, count, take_share, handle.key)
+        chosen_ranks: Ranks = current() if ranks is None else ranks
+        handle = Handle(chosen_ranks)
+        count = chosen_ranks.each(read_share, handle.key, paths, format, Columns(src, dst, weight), n)[0]
+        return cls.from_shares(chosen_ranks, count, take_share, handle.key)
 
     @classmethod
     def from_edges(  # type: ignore[override]
@@ -206,13 +206,13 @@ class Graph(OneGraph):
         ...     distributed.Graph.from_edges(chunks)
         distributed.Graph(n=5, m=6, over 2 ranks)
         """
-        asked: Ranks = current() if ranks is None else ranks
+        chosen_ranks: Ranks = current() if ranks is None else ranks
         if dst is not None:
-            return cls.from_graph(OneGraph.from_edges(src, dst, weights, n), asked)
+            return cls.from_graph(OneGraph.from_edges(src, dst, weights, n), chosen_ranks)
         if weights is not None:
             raise TypeError("weights were given without dst; expected them in the chunks: (src, dst, weights)")
-        count, handle = distribute_chunks(asked, src, n)
-        return cls.from_shares(asked, count, take_share, handle.key)
+        count, handle = distribute_chunks(chosen_ranks, src, n)
+        return cls.from_shares(chosen_ranks, count, take_share, handle.key)
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges | Source], *arguments: Any) -> "Graph":
@@ -236,8 +236,8 @@ class Graph(OneGraph):
         m, kind, least, largest = ranks.each(_load, graph.handle.key, n, load, arguments)[0]
         graph._has_sizes(n, m)
         graph._describe_values(kind, least, largest)
-        made: Graph = graph
-        return made
+        graph_made: Graph = graph
+        return graph_made
 
     def _has_sizes(self, n: int, m: int) -> None:
         self._set_size(n, m, "cpu")
@@ -300,25 +300,28 @@ class Graph(OneGraph):
         >>> distributed.Graph.from_graph(one, distributed.ThreadRanks(2))
         distributed.Graph(n=3, m=3, over 2 ranks)
         """
-        asked: Ranks = current() if ranks is None else ranks
-        one = as_graph(graph)
-        if not asked.has_cards or one.is_streamed:
-            one = one.to("cpu")
+        chosen_ranks: Ranks = current() if ranks is None else ranks
+        single_graph = as_graph(graph)
+        if not chosen_ranks.has_cards or single_graph.is_streamed:
+            single_graph = single_graph.to("cpu")
         # Send only the adjacency lists (or arrays of sources and targets) that the caller has given. Dask and pickles
         # send everything that an object refers to, so the graph's cached lists would be sent, too.
-        given = one.lists
-        lists = Lists(one.n, one.device, given.rows, given.columns, given.ends)
-        finish(one.device)
-        made = cls.from_shares(asked, one.n, GraphSlices, lists, one.valued.each)
-        if one.vertex_attributes:
-            made = made.with_vertex_attributes(one.vertex_attributes.columns())
-        made.naming, made._original = one.naming, weakref.ref(one)
+        input_lists = single_graph.lists
+        lists = Lists(single_graph.n, single_graph.device, input_lists.rows, input_lists.columns, input_lists.ends)
+        finish(single_graph.device)
+        result = cls.from_shares(chosen_ranks, single_graph.n, GraphSlices, lists, single_graph.valued.each)
+        if single_graph.vertex_attributes:
+            result = result.with_vertex_attributes(single_graph.vertex_attributes.columns())
+        result.naming, result._original = single_graph.naming, weakref.ref(single_graph)
         ids: Any = lists.any_ids
-        made._original_card = None if array_module(ids) is np else ids.device.id
-        if not one.edge_attributes:
-            return made
-        own, columns = one.edge_attributes.name_of(one.valued.each), one.edge_attributes.columns()
-        return made.with_edge_attributes(columns if own is None else columns | {own: made.values})
+        result._original_card = None if array_module(ids) is np else ids.device.id
+        if not single_graph.edge_attributes:
+            return result
+        own, columns = (
+            single_graph.edge_attributes.name_of(single_graph.valued.each),
+            single_graph.edge_attributes.columns(),
+        )
+        return result.with_edge_attributes(columns if own is None else columns | {own: result.values})
 
     def original_on(self, card: int) -> OneGraph | None:
         """Return the `gasla.Graph` that this distributed graph was made from, or None.
@@ -477,13 +480,13 @@ class Graph(OneGraph):
         edge in the order of the input, such as an edge field of a result, or a function, which each rank calls with the
         columns of its edges. An array has to be the same in all processes.
         """
-        given = sent_columns({**(columns or {}), **named}, self.m, self.ranks)
-        for name in (name for name, column in given.items() if column is None):
+        columns_by_name = sent_columns({**(columns or {}), **named}, self.m, self.ranks)
+        for name in (name for name, column in columns_by_name.items() if column is None):
             self.edge_attributes.require(name)
-        graph, like = self._of_same_edges(keep_columns, given)
-        own = self.edge_attributes.name_of(self.values)
+        graph, like = self._of_same_edges(keep_columns, columns_by_name)
+        values_name = self.edge_attributes.name_of(self.values)
         new = next((name for name, column in {**(columns or {}), **named}.items() if column is self.values), None)
-        self._keep_values(graph, like, new if own is None or own in given else own)
+        self._keep_values(graph, like, new if values_name is None or values_name in columns_by_name else values_name)
         return graph
 
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
@@ -493,9 +496,11 @@ class Graph(OneGraph):
 
         An array has to be the same in all processes.
         """
-        given = {**(columns or {}), **named}
-        given = {name: None if column is None else moved(imported(column), "cpu") for name, column in given.items()}
-        attributes = self.vertex_attributes.replaced(given, self.n, "cpu")
+        columns_by_name = {**(columns or {}), **named}
+        columns_by_name = {
+            name: None if column is None else moved(imported(column), "cpu") for name, column in columns_by_name.items()
+        }
+        attributes = self.vertex_attributes.replaced(columns_by_name, self.n, "cpu")
         columns = {name: attributes.numbers(name) for name in attributes}
         graph, _ = self._of_same_edges(keep_vertex_columns, columns)
         graph.vertex_attributes = attributes

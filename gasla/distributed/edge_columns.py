@@ -162,9 +162,9 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
     }
     attributes = shard.attributes.replaced(own, shard.graph.m, "cpu")
     _require_one_type(rank, attributes)
-    made = shard.with_graph(shard.graph.with_edge_attributes())
-    made.set_attributes(attributes)
-    rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
+    new_shard = shard.with_graph(shard.graph.with_edge_attributes())
+    new_shard.set_attributes(attributes)
+    rank.kept[key] = {SHARE: Share(new_shard), FREE: rank.kept[graph][FREE]}
     return Attributes("edge", None, attributes.types, attributes.time_types)
 
 
@@ -173,10 +173,12 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
     (collective).
     """
     shard = rank.kept[graph][SHARE].shard
-    made = shard.with_graph(shard.graph.with_edge_attributes())
+    new_shard = shard.with_graph(shard.graph.with_edge_attributes())
     own = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
-    made.set_vertex_attributes(rank.communicator, {name: moved(each, made.graph.device) for name, each in own.items()})
-    rank.kept[key] = {SHARE: Share(made), FREE: rank.kept[graph][FREE]}
+    new_shard.set_vertex_attributes(
+        rank.communicator, {name: moved(each, new_shard.graph.device) for name, each in own.items()}
+    )
+    rank.kept[key] = {SHARE: Share(new_shard), FREE: rank.kept[graph][FREE]}
 
 
 def _column_of_rank(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
@@ -184,14 +186,14 @@ def _column_of_rank(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
     if isinstance(column, Reference):
         return from_input_order(shard, rank.communicator, on_host(rank.kept[column.key][column.name]))
     if isinstance(column, Column):
-        there = rank.kept[column.graph][SHARE].shard
-        if there.edge_ids is not shard.edge_ids:
+        other_shard = rank.kept[column.graph][SHARE].shard
+        if other_shard.edge_ids is not shard.edge_ids:
             raise ValueError(
                 f"edge attribute {name!r} is a column of another distributed graph; expected one of a graph with the "
                 "same edges, made by with_edge_attributes or weighted_by"
             )
-        values = column_of(there, column.name)
-        return values if column.name is None else there.attributes.column(column.name, values)
+        values = column_of(other_shard, column.name)
+        return values if column.name is None else other_shard.attributes.column(column.name, values)
     if callable(column):
         return column(shard.attributes)
     return column[on_host(shard.edge_ids)]

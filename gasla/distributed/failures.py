@@ -72,11 +72,11 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
     A note says which rank raised the exception. There is no note if all ranks have raised the same exception, as for
     invalid arguments.
     """
-    own = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
-    rank = own[0] if own else min(errors)
+    failed_ranks = [rank for rank, error in sorted(errors.items()) if not isinstance(error, RankError)]
+    rank = failed_ranks[0] if failed_ranks else min(errors)
     error = errors[rank]
-    alike = {(type(errors[rank]), str(errors[rank])) for rank in own}
-    if (len(own) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
+    alike = {(type(errors[rank]), str(errors[rank])) for rank in failed_ranks}
+    if (len(failed_ranks) < len(places) or len(alike) > 1) and not isinstance(error, RankError):
         # A SystemExit on a rank must not end the calling process, so a RankError is raised in its place.
         if not isinstance(error, Exception):
             raise RankError(describe_failure(places[rank], error)) from error

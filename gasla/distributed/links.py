@@ -74,7 +74,7 @@ class Link:
         `communicator` is a `WarningCommunicator`, by which this rank learns of failures while NCCL waits.
         """
         self._exchanges += 1
-        task, own = TASKS * self.number + self._exchanges, communicator.rank
+        task, own_rank = TASKS * self.number + self._exchanges, communicator.rank
 
         def look() -> None:
             if communicator.is_warned(task):
@@ -82,13 +82,13 @@ class Link:
 
         try:
             sent = [array_module(part).ascontiguousarray(part).reshape(-1).view(np.uint8) for part in sent]
-            kept, sent[own] = sent[own], sent[own][:0]
-            sizes = [0 if rank == own else size for rank, size in enumerate(sizes)]
+            own_part, sent[own_rank] = sent[own_rank], sent[own_rank][:0]
+            sizes = [0 if rank == own_rank else size for rank, size in enumerate(sizes)]
             received: list[Any] = self._connection.exchange(sent, sizes, look)
         except BaseException as error:
             self._give_up(communicator, task, error)
             raise
-        received[own] = kept
+        received[own_rank] = own_part
         return received
 
     def _give_up(self, communicator: WarningCommunicator, task: int, error: BaseException) -> None:
@@ -141,13 +141,13 @@ def connect(rank: Rank) -> None:
     if not rank.has_card or communicator.shares_memory or communicator.size == 1:
         return
     link: Link | None = communicator.link
-    known = [0, 0] if link is None else [link.number, link.ended]
-    of_all = np.stack(communicator.allgather(np.array(known, np.int64)))
-    if link is not None and (of_all == [link.number, 0]).all():
+    own_state = [0, 0] if link is None else [link.number, link.ended]
+    all_states = np.stack(communicator.allgather(np.array(own_state, np.int64)))
+    if link is not None and (all_states == [link.number, 0]).all():
         return
     if link is not None:
         link.close()
-    number, connection = int(of_all[:, 0].max()) + 1, None
+    number, connection = int(all_states[:, 0].max()) + 1, None
     obstacle = first_text(communicator, peers().nccl.obstacle()) or _find_shared_card(communicator)
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)

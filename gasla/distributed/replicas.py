@@ -139,15 +139,15 @@ def over_cards(graph: Any) -> Graph | None:
     The first call makes the lists from the parts of the graph that the ranks store.
     """
     members = graph.ranks.members()
-    kept = members[0].kept[graph.handle.key]
-    if OVER_CARDS not in kept:
-        kept[OVER_CARDS] = None
+    first_store = members[0].kept[graph.handle.key]
+    if OVER_CARDS not in first_store:
+        first_store[OVER_CARDS] = None
         cards = [member.card for member in members]
         if not graph.edge_attributes and peers().are_peers(cards) and peers().joint_memory.can_map(cards):
             with suppress(MemoryError), peers().on(members[0].card):
-                kept[OVER_CARDS] = _joined_lists(graph, members)
-    found: Graph | None = kept[OVER_CARDS]
-    return found
+                first_store[OVER_CARDS] = _joined_lists(graph, members)
+    spread_graph: Graph | None = first_store[OVER_CARDS]
+    return spread_graph
 
 
 def release(graph: Any) -> None:
@@ -158,10 +158,10 @@ def release(graph: Any) -> None:
     """
     members = graph.ranks.members()
     for member in members:
-        kept = member.kept[graph.handle.key]
-        for key in kept.keys() - {SHARE, FREE, ASKED, ALL_ASKED}:
-            del kept[key]
-        kept[SHARE].shard.graph.forget()
+        store = member.kept[graph.handle.key]
+        for key in store.keys() - {SHARE, FREE, ASKED, ALL_ASKED}:
+            del store[key]
+        store[SHARE].shard.graph.forget()
     # The MemoryError and the arrays in its stack frames refer to each other, so only the garbage collector frees the
     # arrays.
     gc.collect()
@@ -203,10 +203,10 @@ class Shared(Graph):
         """Return a view of the graph `whole`, whose independent work the ranks of the distributed graph `spread` may
         share.
         """
-        made = cls.__new__(cls)
-        made.__dict__.update(whole.__dict__)
-        made.whole, made.spread, made.naming = whole, spread, spread.naming
-        return made
+        shared_graph = cls.__new__(cls)
+        shared_graph.__dict__.update(whole.__dict__)
+        shared_graph.whole, shared_graph.spread, shared_graph.naming = whole, spread, spread.naming
+        return shared_graph
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
@@ -261,8 +261,8 @@ class Shared(Graph):
 
         Return the results of all ranks, copied to the first GPU. Where a rank has no items, its result is left out.
         """
-        found = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
-        parts = [here(part, self.device) for part in found if part is not None]
+        rank_results = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
+        parts = [here(part, self.device) for part in rank_results if part is not None]
         # Another GPU may free its result after this call, so wait until the first GPU has copied it.
         finish(self.device)
         return parts

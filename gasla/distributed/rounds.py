@@ -89,13 +89,13 @@ class Rounds:
         `kind` is the number of this rank's operation, `kinds` has those of all ranks, and `texts` has the error
         messages of ranks that have failed, by rank.
         """
-        for rank, other in enumerate(kinds):
-            if other in (FAILED, LEFT):
+        for rank, other_kind in enumerate(kinds):
+            if other_kind in (FAILED, LEFT):
                 raise RankError(bytes(texts[rank]).decode(errors="replace"))
-        for rank, other in enumerate(kinds):
-            if other != kind:
+        for rank, other_kind in enumerate(kinds):
+            if other_kind != kind:
                 raise RankError(
-                    f"rank {self.rank} of {self.size} calls {_name(kind)} and rank {rank} {_name(other)}; "
+                    f"rank {self.rank} of {self.size} calls {_name(kind)} and rank {rank} {_name(other_kind)}; "
                     "expected every rank to make the same calls in the same order"
                 )
 

@@ -71,9 +71,9 @@ class ThreadCommunicator(Rounds):
 
         `kind` is a number for the operation. A RankError is raised if the ranks call different operations.
         """
-        row = self._share_in_table((kind, parts))
-        self.check(kind, [there for there, _ in row], ())
-        return [sent[self.rank] for _, sent in row]
+        entries = self._share_in_table((kind, parts))
+        self.check(kind, [other_kind for other_kind, _ in entries], ())
+        return [sent[self.rank] for _, sent in entries]
 
     def _share_in_table(self, what: Any) -> list[Any]:
         row = self._table.rows[self._round & 1]

@@ -24,8 +24,8 @@ def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]
     owners, keys = owners[order], keys[order]
-    begins = np.r_[True, (owners[1:] != owners[:-1]) | (keys[1:] != keys[:-1])][: len(order)]
-    return Pairs(order, owners[begins], keys[begins]), np.cumsum(begins) - 1
+    is_first = np.r_[True, (owners[1:] != owners[:-1]) | (keys[1:] != keys[:-1])][: len(order)]
+    return Pairs(order, owners[is_first], keys[is_first]), np.cumsum(is_first) - 1
 
 
 def greatest(pairs: Pairs, scores: Sequence[np.ndarray]) -> np.ndarray:

@@ -135,8 +135,8 @@ class Functions:
 
     def woken(self, count: int) -> np.ndarray:
         """Return those of the first `count` vertices that the program's `wake` makes active."""
-        everyone = np.arange(count)
-        return everyone[self.admitted("wake", count, self.vertices(everyone))]
+        all_vertices = np.arange(count)
+        return all_vertices[self.admitted("wake", count, self.vertices(all_vertices))]
 
     def open(self, ids: np.ndarray, waiting: np.ndarray) -> np.ndarray:
         """Return the vertices in `ids` whose bucket is open: buckets up to the number of the current one are.
@@ -145,9 +145,9 @@ class Functions:
         """
         if not self.has("bucket"):
             return ids
-        buckets, opened = self._buckets(ids), self.numbers["bucket"]
-        waiting[ids] = buckets > opened
-        return ids[(buckets >= 0) & (buckets <= opened)]
+        buckets, open_bucket = self._buckets(ids), self.numbers["bucket"]
+        waiting[ids] = buckets > open_bucket
+        return ids[(buckets >= 0) & (buckets <= open_bucket)]
 
     def ask_again(self, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Call the program's `bucket` for all waiting vertices, and return these vertices and their buckets.

@@ -56,9 +56,9 @@ class Steps(Functions):
         self.active, self.levels, self.stopped = active, levels, False
         self.waiting = np.zeros(graph.n, bool)
         self.aggregates = {name: kind.type(0) for name, kind in plan.traced.aggregate_types.items()}
-        everyone = self.vertices(np.arange(self.own))
-        self.aggregates = self.reduce_aggregates(everyone, everyone, self.own)
-        self.deposits = self.reduce_at_vertices(everyone, everyone, self.own)
+        all_vertices = self.vertices(np.arange(self.own))
+        self.aggregates = self.reduce_aggregates(all_vertices, all_vertices, self.own)
+        self.deposits = self.reduce_at_vertices(all_vertices, all_vertices, self.own)
         if self.has("bucket"):
             self.waiting[self.active] = True
             self.active = active[:0]
@@ -183,21 +183,21 @@ class Steps(Functions):
         kind, monoid, held = traced.gathered_type, traced.monoid, traced.held
         if self.plan.keyed is not None:
             return self.gather_by_key(self.plan.keyed, receivers, places)
-        given = self.call("gather", *self.ends(places))
-        values = given if held is None else held.lift(given)
+        gathered_values = self.call("gather", *self.ends(places))
+        values = gathered_values if held is None else held.lift(gathered_values)
         kinds = kind.items if self.plan.is_tuple else (kind,)
         items = zip(values if self.plan.is_tuple else (values,), kinds, strict=True)
         parts = tuple(spread(value, k, len(places)) for value, k in items)
-        place = np.empty(self.graph.n, np.int64)
-        place[receivers] = np.arange(len(receivers))
+        row_of_vertex = np.empty(self.graph.n, np.int64)
+        row_of_vertex[receivers] = np.arange(len(receivers))
         with np.errstate(all="ignore"):
-            gathered = reduce_segments(monoid, parts, place[self.edges.dst[places]], len(receivers), kind)
+            gathered = reduce_segments(monoid, parts, row_of_vertex[self.edges.dst[places]], len(receivers), kind)
         gathered = as_values(gathered)
         if held is not None:
             gathered = held.lower(gathered)
         elif not self.plan.is_tuple:
             return gathered[0]
-        return given._make(gathered) if hasattr(given, "_make") else gathered
+        return gathered_values._make(gathered) if hasattr(gathered_values, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
         """Gather over the edges at some positions by key, and return what each receiving vertex has chosen.
@@ -207,9 +207,9 @@ class Steps(Functions):
         """
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
-        place = np.empty(self.graph.n, np.int64)
-        place[receivers] = np.arange(len(receivers))
-        pairs, rows = grouped(place[self.edges.dst[places]], keys)
+        row_of_vertex = np.empty(self.graph.n, np.int64)
+        row_of_vertex[receivers] = np.arange(len(receivers))
+        pairs, rows = grouped(row_of_vertex[self.edges.dst[places]], keys)
         with np.errstate(all="ignore"):
             (totals,) = reduce_segments(self.program.reduce, (values[pairs.order],), rows, len(pairs.keys), keyed.total)
         owners = self.vertices(receivers[pairs.owners])

@@ -268,14 +268,16 @@ def _nodes_only_for(
 
     The result is empty if another node uses the argument, or if it is a result.
     """
-    kept = set(results)
-    if len(users[arg]) > 1 or arg in kept:
+    result_nodes = set(results)
+    if len(users[arg]) > 1 or arg in result_nodes:
         return []
-    below, needed = set(in_order(arg)) - kept, {arg}
-    for one in reversed(order):
-        if one in below and one is not arg and needed.issuperset(users[one]):
-            needed.add(one)
-    return [one for one in order if one in needed and one.op not in ("symbol", "constant", "table")]
+    below, needed = set(in_order(arg)) - result_nodes, {arg}
+    for candidate in reversed(order):
+        if candidate in below and candidate is not arg and needed.issuperset(users[candidate]):
+            needed.add(candidate)
+    return [
+        candidate for candidate in order if candidate in needed and candidate.op not in ("symbol", "constant", "table")
+    ]
 
 
 def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:

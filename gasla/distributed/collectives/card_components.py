@@ -57,10 +57,10 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     groups = xp.concatenate([parts, *exchange_arrays(communicator, [sent[a:b] for a, b in pairwise(edges.cuts)])])
     forest, known = xp.arange(int(counts[-1]), dtype=dtype), None
     if edges.is_symmetric:
-        one = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
-        if len(one) > 1:
-            forest[moved(np.array(one), rank.device)] = one[0]
-        known = next((part for part in one if counts[me] <= part < counts[me + 1]), None)
+        joined_parts = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
+        if len(joined_parts) > 1:
+            forest[moved(np.array(joined_parts), rank.device)] = joined_parts[0]
+        known = next((part for part in joined_parts if counts[me] <= part < counts[me + 1]), None)
     primitives.link_groups(edges.lists, groups, forest, known)
     forest = _merge_forests(rank, forest)
     count = primitives.number(forest)

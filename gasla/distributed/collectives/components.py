@@ -63,12 +63,12 @@ class _Pairs(NamedTuple):
 
         Of pairs of the same parts, keep the one with the smallest known label.
         """
-        every = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
-        order = np.lexsort(every[::-1])
-        mine, theirs = every.mine[order], every.theirs[order]
+        all_pairs = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
+        order = np.lexsort(all_pairs[::-1])
+        mine, theirs = all_pairs.mine[order], all_pairs.theirs[order]
         is_first = np.ones(len(order), bool)
         is_first[1:] = (mine[1:] != mine[:-1]) | (theirs[1:] != theirs[:-1])
-        return _Pairs(mine[is_first], theirs[is_first], every.known[order][is_first])
+        return _Pairs(mine[is_first], theirs[is_first], all_pairs.known[order][is_first])
 
 
 def _spread_labels(
@@ -86,22 +86,22 @@ def _spread_labels(
     while True:
         communicator.superstep += 1
         own = labels[pairs.mine]
-        news = np.flatnonzero(own < pairs.known)
-        pairs.known[news] = own[news]
-        news_rows = np.stack([pairs.theirs[news], own[news], names[pairs.mine[news]]], axis=1)
-        count, heard = _send_to_owners(communicator, share, news_rows)
+        changed = np.flatnonzero(own < pairs.known)
+        pairs.known[changed] = own[changed]
+        rows_to_send = np.stack([pairs.theirs[changed], own[changed], names[pairs.mine[changed]]], axis=1)
+        count, received = _send_to_owners(communicator, share, rows_to_send)
         if not count:
             return labels[parts]
-        to, label, whose = heard.T
+        to, label, sender_names = received.T
         to = parts[to - first]
         np.minimum.at(labels, to, label)
         labels, merged = np.unique(labels, return_inverse=True)
         before, names = names, np.full(len(labels), share.n, names.dtype)
         np.minimum.at(names, merged, before)
         parts = merged[parts]
-        behind = np.flatnonzero(labels != names)
-        shortcuts = _Pairs.new_pairs(behind, labels[behind])
-        pairs = pairs._replace(mine=merged[pairs.mine]).with_others(_Pairs(merged[to], whose, label), shortcuts)
+        relabeled = np.flatnonzero(labels != names)
+        shortcuts = _Pairs.new_pairs(relabeled, labels[relabeled])
+        pairs = pairs._replace(mine=merged[pairs.mine]).with_others(_Pairs(merged[to], sender_names, label), shortcuts)
 
 
 def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
@@ -113,8 +113,10 @@ def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) 
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
     head = np.full((1, 3), len(rows), rows.dtype)
-    answers = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
-    return sum(int(some[0, 0]) for some in answers), np.concatenate([some[1:] for some in answers])
+    rows_received = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
+    return sum(int(rows_of_rank[0, 0]) for rows_of_rank in rows_received), np.concatenate(
+        [rows_of_rank[1:] for rows_of_rank in rows_received]
+    )
 
 
 def _number_components(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:

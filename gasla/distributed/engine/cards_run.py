@@ -200,8 +200,8 @@ class Parts:
         """Return a new run of the i-th rank of this process on its GPU, which must be CUDA's current device."""
         options, shard, graph = self.options, self.shards[i], self._graphs[i]
         fields = dict(self._fixed[i])
-        for name, one in self.starts[i].starting_fields(values).items():
-            fields[name] = moved(one, options.device) if isinstance(one, np.ndarray) else one
+        for name, start_value in self.starts[i].starting_fields(values).items():
+            fields[name] = moved(start_value, options.device) if isinstance(start_value, np.ndarray) else start_value
         run = peers().PeerRun(local, graph, fields, options.way, options.deterministic, self.shares[i])
         run.activate(Frontier.all(graph.n, graph.device) if active.is_all else local_frontier(shard, active), None)
         return run

@@ -298,14 +298,14 @@ def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProg
     The first rank of the process stores it, so that the GPUs' memory is free after the cluster is closed.
     """
     store, name = group.members[0].kept[key], (TOGETHER, type(program), options)
-    parts: Parts | bool | None = store.get(name, False)
-    if [True] in group.told(parts is False):
+    shared: Parts | bool | None = store.get(name, False)
+    if [True] in group.told(shared is False):
         shards, degrees_of_shards = zip(*group.call(_part_on, key, program, options), strict=True)
-        parts = store[name] = (
+        shared = store[name] = (
             Parts(group, shards, degrees_of_shards, program, options) if can_meet(group, shards) else None
         )
-    assert not isinstance(parts, bool)
-    return parts
+    assert not isinstance(shared, bool)
+    return shared
 
 
 RUNS = "runs"  # The first part of the keys under which a rank stores prepared programs that no run uses at the moment.
@@ -358,10 +358,10 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
     If there is none, call `make` to compute it (collective). If only some ranks lack the value, because `make` failed
     there, all ranks call `make` again.
     """
-    parts: dict[Any, Any] = rank.kept[graph]
-    if not np.all(rank.communicator.allgather(np.array([key in parts]))):
-        parts[key] = make()
-    return parts[key]
+    store: dict[Any, Any] = rank.kept[graph]
+    if not np.all(rank.communicator.allgather(np.array([key in store]))):
+        store[key] = make()
+    return store[key]
 
 
 def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
@@ -377,9 +377,9 @@ def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -
     used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
     has_start = any(callable(field.init) for field in program.vertex_fields.values())
     return shard, {
-        f"{which}_degree": degrees_on(rank, graph, program.direction, which, traced.looks_up)
-        for which in ("in", "out")
-        if has_start or f"{which}_degree" in used
+        f"{end}_degree": degrees_on(rank, graph, program.direction, end, traced.looks_up)
+        for end in ("in", "out")
+        if has_start or f"{end}_degree" in used
     }
 
 

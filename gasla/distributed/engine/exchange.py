@@ -68,7 +68,7 @@ class Exchange:
         xp, runs, is_active = self._xp, self._runs, None
         ids = runs.sends[rank]
         if runs.as_active:
-            places = self._places(ids, new) if len(new) else NO_VERTICES
+            changed_places = self._places(ids, new) if len(new) else NO_VERTICES
         else:
             tells_active = runs.whole.keeps_active and not runs.drains
             now = [state[name][ids] for name in runs.sent_fields]
@@ -81,12 +81,12 @@ class Exchange:
                 is_new[self._places(ids, new)] = True
                 changed |= is_new
                 is_active = is_new[changed]
-            places = xp.flatnonzero(changed)
+            changed_places = xp.flatnonzero(changed)
             for before, after in zip(self.sent[rank], now, strict=True):
-                before[places] = after[places]
-        if not len(places):
+                before[changed_places] = after[changed_places]
+        if not len(changed_places):
             return NO_UPDATES
-        return Updates(places, is_active, [state[name][ids[places]] for name in runs.sent_fields])
+        return Updates(changed_places, is_active, [state[name][ids[changed_places]] for name in runs.sent_fields])
 
     def _places(self, ids: Any, new: Any) -> Any:
         """Return the positions in `ids` of the vertices that are also in `new`. All three arrays ascend."""
@@ -126,24 +126,24 @@ class Exchange:
         Return the messages of all ranks, which begin with their heads, the updates received, and the number of bytes
         sent.
         """
-        at, runs = len(head), self._runs
+        head_size, runs = len(head), self._runs
         # the receiver is a thread of this process, and copies the arrays directly from this GPU
         if self._has_card and communicator.shares_memory:
             finish(runs.options.device)
             parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
-            for rank, one in updates:
-                parts[rank] = head, one
+            for rank, update in updates:
+                parts[rank] = head, update
             pairs: list[Any] = communicator.exchange(parts)
-            count = at * (communicator.size - 1) + sum(one.nbytes for _, one in updates)
+            count = head_size * (communicator.size - 1) + sum(update.nbytes for _, update in updates)
             heads = [part for part, _ in pairs]
-            return heads, [(r, one) for r, (_, one) in enumerate(pairs) if len(one.places)], count
+            return heads, [(r, update) for r, (_, update) in enumerate(pairs) if len(update.places)], count
         if self._has_card and (link := find_link(communicator)) is not None:
             return self._swap_over_link(communicator, link, head, updates)
         sent = [head] * communicator.size
-        for rank, one in updates:
-            sent[rank] = pack_message(head, one.on_host() if self._has_card else one, len(runs.sends[rank]))
-        got = communicator.exchange(sent)
-        return got, self._unpack(got, at), sum(map(len, sent)) - at
+        for rank, update in updates:
+            sent[rank] = pack_message(head, update.on_host() if self._has_card else update, len(runs.sends[rank]))
+        incoming = communicator.exchange(sent)
+        return incoming, self._unpack(incoming, head_size), sum(map(len, sent)) - head_size
 
     def _swap_over_link(
         self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
@@ -154,17 +154,22 @@ class Exchange:
         There are two exchanges: the hosts exchange the heads and the headers of updates, then the GPUs the contents of
         updates.
         """
-        at, sent = len(head), [head] * communicator.size
+        head_size, sent = len(head), [head] * communicator.size
         contents = [self._xp.zeros(0, np.uint8)] * communicator.size
-        for rank, one in updates:
-            header, contents[rank] = pack(one, len(self._runs.sends[rank]))
+        for rank, update in updates:
+            header, contents[rank] = pack(update, len(self._runs.sends[rank]))
             sent[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
-        got = communicator.exchange(sent)
+        messages = communicator.exchange(sent)
         sizes = [
-            content_size(message, at, self._count_mirrors(rank), self._runs.kinds) for rank, message in enumerate(got)
+            content_size(message, head_size, self._count_mirrors(rank), self._runs.kinds)
+            for rank, message in enumerate(messages)
         ]
         received = link.exchange(communicator, contents, sizes)
-        return got, self._unpack(got, at, received), sum(map(len, sent)) - at + sum(map(len, contents))
+        return (
+            messages,
+            self._unpack(messages, head_size, received),
+            sum(map(len, sent)) - head_size + sum(map(len, contents)),
+        )
 
     def _unpack(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
         """Return the updates that begin at byte `at` of the messages `got`, with the rank that each comes from.

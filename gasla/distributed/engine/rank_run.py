@@ -281,7 +281,7 @@ class RankRun:
         """
         runs, new, head = self.runs, self._on_device(new), np.zeros(1, self.runs.head)
         updates = self.exchange.updates(self.state, new) if news else []
-        head["active"] = sum([len(one.places) for _, one in updates]) if runs.drains else len(new)
+        head["active"] = sum([len(update.places) for _, update in updates]) if runs.drains else len(new)
         head["edges"], self._edges_before = self.running.edges - self._edges_before, self.running.edges
         for name, share in shares.items():
             head["aggregates"][name] = share
@@ -289,7 +289,7 @@ class RankRun:
         messages, received, sent = self.exchange.swap(self.communicator, np.frombuffer(head, np.uint8), updates)
         self.bytes += sent
         parts = [new[:0] if runs.drains else new]
-        parts += [self.exchange.receive(rank, one, self.state) for rank, one in received]
+        parts += [self.exchange.receive(rank, update, self.state) for rank, update in received]
         self.active = self.xp.concatenate(parts) if len(parts) > 1 else parts[0]
         if self._is_on_card:
             # copies from other GPUs' arrays must end before the ranks that own the arrays free them

@@ -64,10 +64,10 @@ def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[
     It is the number of edges in all earlier pieces, which may be on other ranks.
     """
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
-    everyone = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
-    everyone = everyone[np.argsort(everyone[:, 0])]
-    before = np.cumsum(everyone[:, 1]) - everyone[:, 1]
-    places = np.searchsorted(everyone[:, 0], lengths[:, 0])
+    all_lengths = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
+    all_lengths = all_lengths[np.argsort(all_lengths[:, 0])]
+    before = np.cumsum(all_lengths[:, 1]) - all_lengths[:, 1]
+    places = np.searchsorted(all_lengths[:, 0], lengths[:, 0])
     return [int(start) for start in before[places]]
 
 
