@@ -29,7 +29,7 @@ from gasla.progress import track
 BATCH = 8  # number of sources whose distances are stored together if edges have lengths
 
 
-class _Sums:
+class _DistanceSums:
     """The base of programs that sum up distances: count(v) = the number of sources that have reached v so far.
 
     total(v) = the sum of their distances to v, or of the inverse distances.
@@ -48,7 +48,7 @@ class _Sums:
         return 1 / (self.iteration + 1) if self.inverse else self.iteration + 1
 
 
-class BatchedSums(_Sums, Arrivals):
+class BatchedSums(_DistanceSums, Arrivals):
     """Sums of distances from 64 sources, whose breadth-first searches run together with one bit per source at each
     vertex.
     """
@@ -60,7 +60,7 @@ class BatchedSums(_Sums, Arrivals):
         return {"seen": vertex.seen | new, "new": new, "count": vertex.count + arrived, "total": total}
 
 
-class SingleSums(_Sums, Levels):
+class SingleSums(_DistanceSums, Levels):
     """Sums of distances from one source, by a breadth-first search that reaches each vertex at most once."""
 
     def apply(self, vertex, gathered):

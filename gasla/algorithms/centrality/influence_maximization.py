@@ -203,7 +203,7 @@ class Sets:
             offsets = running_sums(indptr[vertices + 1] - indptr[vertices])
             edge_count = int(offsets[-1])  # number of edges that lead to the vertices that the last step reached
             self._require_room(held + len(reached) + math.ceil(edge_count * self.largest))
-            kept_edges = self._kept_edges(edge_count)
+            kept_edges = self._draw_edge_positions(edge_count)
             row = xp.searchsorted(offsets, kept_edges, side="right") - 1
             edges = indptr[vertices[row]] + kept_edges - offsets[row]
             if not self.is_even:
@@ -215,7 +215,7 @@ class Sets:
             reached = xp.sort(xp.concatenate([reached, frontier]))
         return reached
 
-    def _kept_edges(self, total: int) -> Array:
+    def _draw_edge_positions(self, total: int) -> Array:
         """Return a random sample of the numbers below `total`, in ascending order: the positions of edges that may be
         followed.
 

@@ -256,7 +256,7 @@ def pagerank(
     if not normalized:
         given["nstart"] = module_of(graph.device).full(graph.n, 1 - alpha)
     if given:
-        fields = fields | _given_fields(graph, fields["inverse"], given)
+        fields = fields | _fields_from_distributions(graph, fields["inverse"], given)
     result = run(program, graph, max_iterations=max_iter, wait=False, notice=False, **fields)
     if tol > 0 or not normalized:  # in other cases nothing reads the residual yet, so the host does not wait for a GPU
         check_converged("ranks", result.converged, float(result.residual), max_iter, silent=False)
@@ -346,7 +346,7 @@ def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
         return inverse, inverse * rank
 
 
-def _given_fields(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
+def _fields_from_distributions(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
     """Return the initial fields of the program that follow from distributions that the caller gave.
 
     `shares` maps "personalization", "dangling" and "nstart" to these distributions. `inverse` is one over the weight of

@@ -292,7 +292,7 @@ def louvain_communities(
 # --- checks of the arguments of Louvain's and Leiden's methods, and the one search that serves both -------------------
 
 
-class _Question(NamedTuple):
+class _Arguments(NamedTuple):
     """The arguments of a search for communities, other than the graph, after checks and conversions."""
 
     weighted: bool
@@ -326,7 +326,7 @@ def _find_communities(
     return results if several else results[0]
 
 
-def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
+def _find_levels(graph: Graph, *, question: _Arguments) -> list[list[Array]]:
     """Return for each resolution a list of levels, finest first, each with the community of every vertex."""
     graph, exponent = counted(graph, question.weighted)
     search = _make_search(graph, exponent, question)
@@ -344,7 +344,7 @@ def _find_levels(graph: Graph, *, question: _Question) -> list[list[Array]]:
     return levels_of_resolutions
 
 
-def _make_search(graph: Graph, exponent: int, question: _Question) -> Search:
+def _make_search(graph: Graph, exponent: int, question: _Arguments) -> Search:
     """Return the search with resolution 1 in a graph whose weights were scaled by the given power of two."""
     xp: Any = module_of(graph.device)
     is_directed = question.directed and not graph.has_symmetric_values
@@ -375,7 +375,7 @@ def _check_arguments(
     min_size: int,
     iterations: int | None,
     runs: int,
-) -> tuple[_Question, bool]:
+) -> tuple[_Arguments, bool]:
     """Return the checked arguments, and whether there are several resolutions.
 
     Parameters
@@ -410,7 +410,7 @@ def _check_arguments(
             raise ValueError(
                 f"{name} is for graphs in host memory, and this one is on the {graph.engine}: graph.to('cpu')"
             )
-    return _Question(
+    return _Arguments(
         weighted,
         resolutions,
         refine,

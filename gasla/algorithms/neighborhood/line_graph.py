@@ -69,7 +69,7 @@ def line_graph(graph: Any, *, undirected: bool = False) -> Graph:
         edges, indptr, indices = _undirected_lists(graph)
     else:
         edges = module_of(graph.device).arange(graph.m, dtype=index_dtype(graph.m))
-        adjacency = _lists_of(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
+        adjacency = _concatenate_lists(graph, Adjacency(graph.out.indptr, graph.out.numbers()), graph.edges()[1])
         indptr, indices = adjacency.indptr, adjacency.indices
     result = Graph.from_csr(indptr, indices.astype(index_dtype(len(edges)), copy=False))
     return result.with_vertex_attributes(edge=edges)
@@ -91,13 +91,13 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()
     ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
     at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
-    adjacency, firsts = _lists_of(graph, at_vertex, ends), running_sums(counts)
+    adjacency, firsts = _concatenate_lists(graph, at_vertex, ends), running_sums(counts)
     # an edge is among the edges at each of its ends, and is left out as a neighbor of itself
     is_other = adjacency.indices != owners[adjacency.owners()]
     return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
 
 
-def _lists_of(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
+def _concatenate_lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
     """Return the adjacency lists of the given vertices, one after another. Raise MemoryError if they don't fit in
     memory.
     """

@@ -67,7 +67,7 @@ def cycle_basis(graph: Any) -> VertexLists:
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
     loops = xp.unique(src[src == dst])
-    levels, parents, first, second = _tree_and_others(simplify(graph))
+    levels, parents, first, second = _forest_and_other_edges(simplify(graph))
     is_deeper = levels[first] >= levels[second]
     deeper, other_end = xp.where(is_deeper, first, second), xp.where(is_deeper, second, first)
     starts = xp.where(levels[deeper] > levels[other_end], parents[deeper], deeper)
@@ -96,7 +96,7 @@ def cycle_basis(graph: Any) -> VertexLists:
     return VertexLists(indptr, vertices)
 
 
-def _tree_and_others(simple: Graph) -> tuple[Array, Array, Array, Array]:
+def _forest_and_other_edges(simple: Graph) -> tuple[Array, Array, Array, Array]:
     """Return a spanning forest by breadth-first search, and the edges outside the forest, as four arrays.
 
     They are the level and the parent of each vertex, and the smaller and the larger end of each edge outside.

@@ -63,10 +63,10 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
         device = matching.simple.device
         require_memory("the list has", number, bytes_per_cycle, available(device), "pass count=True or a limit")
         cycles = matching.listed(number)
-    return _from_smallest_vertex(cycles, not directed)
+    return _rotate_to_smallest(cycles, not directed)
 
 
-def _from_smallest_vertex(rows: Array, both_ways: bool) -> Array:
+def _rotate_to_smallest(rows: Array, both_ways: bool) -> Array:
     """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
     if not len(rows):
         return rows

@@ -227,7 +227,7 @@ class Deviation:
         """
         bounds = self.edges.of(v).bounds
         if i < len(bounds):
-            heappush(self.heap, (_sum(self.lengths[v], bounds[i]), -len(self.lengths), v, i))
+            heappush(self.heap, (_finite_sum(self.lengths[v], bounds[i]), -len(self.lengths), v, i))
 
     def _trace_path(self) -> Path:
         path = [self.edges.target]
@@ -271,13 +271,15 @@ class Deviation:
             outgoing = self.edges.of(v)
             for bound, head in zip(outgoing.bounds, outgoing.heads, strict=True):
                 if head not in excluded and head not in passed:
-                    yield Deviation(self.edges, path, place, prefix_length, excluded, _sum(prefix_length, bound), head)
+                    yield Deviation(
+                        self.edges, path, place, prefix_length, excluded, _finite_sum(prefix_length, bound), head
+                    )
                     break
             prefix_length += outgoing.lengths[outgoing.place(u)]
             passed.add(v)
 
 
-def _sum(begun: float, bound: float) -> float:
+def _finite_sum(begun: float, bound: float) -> float:
     """Return the sum of two finite lengths, or raise ValueError if the sum overflows."""
     if begun + bound == inf:
         raise ValueError(OVERFLOW)

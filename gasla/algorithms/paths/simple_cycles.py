@@ -112,11 +112,11 @@ def simple_cycles(
         and not (simple.out.indices[slice(*simple.out.indptr[ends[0] : ends[0] + 2].tolist())] == ends[1]).any()
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
-    loops = _loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
+    loops = _vertices_with_loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
     # the search finds an undirected cycle once in each direction
     min_edges, times_found = max(min_edges, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
-        return _on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
+        return _find_cycles_on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
     if ends is None:
         simple, original_ids = _edges_on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
@@ -134,7 +134,7 @@ def simple_cycles(
     cycles = list_paths(
         simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=remaining
     )
-    vertices = _from_smallest_vertex(cycles.indptr, original_ids[cycles.vertices], not directed)
+    vertices = _rotate_to_smallest(cycles.indptr, original_ids[cycles.vertices], not directed)
     loops = loops[:rows]
     indptr = np.concatenate([np.arange(len(loops)), len(loops) + cycles.indptr])
     return VertexLists(indptr, np.concatenate([loops, vertices]).astype(graph.id_dtype, copy=False))
@@ -153,7 +153,7 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
     return u, v
 
 
-def _loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
+def _vertices_with_loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
     """Return the vertices with a self loop. If `ends` is a vertex, return only this vertex, if it has a self loop."""
     if not graph.has_self_loops:
         return _no_loops(graph)
@@ -166,13 +166,13 @@ def _no_loops(graph: Graph) -> Array:
     return array_module(graph.out.indices).empty(0, graph.id_dtype)
 
 
-def _within_components(simple: Graph) -> Graph:
+def _drop_edges_between_components(simple: Graph) -> Graph:
     """Return the graph without edges between different strong components, since no directed cycle passes these."""
     labels, (src, dst) = strongly_connected_components(simple).labels, simple.edges()
     return simple.select(labels[src] == labels[dst])
 
 
-def _on_gpu(
+def _find_cycles_on_gpu(
     graph: Graph,
     simple: Graph,
     loops: Array,
@@ -197,7 +197,7 @@ def _on_gpu(
     count :
         whether cycles are counted, not listed
     """
-    simple = _within_components(simple) if directed and ends is None else simple
+    simple = _drop_edges_between_components(simple) if directed and ends is None else simple
     matchings = cycle_patterns.matchings(simple, *lengths, directed, ends)
     if count:
         return len(loops) + sum(matching.count() for matching in matchings)
@@ -216,7 +216,7 @@ def _edges_on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
 
     Its vertices are renumbered by ascending degree, without those that have no edge.
     """
-    simple = _within_components(simple) if directed else simple
+    simple = _drop_edges_between_components(simple) if directed else simple
     degrees = simple.out_degrees.astype(np.int64) + simple.in_degrees
     order = np.argsort(degrees, kind="stable")
     order = order[np.searchsorted(degrees[order], 1) :].astype(simple.id_dtype)
@@ -224,7 +224,7 @@ def _edges_on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
     return Graph.from_csr(lists.indptr, lists.indices), order
 
 
-def _from_smallest_vertex(indptr: Array, vertices: Array, both_ways: bool) -> Array:
+def _rotate_to_smallest(indptr: Array, vertices: Array, both_ways: bool) -> Array:
     """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
     if not len(vertices):
         return vertices

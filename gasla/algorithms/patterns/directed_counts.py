@@ -66,7 +66,7 @@ def _count_tree(simple: Graph, pattern: Pattern) -> int:
     A map of the pattern to the graph may map several vertices to one. Inclusion and exclusion over all partitions of
     the pattern's vertices leaves the maps that keep vertices apart.
     """
-    graphs, census, total = _Graphs(simple), census_of(simple), 0
+    graphs, census, total = _NeighborGraphs(simple), census_of(simple), 0
     for labels in partitions(pattern.size):
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
         if any(u == v for u, v in edges):
@@ -87,7 +87,7 @@ def _adjacent_pairs(edges: Edges) -> int:
     return len({frozenset(edge) for edge in edges})
 
 
-class _Graphs:
+class _NeighborGraphs:
     """Three graphs with the edges of a directed graph, by the kind of neighbors in their adjacency lists.
 
     The kind "out" stands for out-neighbors, "in" for in-neighbors, and "both" for neighbors joined by edges in both
@@ -108,7 +108,7 @@ class _Graphs:
         return mxv(graph, values, semirings.plus_second)
 
 
-def _count_maps(graphs: _Graphs, tree: Pattern) -> int:
+def _count_maps(graphs: _NeighborGraphs, tree: Pattern) -> int:
     """Return the number of maps of a tree to a graph that map edges to edges, and may map several vertices to one.
 
     The root is a vertex with the most neighbors. The sums at each child of the root then fit in 64 bits, because they
@@ -119,7 +119,7 @@ def _count_maps(graphs: _Graphs, tree: Pattern) -> int:
     return sum_of_products(*factors)
 
 
-def _count_branch(graphs: _Graphs, tree: Pattern, v: int, parent: int) -> Array:
+def _count_branch(graphs: _NeighborGraphs, tree: Pattern, v: int, parent: int) -> Array:
     """Return for each vertex of a graph the number of maps of a branch of a tree, if the branch's parent is mapped to
     it.
 

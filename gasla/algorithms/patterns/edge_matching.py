@@ -135,18 +135,18 @@ class EdgeMatching:
                 )
             require_room("the matches have", number * len(columns), 16, "cpu", "pass count=True, or block")
             blocks.append(columns)
-        return _smallest(np.concatenate(blocks, axis=1), self._images).T
+        return _smallest_images(np.concatenate(blocks, axis=1), self._edge_permutations).T
 
     def stream(self, most: int) -> Iterator[Array]:
         """Yield all matches as the search finds them, in arrays of at most `most` rows of edge ids."""
         for columns, _ in self._match_blocks():
             for start in range(0, columns.shape[1], most):
-                yield _smallest(columns[:, start : start + most], self._images).T
+                yield _smallest_images(columns[:, start : start + most], self._edge_permutations).T
 
     # --- symmetries of the pattern, which would otherwise make the search find a match several times ------------------
 
     @cached_property
-    def _group(self) -> list[tuple[int, ...]]:
+    def _automorphisms(self) -> list[tuple[int, ...]]:
         """The automorphisms of the pattern that keep its conditions between edges: they map matches to matches."""
         known = {(condition.earlier, condition.later, id(condition.expression)) for condition in self.between}
 
@@ -168,12 +168,12 @@ class EdgeMatching:
         return (u, v) if self.pattern.directed or u < v else (v, u)
 
     @cached_property
-    def _images(self) -> list[tuple[int, ...]]:
+    def _edge_permutations(self) -> list[tuple[int, ...]]:
         """The automorphisms of the pattern as permutations of its edges."""
         return sorted(
             {
                 tuple(self.edges.index(self._image_of(pair, automorphism)) for pair in self.edges)
-                for automorphism in self._group
+                for automorphism in self._automorphisms
             }
         )
 
@@ -321,7 +321,7 @@ class EdgeMatching:
                 {*pair} <= {*order}, len(self._testable_conditions(pair, chain)), -sizes[pair],
             )))  # fmt: skip
             order += [v for v in chain[-1] if v not in order]
-        above = smaller_places(order, len(order), self._group)
+        above = smaller_places(order, len(order), self._automorphisms)
         seen: list[int] = [chain[0][0]]
         steps = []
         for k, pair in enumerate(chain):
@@ -353,7 +353,7 @@ class EdgeMatching:
         return _Step(self.edges.index(pair), lists, seen.index(u), place, is_new, smaller, tuple(apart), v, decided)
 
 
-def _smallest(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
+def _smallest_images(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
     """Replace each match by the lexicographically smallest of its images under permutations of the pattern's edges.
 
     Each column is a match. Without this, the order of the search would determine which of several equal matches is

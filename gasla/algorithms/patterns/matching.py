@@ -51,7 +51,7 @@ class Matching:
         self.simple, self.pattern, self.induced, self.labels, self.related = simple, pattern, induced, labels, related
         is_large = pattern.size > 4 or simple.m > FEW
         self.is_joined = joins(simple) and pattern.size > 1 and is_large
-        self._maps: list[tuple[Pattern, int]] = []
+        self._known_map_counts: list[tuple[Pattern, int]] = []
 
     @cached_property
     def _ordered(self) -> tuple[list[Graph], Array]:
@@ -119,7 +119,7 @@ class Matching:
         `merged` patterns of the plan, whose maps are subtracted, are counted by calls of this method. Results are kept,
         so that isomorphic patterns are counted once.
         """
-        for known, maps in self._maps:
+        for known, maps in self._known_map_counts:
             if next(known.isomorphisms(pattern), None) is not None:
                 return maps
         by_formula = None if pattern is self.pattern else self._count_by_formula(pattern)
@@ -134,7 +134,7 @@ class Matching:
             maps = count_plan.times * join(count_plan.plan, graphs[0], kinds, graphs[1:]).total()
             maps -= sum(self._count_maps(merged, False) for merged in count_plan.merged)
         if not induced:
-            self._maps.append((pattern, maps))
+            self._known_map_counts.append((pattern, maps))
         return maps
 
     def _counting_plan(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
@@ -237,7 +237,7 @@ class Matching:
         original ids, in the order of the pattern's vertices.
         """
         positions = np.argsort(self._listing.order).tolist()
-        return _smallest(self._ordered[1][columns[positions]], self.pattern).T
+        return _smallest_images(self._ordered[1][columns[positions]], self.pattern).T
 
     def _compile_joins(self) -> tuple[JoinRun, JoinRun]:
         """Return two compiled joins over blocks of edges: one counts the matches of each block, and one writes them."""
@@ -276,7 +276,7 @@ class Matching:
         """Yield arrays with a column for each match, found by operations on whole arrays without a compiled join."""
         graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
-        sides = _sides(graphs, self.pattern.directed)
+        sides = _with_reverse_graphs(graphs, self.pattern.directed)
         joins = self._listing.plan.joins
         first = array_module(vertices).arange(len(vertices), dtype=graphs[0].id_dtype)
         if kinds is not None:
@@ -352,7 +352,7 @@ def _extend_by_one(
             yield block, *((match_index, new_vertices) if fits is None else (match_index[fits], new_vertices[fits]))
 
 
-def _sides(graphs: Sequence[Graph], directed: bool) -> Sides:
+def _with_reverse_graphs(graphs: Sequence[Graph], directed: bool) -> Sides:
     return [(graph, graph.reversed() if directed else graph) for graph in graphs]
 
 
@@ -364,7 +364,7 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
 
     D. E. Knuth: Estimating the Efficiency of Backtrack Programs. Mathematics of Computation 29 (1975).
     """
-    random, sides, xp = np.random.default_rng(0), _sides(graphs, plan.directed), array_module(kinds)
+    random, sides, xp = np.random.default_rng(0), _with_reverse_graphs(graphs, plan.directed), array_module(kinds)
     first_join, second_join = plan.joins[:2]
     reach = second_join.within[0]
     lists = sides[reach.relation][reach.backward].sorted_out
@@ -448,7 +448,7 @@ def _may_match(kinds: Array, join: Join) -> Array:
     return (kinds >> np.uint8(join.vertex) & np.uint8(1)).astype(bool)
 
 
-def _smallest(columns: Array, pattern: Pattern) -> Array:
+def _smallest_images(columns: Array, pattern: Pattern) -> Array:
     """Replace each match by the lexicographically smallest of its images under the pattern's automorphisms.
 
     Each column is a match. Without this, the order of matching would determine which of several equal matches is

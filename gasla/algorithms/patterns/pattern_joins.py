@@ -62,7 +62,9 @@ def listing(pattern: Pattern, induced: bool) -> Listing:
     """Return the joins that find each match of a pattern once, in the pattern's own order of matching."""
     last = max(pattern.size - 1, 2)
     above = smaller_places(pattern.order, last, pattern.automorphisms)
-    plans = [_plan(pattern, pattern.order, count, induced, above) for count in (pattern.size, min(last, pattern.size))]
+    plans = [
+        _make_plan(pattern, pattern.order, count, induced, above) for count in (pattern.size, min(last, pattern.size))
+    ]
     return Listing(pattern.order, *plans)
 
 
@@ -78,14 +80,14 @@ def counting(pattern: Pattern, induced: bool) -> Counting:
             if free_count <= MOST_FREE and (candidates := list(_plans_with_free(pattern, free_count))):
                 return max(candidates, key=lambda count_plan: _quality(pattern, count_plan))
     orders = [
-        _order(pattern, [u, v], pattern.size)
+        _extend_order(pattern, [u, v], pattern.size)
         for u in range(pattern.size)
         for v in range(pattern.size)
         if pattern.has(u, v)
     ]
     matched_count = max(pattern.size - 1, 2)
     plans = [
-        _plan(
+        _make_plan(
             pattern,
             order_of_plan,
             matched_count,
@@ -128,14 +130,14 @@ def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
         times = len({tuple(automorphism[v] for v in core) for automorphism in group})
         for u in core:
             for v in core:
-                order = _order(pattern, [u, v], len(core), core) if pattern.has(u, v) else []
+                order = _extend_order(pattern, [u, v], len(core), core) if pattern.has(u, v) else []
                 if len(order) == len(core):
                     order = [*order, *free]
-                    plan = _plan(pattern, order, len(core), False, smaller_places(order, len(core), group))
+                    plan = _make_plan(pattern, order, len(core), False, smaller_places(order, len(core), group))
                     yield Counting(order, plan, times, free, tuple(_merged_patterns(pattern, free)))
 
 
-def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
+def _extend_order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
     """Extend the order of matching `first` to `count` vertices of a pattern, and return it.
 
     The vertex with the most neighbors in the order comes next. Vertices are taken from `among`, if given. Return an
@@ -150,13 +152,13 @@ def _order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] 
     return order
 
 
-def _plan(
+def _make_plan(
     pattern: Pattern, order: Sequence[int], matched: int, induced: bool, above: dict[int, tuple[int, ...]]
 ) -> JoinPlan:
     """Return the join that matches the first `matched` vertices of an order, and only counts what fits at the later
     vertices.
     """
-    joins = [_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
+    joins = [_make_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
     free = [
         Free(join, _matched_that_fit(pattern, order, k, matched, join))
         for k, join in enumerate(joins[matched:], matched)
@@ -209,7 +211,9 @@ def _lists_to_check(pattern: Pattern, u: int, v: int, place: int, wanted: bool) 
     ]
 
 
-def _join(pattern: Pattern, order: Sequence[int], k: int, matched: int, induced: bool, above: tuple[int, ...]) -> Join:
+def _make_join(
+    pattern: Pattern, order: Sequence[int], k: int, matched: int, induced: bool, above: tuple[int, ...]
+) -> Join:
     v, before = order[k], list(enumerate(order[: min(k, matched)]))
     within = [reach for i, u in before for reach in _lists_to_check(pattern, u, v, i, True)]
     outside = [reach for i, u in before if induced for reach in _lists_to_check(pattern, u, v, i, False)]

@@ -167,7 +167,7 @@ def _edges_per_pair(edges: Edges) -> list[int]:
 def _count_closed(dyads: Dyads) -> dict[str, int]:
     """Return the numbers of closed triads, in which every two vertices are joined, by type."""
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
-    sides, (src, dst) = _both_sides(one_way), one_way.edges()
+    sides, (src, dst) = _with_both_adjacencies(one_way), one_way.edges()
     u, v = mutual.edges()
     is_forward = u < v
     u, v = u[is_forward], v[is_forward]
@@ -182,7 +182,7 @@ def _count_closed(dyads: Dyads) -> dict[str, int]:
     }
 
 
-def _both_sides(graph: Graph) -> Graph:
+def _with_both_adjacencies(graph: Graph) -> Graph:
     """Return a graph of 2 n vertices that has both the out-neighbors and the in-neighbors of a graph's n vertices.
 
     The neighbors of v are its out-neighbors. The neighbors of n + v are the in-neighbors of v.

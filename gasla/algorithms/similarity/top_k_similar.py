@@ -104,7 +104,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     formula = FORMULAS[measure]
     degrees = simple.out_degrees.astype(np.float64)
     vertices, scores = xp.empty((graph.n, k), simple.out.indices.dtype), xp.empty((graph.n, k))
-    first_equal = _first_with_equal_neighbors(simple)
+    first_equal = _first_with_same_neighbors(simple)
     representatives = xp.flatnonzero(first_equal == xp.arange(graph.n))
     _warn_of_hubs(simple, representatives)
     best_ids, best_scores = (
@@ -127,7 +127,7 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
     return SimilarResult(vertices, scores)
 
 
-def _first_with_equal_neighbors(simple: Graph) -> Array:
+def _first_with_same_neighbors(simple: Graph) -> Array:
     """Return for each vertex the first vertex that has the same neighbors, which usually is the vertex itself."""
     xp: Any = module_of(simple.device)
     lists, n = simple.sorted_out, simple.n

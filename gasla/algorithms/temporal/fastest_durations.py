@@ -147,10 +147,10 @@ def fastest_durations(
     shortest = reduce_by_key(dst[is_end], lengths, semirings.min, graph.n)
     is_reached = xp.zeros(graph.n, bool)
     is_reached[dst[is_end]] = True
-    return _shown_durations(timed_graph, shortest, is_reached, start)
+    return _durations_as_shown(timed_graph, shortest, is_reached, start)
 
 
-def _shown_durations(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
+def _durations_as_shown(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
     """Return the shortest durations in the dtype of the times, or as timedelta64 if the times are dates.
 
     Vertices that are not reached get the largest number of the dtype, or NaT. Raise ValueError for a duration that the
@@ -196,7 +196,7 @@ def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> 
         earlier = np.flatnonzero(arrivals < before)
         lengths = differences(timed.times[arrivals[earlier]], timed.times[rank])
         durations[earlier], is_reached[earlier] = np.minimum(durations[earlier], lengths), True
-    return _shown_durations(timed, durations, is_reached, source)
+    return _durations_as_shown(timed, durations, is_reached, source)
 
 
 def _events(timed: Timed) -> Events:

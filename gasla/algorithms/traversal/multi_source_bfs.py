@@ -270,14 +270,14 @@ def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: i
     while state:
         iterations = max_level if limit is None else min(max_level, limit - first_level)
         result = run(PROGRAMS[digits], graph, max_iterations=iterations, **state)
-        _unpack(graph, result, levels, first_level)
+        _write_levels(graph, result, levels, first_level)
         first_level += iterations
         is_over = result.converged or first_level == limit
         state = {} if is_over else {"active": result.active, "seen": result.seen, "new": result.new}
     levels[xp.arange(len(sources)), xp.asarray(sources)] = 0
 
 
-def _unpack(graph: Graph, result: Result, levels: Any, base: int) -> None:
+def _write_levels(graph: Graph, result: Result, levels: Any, base: int) -> None:
     """Convert the levels of a run from binary digits to numbers, and write them into the rows of `levels`.
 
     The run began after level `base`, so its levels count from there.
