@@ -182,9 +182,9 @@ def _add_exponents(x: Any, y: Any) -> Any:
     and no logarithm.
     """
     (m, t), (n, u) = x, y
-    apart = abs(m - n)  # if this is NaN, as for equal infinities or NaN operands, the result is the maximum alone
+    difference = abs(m - n)  # if this is NaN, as for equal infinities or NaN operands, the result is the maximum alone
     # An exponential that would underflow is replaced by 0, because math libraries take ten times as long for it.
-    scale = where(apart < -np.log(np.finfo(_scalar_type(m)).tiny), np.exp(-apart), 0)
+    scale = where(difference < -np.log(np.finfo(_scalar_type(m)).tiny), np.exp(-difference), 0)
     return np.maximum(m, n), where(m >= n, t + (1 + u) * scale, u + (1 + t) * scale)
 
 

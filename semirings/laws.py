@@ -321,9 +321,9 @@ def _check_given_values(values: Any, kind: Type) -> Values:
 
 def _distinct_products(semiring: Semiring, given: Values) -> Values:
     """Return the distinct products of pairs of the given values, at most `MOST` of them."""
-    one, other = np.indices((len(given[0]),) * 2).reshape(2, -1)
-    pairs = (_unpack(tuple(part[index] for part in given)) for index in (one, other))
-    products = tuple(np.broadcast_to(part, one.shape) for part in _pack(semiring.multiply(*pairs)))
+    left_index, right_index = np.indices((len(given[0]),) * 2).reshape(2, -1)
+    pairs = (_unpack(tuple(part[index] for part in given)) for index in (left_index, right_index))
+    products = tuple(np.broadcast_to(part, left_index.shape) for part in _pack(semiring.multiply(*pairs)))
     distinct: dict[tuple[Any, ...], None] = dict.fromkeys(zip(*(part.tolist() for part in products), strict=True))
     return tuple(np.array(column, part.dtype) for column, part in zip(zip(*[*distinct][:MOST]), products))
 
@@ -349,9 +349,9 @@ def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
         limits = np.finfo(dtype)
         worst = [np.nan, np.inf, -np.inf, -0.0, limits.max, -limits.max, limits.tiny, limits.smallest_subnormal]
         return worst if extreme else [0, 1, -1, 0.5, 2, -2, 3, -0.5, -3]
-    ends = np.iinfo(dtype)
+    int_limits = np.iinfo(dtype)
     if extreme:
-        return [ends.max, ends.min, ends.max - 1, ends.min + 1, ends.max // 2]
+        return [int_limits.max, int_limits.min, int_limits.max - 1, int_limits.min + 1, int_limits.max // 2]
     return [0, 1, 2, 3, 4, 5] if dtype.kind == "u" else [0, 1, -1, 2, -2, 3, -3, 5]
 
 

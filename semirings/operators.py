@@ -334,7 +334,7 @@ class Monoid:
         parts = tuple(map(np.asarray, array)) if isinstance(array, tuple) else (np.asarray(array),)
         single = not isinstance(array, tuple)
         if parts[0].shape[-1] == 0:
-            types = tuple(scalar_type(part.dtype) for part in parts)
+            types = tuple(scalar_type(array_part.dtype) for array_part in parts)
             empty = self.identity(types[0]) if single else self.identity(TupleType(types))
             shape = parts[0].shape[:-1]
             return np.full(shape, empty)[()] if single else empty
@@ -342,7 +342,7 @@ class Monoid:
             return self.op.function.reduce(parts[0], axis=-1, dtype=_dtype_to_reduce(self.op.function, parts[0].dtype))
         while (count := parts[0].shape[-1]) > 1:
             parts = self._halve(parts, count, single)
-        result = tuple(part[..., 0][()] for part in parts)
+        result = tuple(array_part[..., 0][()] for array_part in parts)
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:

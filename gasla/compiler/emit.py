@@ -1117,22 +1117,22 @@ class Emitter:
                 (further,) = self.labels("further")
                 last = part is node.values[-1]
                 targets = (yes, no) if last else (yes, further) if ends else (further, no)
-                known = self.test(part, *targets)
-                if known is None:
+                constant_result = self.test(part, *targets)
+                if constant_result is None:
                     undecided.append(self.shown.of(part))
                     jumps = True
                     if not last:
                         self.label(further)
-                elif known == ends or last:
+                elif constant_result == ends or last:
                     if not jumps:
-                        return known
-                    self.jump(yes if known else no)
+                        return constant_result
+                    self.jump(yes if constant_result else no)
                     break
             self.shown.note(node, undecided[0] if len(undecided) == 1 else ast.BoolOp(node.op, undecided))
             return None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            known = self.test(node.operand, no, yes)
-            return None if known is None else not known
+            constant_result = self.test(node.operand, no, yes)
+            return None if constant_result is None else not constant_result
         value = self.truth(node)
         if isinstance(value, Known):
             return bool(value.value)

@@ -337,10 +337,10 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
     """
     head, _, code = data.partition(b"\n")
     name, *sizes = head.decode("latin1").split()
-    ends = [0, *itertools.accumulate(map(int, sizes))]
-    if not code or ends[-1] != len(code):
-        raise ValueError(f"a stored kernel has {len(code)} bytes of code; expected {ends[-1]}")
-    return name, [code[a:b] for a, b in itertools.pairwise(ends)]
+    end_offsets = [0, *itertools.accumulate(map(int, sizes))]
+    if not code or end_offsets[-1] != len(code):
+        raise ValueError(f"a stored kernel has {len(code)} bytes of code; expected {end_offsets[-1]}")
+    return name, [code[a:b] for a, b in itertools.pairwise(end_offsets)]
 
 
 def _load_kernel(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:

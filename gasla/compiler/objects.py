@@ -170,21 +170,21 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
     if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
         names, table = sections.get(b".strtab", b""), sections.get(b".symtab", b"")
-        for start, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
-            if start:
-                yield _text(names, start), section != 0
+        for offset, _info, _other, section, _value, _size in struct.iter_unpack("<IBBHQQ", table):
+            if offset:
+                yield _text(names, offset), section != 0
     elif code[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O, which puts an underscore before each C name
-        place, (commands,) = 32, struct.unpack_from("<I", code, 16)
+        entry_offset, (commands,) = 32, struct.unpack_from("<I", code, 16)
         for _ in range(commands):
-            command, size = struct.unpack_from("<II", code, place)
+            command, size = struct.unpack_from("<II", code, entry_offset)
             if command == 2:
-                table, count, names_at, _size = struct.unpack_from("<4I", code, place + 8)
-                for start, kind, _section, _more, _value in struct.iter_unpack(
+                table, count, names_at, _size = struct.unpack_from("<4I", code, entry_offset + 8)
+                for offset, kind, _section, _more, _value in struct.iter_unpack(
                     "<IBBHQ", code[table : table + 16 * count]
                 ):
                     if kind & 1:  # only external symbols, because other object files can't refer to any others
-                        yield _text(code, names_at + start).removeprefix("_"), kind & 0x0E != 0
-            place += size
+                        yield _text(code, names_at + offset).removeprefix("_"), kind & 0x0E != 0
+            entry_offset += size
     elif code[:2] in (b"\x64\x86", b"\x64\xaa"):  # COFF for x86-64 and ARM
         table, count = struct.unpack_from("<II", code, 8)
         names_at, skipped = table + 18 * count, 0
@@ -196,8 +196,8 @@ def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
             # An external symbol, to which other object files can refer. `_fltused` is left out: it is no function, but
             # marks object files that compute with floats.
             if kind == 2 and name != b"_fltused":
-                is_long, start = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
-                yield _text(code, names_at + start) if is_long else name.rstrip(b"\0").decode(), section != 0
+                is_long, offset = name[:4] == bytes(4), int.from_bytes(name[4:], "little")
+                yield _text(code, names_at + offset) if is_long else name.rstrip(b"\0").decode(), section != 0
     else:
         raise ValueError(f"an object begins with {code[:4]!r}; expected ELF, Mach-O or COFF of 64 bits")
 

@@ -95,7 +95,7 @@ def constant(value: Any) -> ast.expr | None:
         kind = np.dtype(type(value))
         return ast.Name(text if kind in (np.dtype(float), np.dtype(bool)) else f"np.{kind}({text})")
     if type(value) in (tuple, list):
-        items = [constant(each) for each in value]
+        items = [constant(entry) for entry in value]
         return None if None in items else ast.Tuple(items)  # type: ignore[arg-type]
     return ast.Constant(value) if isinstance(value, bool | int | str) else None
 

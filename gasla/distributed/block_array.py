@@ -217,8 +217,8 @@ def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
 
 
 def _copy(rank: Rank, to: Any, array: str, result: Any, name: str) -> None:
-    target = rank.kept[to][array]
-    target[...] = here(moved(rank.kept[result][name], device_of(target)), device_of(target))
+    target_block = rank.kept[to][array]
+    target_block[...] = here(moved(rank.kept[result][name], device_of(target_block)), device_of(target_block))
     if isinstance(rank.kept[to], Placed):
         rank.kept[to].with_mirrors.clear()
 

@@ -188,15 +188,15 @@ class DaskRanks:
         outcomes = {rank: _outcome(rank, future) for rank, future in enumerate(futures) if future.done()}
         while len(outcomes) < self.size - (len(self._lost) if end is not None else 0):
             try:
-                what, which = self._news.get(timeout=LOOK if end is None else max(0, end - time.monotonic()))
+                event, rank_or_address = self._news.get(timeout=LOOK if end is None else max(0, end - time.monotonic()))
             except Empty:
                 if end is not None:
                     break
                 self._check_begun(call)
                 continue
-            if what == "done":
-                outcomes[which] = _outcome(which, futures[which])
-            if end is None and (what == "lost" or futures[which].status != "finished"):
+            if event == "done":
+                outcomes[rank_or_address] = _outcome(rank_or_address, futures[rank_or_address])
+            if end is None and (event == "lost" or futures[rank_or_address].status != "finished"):
                 break
         return outcomes
 
@@ -205,9 +205,11 @@ class DaskRanks:
 
         Dask pauses a worker whose memory is nearly full. All other ranks would wait for its rank.
         """
-        left = [address for address in self._addresses if address not in self._lost]
-        for address, idle in self._client.run(paused, self._session, call, workers=left, on_error="ignore").items():
-            if idle:
+        addresses_left = [address for address in self._addresses if address not in self._lost]
+        for address, is_paused in self._client.run(
+            paused, self._session, call, workers=addresses_left, on_error="ignore"
+        ).items():
+            if is_paused:
                 where = place(self._addresses.index(address), self.size, address, 0)
                 # Over MPI, ranks that wait for another rank's message can't be interrupted, so the workers can't be
                 # used any more.
@@ -222,10 +224,13 @@ class DaskRanks:
 
         Return at once, without waiting for their answers.
         """
-        left = [address for address in self._addresses if address not in self._lost]
+        addresses_left = [address for address in self._addresses if address not in self._lost]
         arguments = (interrupt, self._session, call, why)
         Thread(
-            target=self._client.run, args=arguments, kwargs={"workers": left, "on_error": "ignore"}, daemon=True
+            target=self._client.run,
+            args=arguments,
+            kwargs={"workers": addresses_left, "on_error": "ignore"},
+            daemon=True,
         ).start()
 
     def _raise_if_lost(self, superstep: int) -> None:
@@ -237,9 +242,9 @@ class DaskRanks:
 
     def leave(self, error: BaseException | None) -> None:
         """End the use of the workers as ranks, as at the end of a cluster's ``with`` block."""
-        left = [address for address in self._addresses if address not in self._lost]
-        if left:
-            self._client.run(unregister, self._session, workers=left, on_error="ignore")
+        addresses_left = [address for address in self._addresses if address not in self._lost]
+        if addresses_left:
+            self._client.run(unregister, self._session, workers=addresses_left, on_error="ignore")
         self._client.unsubscribe_topic("all")  # If the client closed without this, the scheduler would log an error.
         self._client.close()
 

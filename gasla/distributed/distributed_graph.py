@@ -529,13 +529,14 @@ class Graph(OneGraph):
 
         A function is called by each rank, with the values of its edges.
         """
-        # referenced until the end of this method, so that the data are not freed before the ranks have used them
-        given = values
+        # This is a separate variable, so that `values` stays referenced and its data are not freed before the ranks
+        # have used them.
+        values_to_send = values
         if isinstance(values, BlockArray | EdgeValues):
-            given = sent_columns({"values": values}, self.m, self.ranks)["values"]
+            values_to_send = sent_columns({"values": values}, self.m, self.ranks)["values"]
         elif not callable(values):
-            given = as_values(None if values is None else moved(imported(values), "cpu"), self.m)
-        graph, described = self._of_same_edges(keep_values, given)
+            values_to_send = as_values(None if values is None else moved(imported(values), "cpu"), self.m)
+        graph, described = self._of_same_edges(keep_values, values_to_send)
         graph._describe_values(*described)
         graph._stand_for_attributes(self.edge_attributes, None)
         return graph
@@ -666,9 +667,9 @@ REPORT = np.dtype(
 
 
 def _report(rank: Rank, key: Any) -> list[tuple[Any, ...]]:
-    shard, parts = shard_on(rank, key, "in"), rank.kept[key]
-    size = shard.nbytes + (parts[REPLICA].nbytes if REPLICA in parts else 0)
-    own = np.array([shard.own, shard.graph.m, len(shard.mirrors), size, *parts[FREE]], np.int64)
+    shard, stored = shard_on(rank, key, "in"), rank.kept[key]
+    size = shard.nbytes + (stored[REPLICA].nbytes if REPLICA in stored else 0)
+    own = np.array([shard.own, shard.graph.m, len(shard.mirrors), size, *stored[FREE]], np.int64)
     rows = np.stack(rank.communicator.allgather(own))
     work = rows[:, :2].sum(axis=1)
     shares = work * len(work) / max(work.sum(), 1)

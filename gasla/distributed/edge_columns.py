@@ -289,10 +289,10 @@ def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> 
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)
-    distinct_edges, places = np.unique(wanted, return_inverse=True)
+    distinct_edges, position_of_wanted = np.unique(wanted, return_inverse=True)
     stored_places = np.flatnonzero(np.isin(ids, distinct_edges))
     values_of_edges = np.empty(len(distinct_edges), values.dtype)
     values_of_edges[
         np.concatenate(rank.communicator.allgather(np.searchsorted(distinct_edges, ids[stored_places])))
     ] = np.concatenate(rank.communicator.allgather(values[stored_places]))
-    return values_of_edges[places]
+    return values_of_edges[position_of_wanted]

@@ -185,9 +185,9 @@ def _find_shared_card(communicator: Communicator) -> str:
 
 def host_key() -> bytes:
     """Return a key that two processes share only if they run on the same host and see each other's process ids."""
-    parts = [socket.gethostname()]
+    texts = [socket.gethostname()]
     with suppress(OSError):
-        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        texts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
     with suppress(OSError):
-        parts.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(parts).encode()
+        texts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(texts).encode()

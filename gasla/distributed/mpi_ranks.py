@@ -80,14 +80,14 @@ class MPICommunicator(Rounds):
         self._is_interrupted = True
         # What an `exchange` returns must stay valid until the next `exchange`, so other operations receive into another
         # buffer.
-        into = self._exchanged if kind == EXCHANGE else self._passing
+        slots_received = self._exchanged if kind == EXCHANGE else self._passing
         self._out.fill(kind, parts, self.rank)
-        self._comm.Ialltoall(self._out.buffer, into.buffer).Wait()
-        kinds, lengths = into.heads.T.tolist()
+        self._comm.Ialltoall(self._out.buffer, slots_received.buffer).Wait()
+        kinds, lengths = slots_received.heads.T.tolist()
         if kinds.count(kind) < self.size:
             self._is_interrupted = False
-            self.check(kind, kinds, [into.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
-        received = [into.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
+            self.check(kind, kinds, [slots_received.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
+        received = [slots_received.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
         received[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
             self._send_large(parts, lengths, received, self._large_buffers if kind == EXCHANGE else [EMPTY] * self.size)
@@ -177,9 +177,9 @@ class MPICommunicator(Rounds):
         """
         self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
-        end = None if self._patience is None else time.monotonic() + self._patience
+        deadline = None if self._patience is None else time.monotonic() + self._patience
         while not request.Test():
-            if end is not None and time.monotonic() > end:
+            if deadline is not None and time.monotonic() > deadline:
                 self.stop(error)
             time.sleep(0.001)
         kinds: list[int] = self._passing.heads[:, 0].tolist()

@@ -100,10 +100,10 @@ class Run(Synchronous, Binding):
         """
         out_array = self._lent.get(name)
         if out_array is None or self._is_elsewhere:
-            start = np.asarray(self._start_array(name, given))
+            start_array = np.asarray(self._start_array(name, given))
             # An iteration reads all values before it writes any. So it may write to the array that it reads, and one
             # copy, which leaves the caller's array unchanged, suffices.
-            return start.copy() if start is given else start
+            return start_array.copy() if start_array is given else start_array
         if given is not out_array:
             out_array[...] = self._start_array(name, given)
         array: np.ndarray = out_array

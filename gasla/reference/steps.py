@@ -304,7 +304,7 @@ class Steps(Functions):
 
     def scatter(self) -> None:
         """Call the program's `scatter` on the out-edges of active vertices, and write the edge fields it returns."""
-        places = self.edges.out_of(self.active)
-        places = places[self.edges.leaves[places]]
-        changes = self.call("scatter", *self.ends(places))
-        write(self.edge, self.plan.traced.edge_types, self.edges.ids[places], changes)
+        edge_positions = self.edges.out_of(self.active)
+        edge_positions = edge_positions[self.edges.leaves[edge_positions]]
+        changes = self.call("scatter", *self.ends(edge_positions))
+        write(self.edge, self.plan.traced.edge_types, self.edges.ids[edge_positions], changes)

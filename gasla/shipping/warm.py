@@ -112,20 +112,24 @@ def _task_of(used: Any) -> tuple[Call, bool]:
         return used, False
     parameters = [*inspect.signature(used).parameters.values()][1:]
     required_names = [
-        each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
-    if missing := [each for each in required_names if each not in calls.arguments(Graph.from_edges([0], [1]))]:
+    if missing := [
+        argument for argument in required_names if argument not in calls.arguments(Graph.from_edges([0], [1]))
+    ]:
         raise ValueError(
             f"warm can't call {name}, which needs {', '.join(missing)}; expected a function of a graph alone: "
             f"lambda graph: gasla.{name}(graph, …)"
         )
-    takes_limit = any(each.name == "max_iter" for each in parameters) and name not in calls.MUST_CONVERGE
+    takes_limit = any(parameter.name == "max_iter" for parameter in parameters) and name not in calls.MUST_CONVERGE
     has_limit = "max_iter" in getattr(used, "keywords", {})
     fixed = {"max_iter": ITERATIONS} if takes_limit and not has_limit else {}
 
     def call(graph: Graph) -> Any:
         values_by_name = calls.arguments(graph)
-        return used(graph, **{each: values_by_name[each] for each in required_names}, **fixed)
+        return used(graph, **{argument: values_by_name[argument] for argument in required_names}, **fixed)
 
     def call_both_ways(graph: Graph) -> Any:
         with engines.programs_only():

@@ -22,10 +22,10 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
     With `weighted`, it is symmetric only if the values are symmetric, too.
     """
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    given = share.shard.graph.lists
+    shard_lists = share.shard.graph.lists
     # Use new objects for the lists and the graph, so that what is computed from them is freed and not cached with the
     # graph.
-    lists = Lists(given.n, given.device, given.rows, given.columns)
+    lists = Lists(shard_lists.n, shard_lists.device, shard_lists.rows, shard_lists.columns)
     of_ranks = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
     del lists
     return {

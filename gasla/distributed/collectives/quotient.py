@@ -47,10 +47,10 @@ def _merge_own_edges(
     values = edges.values
     if values is None and not combine.idempotent:
         values = array_module(groups).ones(len(edges.src), np.int64)
-    part = Graph.from_edges(groups[edges.src], groups[edges.dst], values, n=count)
-    part = part.contract(moved(np.arange(count), rank.device), combine, loops=loops)
+    own_graph = Graph.from_edges(groups[edges.src], groups[edges.dst], values, n=count)
+    own_graph = own_graph.contract(moved(np.arange(count), rank.device), combine, loops=loops)
     gathered = [
         None if x is None else np.concatenate(rank.communicator.allgather(moved(x, "cpu")))
-        for x in (*part.edges(), part.values)
+        for x in (*own_graph.edges(), own_graph.values)
     ]
     return tuple(gathered)

@@ -31,11 +31,16 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
     functions.seen_by_others = seen_by_others
     values = {name: kind for name, kind in types.items() if name not in functions.edge}
     functions.edge |= {name: _read_only_values(run, given_name(name), kind) for name, kind in values.items()}
-    places, ids = _find_out_edges(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
-    src, dst = (functions.vertices(ends[places]) for ends in shard.graph_on("cpu").edges())
+    edge_positions, ids = _find_out_edges(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
+    src, dst = (functions.vertices(ends[edge_positions]) for ends in shard.graph_on("cpu").edges())
     leaves = np.bool_(run.program.direction == "in")
-    known = {"id": lambda: as_values(ids[places].astype(np.int64)), "leaves": lambda: leaves}
-    write(functions.edge, types, places, functions.call("scatter", src, dst, functions.link("edge", places, known)))
+    known = {"id": lambda: as_values(ids[edge_positions].astype(np.int64)), "leaves": lambda: leaves}
+    write(
+        functions.edge,
+        types,
+        edge_positions,
+        functions.call("scatter", src, dst, functions.link("edge", edge_positions, known)),
+    )
 
 
 def _read_only_values(run: Any, name: str, kind: Any) -> np.ndarray:

@@ -112,13 +112,13 @@ class InitialState(Binding):
         """Return the start values given for the program's edge fields, in the order of the shard's edges."""
         fields = {}
         for name in map(given_name, self.plan.edge_states):
-            given = values.get(name)
-            if isinstance(given, LocalArray):
-                fields[name] = given.array
-            elif given is not None:
+            start_values = values.get(name)
+            if isinstance(start_values, LocalArray):
+                fields[name] = start_values.array
+            elif start_values is not None:
                 ids = self.shard.array_on("cpu", "edge_ids", self.shard.edge_ids)
-                is_each = np.shape(given) == layout(self.traced.edge_types[inner(name)], self.shard.m)[0]
-                fields[name] = np.asarray(given)[ids] if is_each else given
+                is_each = np.shape(start_values) == layout(self.traced.edge_types[inner(name)], self.shard.m)[0]
+                fields[name] = np.asarray(start_values)[ids] if is_each else start_values
         return fields
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:

@@ -130,12 +130,12 @@ def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
 
     Return None without calling it if all ranks take part.
     """
-    whole = whole_graph_for_call(graph)
-    if whole is None:
+    whole_copy = whole_graph_for_call(graph)
+    if whole_copy is None:
         return None
     with turn_over_cards, on_card(graph):
-        output = function(whole)
-        finish(whole.device)
+        output = function(whole_copy)
+        finish(whole_copy.device)
     return output
 
 

@@ -328,12 +328,14 @@ class _GrowingLists:
         xp: Any = array_module(starts)
         if not self._columns:
             size = int(self._indptr[-1])
-            self._columns = [None if part is None else xp.empty(size, part.dtype) for part in parts]
-        places = (self._ends - starts[:-1])[lists_on(starts).owners(starts, xp.empty(len(rows.ids), np.int32))]
-        places += xp.arange(len(rows.ids), dtype=places.dtype)
-        for column, part in zip(self._columns, parts, strict=True):
+            self._columns = [
+                None if column_part is None else xp.empty(size, column_part.dtype) for column_part in parts
+            ]
+        positions = (self._ends - starts[:-1])[lists_on(starts).owners(starts, xp.empty(len(rows.ids), np.int32))]
+        positions += xp.arange(len(rows.ids), dtype=positions.dtype)
+        for column, column_part in zip(self._columns, parts, strict=True):
             if column is not None:
-                column[places] = part
+                column[positions] = column_part
         self._ends += starts[1:] - starts[:-1]
 
     def rows(self) -> Rows:
@@ -427,10 +429,10 @@ def _exchange(communicator: Communicator, parts: Sequence[Array]) -> list[Array]
         received = [here(part, device) for part in communicator.exchange(parts)]
         finish(device)  # the rank that sent an array may free it after this exchange, so wait until it is copied
         return received
-    kind, row = parts[0].dtype, parts[0].shape[1:]
+    kind, row_shape = parts[0].dtype, parts[0].shape[1:]
     if is_on_card and (link := find_link(communicator)) is not None:
         sizes = np.array([[part.nbytes] for part in parts], np.int64).view(np.uint8)
         lengths = [int(size.view(np.int64)[0]) for size in communicator.exchange(list(sizes))]
-        return [message.view(kind).reshape(-1, *row) for message in link.exchange(communicator, parts, lengths)]
+        return [message.view(kind).reshape(-1, *row_shape) for message in link.exchange(communicator, parts, lengths)]
     sent = [np.ascontiguousarray(moved(part, "cpu")).reshape(-1).view(np.uint8) for part in parts]
-    return [moved(message.view(kind).reshape(-1, *row), device) for message in communicator.exchange(sent)]
+    return [moved(message.view(kind).reshape(-1, *row_shape), device) for message in communicator.exchange(sent)]

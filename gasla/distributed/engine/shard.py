@@ -161,10 +161,10 @@ class Shard:
         vertices = np.asarray(vertices, np.int64)
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
-        places = np.searchsorted(mirrors, vertices.astype(mirrors.dtype))
-        is_mirror = places < len(mirrors)
-        is_mirror[is_mirror] = mirrors[places[is_mirror]] == vertices[is_mirror]
-        return np.concatenate([own, places[is_mirror] + self.own])
+        mirror_positions = np.searchsorted(mirrors, vertices.astype(mirrors.dtype))
+        is_mirror = mirror_positions < len(mirrors)
+        is_mirror[is_mirror] = mirrors[mirror_positions[is_mirror]] == vertices[is_mirror]
+        return np.concatenate([own, mirror_positions[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
         """Return the values at all local vertices, given those at this rank's own vertices (collective).
@@ -281,8 +281,8 @@ def _shard_of_rows(communicator: Communicator, rows: Rows, bounds: np.ndarray, m
         graph.valued.are_private = True
     cuts = xp.searchsorted(mirrors, xp.asarray(bounds.astype(mirrors.dtype)))
     cuts = moved(cuts, "cpu").astype(np.int64)
-    wanted = exchange_arrays(communicator, [mirrors[a:b] for a, b in pairwise(cuts.tolist())])
-    sends = [xp.subtract(ids, first).astype(graph.id_dtype) for ids in wanted]
+    ids_mirrored = exchange_arrays(communicator, [mirrors[a:b] for a, b in pairwise(cuts.tolist())])
+    sends = [xp.subtract(ids, first).astype(graph.id_dtype) for ids in ids_mirrored]
     return Shard(graph, first, own, n, m, bounds, mirrors, own + cuts, sends, rows.ids)
 
 

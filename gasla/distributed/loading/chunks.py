@@ -105,11 +105,11 @@ def _begin_list(rank: Rank, key: Any) -> None:
 
 def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
     """Store this rank's part of each chunk."""
-    here, size = rank.communicator.rank, rank.communicator.size
+    rank_number, size = rank.communicator.rank, rank.communicator.size
     for number, where, src, dst, values, *_ in chunks:
-        part = slice(len(src) * here // size, len(src) * (here + 1) // size)
+        part = slice(len(src) * rank_number // size, len(src) * (rank_number + 1) // size)
         kept = None if values is None else values[part].copy()
-        rank.kept[key].append(Piece(number * size + here, where, src[part].copy(), dst[part].copy(), kept))
+        rank.kept[key].append(Piece(number * size + rank_number, where, src[part].copy(), dst[part].copy(), kept))
 
 
 def _number_stored(rank: Rank, key: Any, n: int) -> int:

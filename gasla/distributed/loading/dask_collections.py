@@ -38,10 +38,13 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
     """
     if hasattr(edges, "columns"):
         numbers, whole, texts = (
-            [place for place, dtype in enumerate(edges.dtypes) if dtype.kind in kinds] for kinds in ("iuf", "iu", "OUT")
+            [position for position, dtype in enumerate(edges.dtypes) if dtype.kind in kinds]
+            for kinds in ("iuf", "iu", "OUT")
         )
         titles = [str(name) for name in edges.columns]
-        places = [place for place in choose(titles, *columns, Kinds(numbers, whole, texts)) if place is not None]
+        places = [
+            position for position in choose(titles, *columns, Kinds(numbers, whole, texts)) if position is not None
+        ]
         return list(edges.to_delayed()), places
     if any(column is not None for column in columns):
         raise TypeError("edges is an array, whose columns have no names; leave out src, dst and weight")

@@ -119,18 +119,18 @@ def _divide(path: str, format: str) -> Iterator[Unit]:
     """Yield the units into which a file is divided: row groups of Parquet, byte ranges of edge lists, or the whole
     file.
     """
-    size = os.path.getsize(path)
+    byte_count = os.path.getsize(path)
     packed = Path(path).suffix.lower() in COMPRESSIONS
     if format == "parquet" and not packed:
         with _explain(path, 0):
             about = arrow("pyarrow.parquet").read_metadata(path)
         for group in range(about.num_row_groups):
             yield Unit(path, group, group + 1, about.row_group(group).total_byte_size)
-    elif format == "edges" and not packed and size > 0:
-        for start in range(0, size, RANGE):
-            yield Unit(path, start, min(start + RANGE, size), min(RANGE, size - start))
+    elif format == "edges" and not packed and byte_count > 0:
+        for start in range(0, byte_count, RANGE):
+            yield Unit(path, start, min(start + RANGE, byte_count), min(RANGE, byte_count - start))
     else:
-        yield Unit(path, 0, -1, size)
+        yield Unit(path, 0, -1, byte_count)
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
