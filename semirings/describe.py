@@ -24,7 +24,9 @@ def describe(expr: Expr, limit: int = 200) -> str:
 
 
 def _describe(expr: Expr, args: list[str], limit: int) -> str:
-    """Return the text of one node, given the texts of its arguments."""
+    """Return the text of one node of an expression, given the texts of the node's arguments, of at most `limit`
+    characters.
+    """
 
     def operand(index: int) -> str:
         return f"({args[index]})" if expr.args[index].op in (*INFIX, *_PREFIX) else args[index]

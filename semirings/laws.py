@@ -320,7 +320,7 @@ def _check_given_values(values: Any, kind: Type) -> Values:
 
 
 def _distinct_products(semiring: Semiring, given: Values) -> Values:
-    """Return the distinct products of pairs of the given values, at most `MOST` of them."""
+    """Return the distinct products of all pairs of the given values, but at most `MOST` of them."""
     left_index, right_index = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (left_index, right_index))
     products = tuple(np.broadcast_to(part, left_index.shape) for part in _pack(semiring.multiply(*pairs)))

@@ -468,7 +468,7 @@ class _Flagged(Monoid):
         )
 
     def identity(self, type: Any) -> Any:
-        """Return the identity, which is an absent value: its flag is False."""
+        """Return the identity: a value whose flag is False, which says that it is not present."""
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
@@ -476,7 +476,7 @@ class _Flagged(Monoid):
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:
-        """Return the value without its flag."""
+        """Return a value of the monoid without an identity: `lifted` without its flag."""
         items = tuple(lifted)[:-1]
         if not isinstance(self.type, TupleType):
             return items[0]

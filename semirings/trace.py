@@ -1,4 +1,4 @@
-"""Call a user's function with symbols and collect the expressions it returns."""
+"""Calls a user's function with symbols in place of numbers, and collects the expressions that it returns."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def _check_long_ints(ufunc: np.ufunc, values: list[Any]) -> None:
-    """Raise OverflowError for Python ints of more than 64 bits, if NumPy raises it for the same operation."""
+    """Raise OverflowError for Python ints of more than 64 bits, where NumPy raises it in the same operation."""
     if any(type(value) is int and not fits(value, np.dtype(np.int64)) for value in values):
         try:
             with np.errstate(all="ignore"):

@@ -420,7 +420,7 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
 
 @builtin
 def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
-    """Emit a return from the whole compiled function, also from within a function that is inlined into it."""
+    """Emit a return from the whole compiled function, even if this call is in a function that is inlined into it."""
     emit.leave(node, *(value or [Known(None)]))
     emit.shown.instead = ast.Name(f"return {ast.unparse(emit.shown.of(node.args[0]))}" if value else "return")
     return Known(None)

@@ -299,7 +299,8 @@ class Frame:
         self.result: Operand | None = None
         # the expression that an inlined function has returned, for the shown source
         self.returned: ast.expr | None = None
-        self.target: Any = None  # for a generator: the target of the `for` loop over it, for the shown source
+        # for a generator: the target of the `for` loop over the generator, as the shown source has it
+        self.target: Any = None
         # number of conditions and loops, among those that are left when the kernel runs, around the current statement
         self.depth = 0
         self.variables: dict[str, Variable] = {}
@@ -385,9 +386,7 @@ class Emitter:
         return Instance(symbol, self.returns, [value.type for value in takes], taken)
 
     def parameters(self) -> list[str]:
-        """Return the names of the function's parameters, and of the parameters that the plan adds if it is a
-        template.
-        """
+        """Return the names of the function's parameters. A plan may add parameters to those of a template."""
         function, signature = self.root.function, self.root.function.node.args
         if function.is_template:
             plan_parameters = getattr(self.unit.plan, signature.vararg.arg) if signature.vararg else []
@@ -1968,7 +1967,7 @@ def _is_record(value: Any) -> bool:
 
 @functools.cache
 def _declared(record: Any) -> dict[str, Any]:
-    """Return the annotations of a `Record` class and of its base classes, which declare shared variables."""
+    """Return the variables that a `Record` class and its base classes declare: their names and annotations."""
     return {
         name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }
@@ -1999,7 +1998,7 @@ def joined_tuple(values: Iterable[Value]) -> Value:
 
 
 def parts(value: Value) -> list[Value]:
-    """Return the scalars of a value, each as a value with a type of its own."""
+    """Return the scalars of which a value consists, each as a value of its own."""
     return [Value(leaf, name) for leaf, name in zip(value.type.leaves, value.names)]
 
 

@@ -132,9 +132,8 @@ class Compiled:
                 if compiled is None:
                     target = self._target
                     stored = _load_code(self._key(takes, target))
-                    with suppress(
-                        ValueError, RuntimeError
-                    ):  # the stored code has another format or can't be loaded on this machine, so it is compiled again
+                    # Stored code may have another format, or can't be loaded here. Then the function is compiled again.
+                    with suppress(ValueError, RuntimeError):
                         compiled = None if stored is None else _load_kernel(takes, stored)
                     compiled = compiled or _load_kernel(takes, self._compile(takes, target, stored))
                     for follow in on_new_kernel:
@@ -370,7 +369,9 @@ def _separate_object(text: str, target: tuple[str, str, str]) -> bytes:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Return the decorated function as one that is compiled when it is first called."""
+    """Return an object that stands for the decorated function, and compiles it for given argument types when it is
+    called.
+    """
     return Compiled(function)
 
 
@@ -400,8 +401,9 @@ class Call:
         self.launcher: Call | None = None
 
     def set(self, arguments: Sequence[Any]) -> Call:
-        """Write the arguments to the buffer where they differ from those of the last call, and hold references to
-        them.
+        """Write those arguments to the buffer that differ from the arguments of the last call.
+
+        References to them are kept, so that arrays stay in memory until the call.
         """
         if len(self.given) != len(arguments):
             self._allocate(arguments)

@@ -56,7 +56,7 @@ def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
 
 @dataclass(eq=False)
 class Rank:
-    """A rank, as functions that run on it get it: its communicator, its data, and whether it has a GPU."""
+    """A rank, as functions that run on the rank get it: its communicator, its data, and whether it has a GPU."""
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)

@@ -26,7 +26,7 @@ LOOK = 0.5  # While a rank waits, it checks every this many seconds whether the 
 
 @dataclass
 class Outcome:
-    """The result of a call on a rank: a value or an error, and where it was raised."""
+    """How a call on a rank has ended: with a value or an error, on which rank and host, and in which superstep."""
 
     value: Any
     error: BaseException | None
@@ -124,7 +124,7 @@ def interrupt(session: str, call: int, why: str) -> None:
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
-    """Return whether Dask has paused this worker, so that a call can't begin on it."""
+    """Return whether Dask has paused this worker, and a rank on it has not begun the call of this number."""
     waits = any(state.begun < call for (other, _), state in _states.items() if other == session)
     return waits and str(dask_worker.status.name) == "paused"
 
@@ -266,7 +266,9 @@ def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _
 
 
 class DaskCommunicator(Rounds):
-    """A communicator between Dask workers for one call. `members` are its ranks, by default all."""
+    """A communicator between Dask workers for one call of the client. `members` are the ranks in it, by default all
+    ranks.
+    """
 
     def __init__(
         self, state: _RankState, session: str, channel: Channel, wanted: "_Cancellation", members: Sequence[int] = ()

@@ -164,7 +164,8 @@ def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str
     """Return this rank's NCCL connection and "", or None and an error message (collective)."""
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
-    except RuntimeError as error:  # NCCL raises this if it finds no network
+    # NCCL raises this error if it finds no network, and ranks then exchange values through the memory of their hosts
+    except RuntimeError as error:
         return None, f"NCCL can't join them: {error}"
 
 

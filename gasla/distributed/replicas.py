@@ -50,7 +50,9 @@ TOGETHER, ROOM = 8, 1 << 28
 
 
 def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
-    """Compute the rows of an array, a range of them on each rank (`distributed.Graph.map_shares`)."""
+    """Compute the rows of an array, of which each rank computes a range, with a copy of the whole graph
+    (`distributed.Graph.map_shares`).
+    """
     require_room(graph)
     handle = Handle(graph.ranks)
     shape, kind = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
@@ -58,7 +60,9 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
 
 
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
-    """Return the sum of terms that the ranks compute, some of them on each rank (`distributed.Graph.sum_shares`)."""
+    """Return the sum of terms, of which each rank computes some, with a copy of the whole graph
+    (`distributed.Graph.sum_shares`).
+    """
     if not len(items):
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)

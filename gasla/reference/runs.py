@@ -50,7 +50,7 @@ class Interpreted:
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> "Run":
-        """Return a run of the program at its start. `delta` is ignored, as it does not change results."""
+        """Return a run of the program, before its first iteration. `delta` is ignored: it does not change results."""
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 

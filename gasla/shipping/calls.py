@@ -113,7 +113,10 @@ def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[]
 
 
 def _by_programs(function: Callable[..., Any], graph: Graph, **given: Any) -> Any:
-    """Call a function so that it runs vertex programs, as it does on larger graphs and on a GPU."""
+    """Call a function so that it runs vertex programs, although on a small graph it would do without them.
+
+    On larger graphs and on a GPU it runs them, too, so their code has to be compiled.
+    """
     with engines.programs_only():
         return function(graph, **given)
 

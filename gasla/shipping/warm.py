@@ -1,4 +1,4 @@
-"""Provides `warm`, which compiles the functions that a service uses before its first request, by calling them."""
+"""Provides `warm`, which compiles functions and vertex programs before their first use, by calling them."""
 
 from __future__ import annotations
 

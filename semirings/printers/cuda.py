@@ -319,7 +319,7 @@ def _statement_lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """Return the C++ text of one node, given the texts of its arguments."""
+    """Return the C++ text of one node of an expression, given the texts of the node's arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":

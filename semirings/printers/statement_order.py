@@ -121,7 +121,7 @@ def statements(
 
 
 class Body:
-    """Converts the expressions that a function returns to the statements of its body."""
+    """Converts expressions, the results of a function, to the statements of the function's body."""
 
     def __init__(
         self,

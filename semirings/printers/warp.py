@@ -165,7 +165,7 @@ def _is_wide(type: Type) -> bool:
 
 
 def _expression(e: Expr, args: list[str]) -> str:
-    """Return the C++ text of one node, given the texts of its arguments."""
+    """Return the C++ text of one node of an expression, given the texts of its arguments, for functions of a warp."""
     if e.op == "lane":
         return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
     if e.op == "item" and _is_wide(e.args[0].type):

@@ -41,7 +41,9 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
     total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
         return total
-    rank.kept[result] = {"counts": counts // 2}  # each triangle is found along both of its edges at a vertex
+    # A vertex finds each of its triangles twice, along both of the triangle's edges at the vertex. So counts are
+    # halved.
+    rank.kept[result] = {"counts": counts // 2}
     return total // 6
 
 

@@ -66,7 +66,9 @@ def _find_out_edges(shard: Shard, vertices: np.ndarray) -> np.ndarray:
 
 
 def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
-    """Return the edge attributes that a program reads, by the names of the edge fields that stand for them."""
+    """Return the edge attributes that a program reads. The keys are the edge fields that have the attributes as their
+    values.
+    """
     read = set().union(*(function.reads("edge") for function in traced.functions.values()))
     fields = program.edge_fields.items()
     return {name: field.attribute for name, field in fields if field.attribute is not None and inner(name) in read}

@@ -68,7 +68,10 @@ def list_files(paths: Paths) -> list[str]:
 
 
 def read_share(rank: Rank, key: Any, paths: Paths, format: str | None, columns: Columns, n: int | None) -> int:
-    """Read this rank's part of the files, and store its edges (collective). Return the number of all vertices."""
+    """Read this rank's part of some files, and store its edges on the rank (collective).
+
+    Return the number of vertices of the whole graph.
+    """
     units = _list_units(rank.communicator, paths, format, columns)
     first, last = _own(rank.communicator, units)
     pieces = [_read(number, units[number], format, columns) for number in track(range(first, last), "parts of files")]
@@ -93,7 +96,10 @@ def _list_units(communicator: Communicator, paths: Paths, format: str | None, co
 
 
 def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Sequence[Piece]) -> None:
-    """Raise FormatError for a file with fewer edges than its header says (collective)."""
+    """Raise FormatError if a file has fewer edges than its header says (collective).
+
+    `pieces` has the edges that this rank has read.
+    """
     own = [(units[piece.number].path, piece.promised, len(piece.src)) for piece in pieces if piece.promised]
     counts: dict[str, int] = {}
     promised = {}
