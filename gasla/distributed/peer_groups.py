@@ -71,7 +71,7 @@ class OneProcess:
 
         parts[r] has the arrays that rank r sends, one to each rank. They are not copied.
         """
-        return [list(received) for received in zip(*parts, strict=True)]
+        return [list(arrays_of_rank) for arrays_of_rank in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
         """Return memory of `size` bytes on the current GPU, which the kernels of all ranks can access.
@@ -151,8 +151,8 @@ class Processes:
         """
         shared_memory = peers().shared_memory
         hosts, cards = (
-            [text.tobytes() for text in self.gather([np.frombuffer(what, np.uint8)])]
-            for what in (host_key(), shared_memory.bus_id())
+            [text.tobytes() for text in self.gather([np.frombuffer(host_or_bus, np.uint8)])]
+            for host_or_bus in (host_key(), shared_memory.bus_id())
         )
         if len(set(hosts)) > 1:
             return "the processes are on several hosts, or in containers that do not see each other"
@@ -179,9 +179,9 @@ class Processes:
         finish(device)
         tokens = self.gather([token])
         shared, problem = self._map(0, mine)
-        for rank, at in enumerate([] if problem else shared.addresses):
+        for rank, memory_address in enumerate([] if problem else shared.addresses):
             try:
-                token_read = moved(shared_memory.view(at, len(token)), "cpu")
+                token_read = moved(shared_memory.view(memory_address, len(token)), "cpu")
             except Exception as error:  # The errors that CUDA's functions raise have no common class of their own.
                 return f"rank {self.here[0]} can't read the memory of rank {rank}: {error}"
             if (token_read != tokens[rank]).any():
@@ -202,53 +202,63 @@ class Processes:
 
     def told(self, *numbers: int) -> list[list[int]]:
         """Return a list with the numbers that each process has passed to this method (collective)."""
-        return [found.tolist() for found in self.gather([np.array(numbers, np.int64)])]
+        return [numbers_of_rank.tolist() for numbers_of_rank in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the arrays of all ranks, in rank order, given this rank's array in a list (collective)."""
-        (part,) = parts
-        received = self._communicator.allgather(np.ascontiguousarray(part).reshape(-1))
-        return [one.reshape(-1, *part.shape[1:]) for one in received]
+        (own_array,) = parts
+        gathered_arrays = self._communicator.allgather(np.ascontiguousarray(own_array).reshape(-1))
+        return [flat_array.reshape(-1, *own_array.shape[1:]) for flat_array in gathered_arrays]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Return the arrays that all ranks send to this process's rank, in the order of the senders (collective).
 
         Each rank puts what it sends into memory of its own, from which the others copy it.
         """
-        (sent,) = parts
-        ends = [0, *np.cumsum([-(-part.nbytes // ALIGNMENT) * ALIGNMENT for part in sent]).tolist()]
-        rows = [[end, part.nbytes] for end, part in zip(ends, [*sent, sent[0][:0]], strict=True)]
+        (sent_arrays,) = parts
+        byte_offsets = [
+            0,
+            *np.cumsum([-(-sent_array.nbytes // ALIGNMENT) * ALIGNMENT for sent_array in sent_arrays]).tolist(),
+        ]
+        rows = [
+            [end, sent_array.nbytes]
+            for end, sent_array in zip(byte_offsets, [*sent_arrays, sent_arrays[0][:0]], strict=True)
+        ]
         sizes = np.stack(self.gather([np.array([self._passage[:2], *rows], np.int64)]))
         if not sizes[:, -1, 0].any():
-            return [[sent[0][:0]] * self.size]
+            return [[sent_arrays[0][:0]] * self.size]
         memory, shared = self._find_passage(sizes[:, 0], int(sizes[:, -1, 0].max()))
         device = device_of(memory)
-        for begin, part in zip(ends, sent, strict=False):
-            memory[begin : begin + part.nbytes] = module_of(device).ascontiguousarray(part).reshape(-1).view(np.uint8)
+        for byte_offset, sent_array in zip(byte_offsets, sent_arrays, strict=False):
+            memory[byte_offset : byte_offset + sent_array.nbytes] = (
+                module_of(device).ascontiguousarray(sent_array).reshape(-1).view(np.uint8)
+            )
         finish(device)
         self._communicator.barrier()
-        received, here = [], self.here[0]
-        for (begin, size), at in zip(sizes[:, 1 + here].tolist(), shared.addresses, strict=True):
-            content = peers().shared_memory.view(at + begin, size).copy() if size else memory[:0].copy()
-            received.append(content.view(sent[0].dtype).reshape(-1, *sent[0].shape[1:]))
+        received_arrays, own_rank = [], self.here[0]
+        for (byte_offset, size), memory_address in zip(sizes[:, 1 + own_rank].tolist(), shared.addresses, strict=True):
+            content = (
+                peers().shared_memory.view(memory_address + byte_offset, size).copy() if size else memory[:0].copy()
+            )
+            received_arrays.append(content.view(sent_arrays[0].dtype).reshape(-1, *sent_arrays[0].shape[1:]))
         finish(device)
         # The next exchange overwrites the memory, so wait until all ranks have copied what they receive.
         self._communicator.barrier()
-        return [received]
+        return [received_arrays]
 
-    def _find_passage(self, known: np.ndarray, size: int) -> tuple[Any, Shared]:
+    def _find_passage(self, known_passages: np.ndarray, size: int) -> tuple[Any, Shared]:
         """Return this rank's memory for exchanges of at least `size` bytes, and the addresses of all ranks' memory
         (collective).
 
-        `known` has the number and the size of the memory that each rank has now. If it is too small, new memory is
-        shared.
+        `known_passages` has the number and the size of the memory that each rank has now. If it is too small, new
+        memory is shared.
         """
-        if (known != known[0]).any() or known[0, 1] < size:
-            number, size = int(known[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
+        if (known_passages != known_passages[0]).any() or known_passages[0, 1] < size:
+            passage_number, size = int(known_passages[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
             # Drop the references to the old memory, so that it can be freed when the new memory is shared.
             self._passage = 0, 0, None, None
             memory = self.memory(None, size)
-            self._passage = number, size, memory, self.share(number, [memory])
+            self._passage = passage_number, size, memory, self.share(passage_number, [memory])
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:
@@ -278,36 +288,36 @@ class Processes:
         """
         used = np.concatenate(self.gather([np.array(sorted(self._shared), np.int64)]))
         unused = []
-        for number in set(self._held) - set(used.tolist()):
-            memory, mapped = self._held.pop(number)
+        for passage_number in set(self._held) - set(used.tolist()):
+            memory, mapped = self._held.pop(passage_number)
             unused.append(memory)
             _unmap(mapped)
         return unused
 
-    def _map(self, number: int, memory: Any) -> tuple[Shared, str]:
+    def _map(self, memory_number: int, memory: Any) -> tuple[Shared, str]:
         """Map the memory of all other ranks into this process, by CUDA's IPC handles (collective).
 
         Return the addresses, and an error message, or "" if mapping has succeeded.
         """
-        shared_memory, here, problem, handle = peers().shared_memory, self.here[0], "", b""
+        shared_memory, own_rank, problem, handle = peers().shared_memory, self.here[0], "", b""
         try:
             handle = shared_memory.handle_of(memory)
         # On systems without IPC handles, CUDA raises an error. It is returned as text, so that all ranks learn of it.
         except Exception as error:
-            problem = f"rank {here} can't share memory of its GPU: {error}"
+            problem = f"rank {own_rank} can't share memory of its GPU: {error}"
         addresses, mapped = [], []
-        for rank, sent in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
-            if rank == here or problem:
+        for rank, handle_bytes in enumerate(self.gather([np.frombuffer(handle, np.uint8)])):
+            if rank == own_rank or problem:
                 addresses.append(address(memory))
                 continue
             try:
-                mapped.append(shared_memory.map_handle(sent.tobytes()))
+                mapped.append(shared_memory.map_handle(handle_bytes.tobytes()))
                 addresses.append(mapped[-1])
             # CUDA's own error says best why one GPU can't reach the memory of another, so its text is returned.
             except Exception as error:
-                problem = f"rank {here} can't map memory of the GPU of rank {rank}: {error}"
-        self._held[number] = memory, mapped
-        shared = self._shared[number] = Shared(addresses)
+                problem = f"rank {own_rank} can't map memory of the GPU of rank {rank}: {error}"
+        self._held[memory_number] = memory, mapped
+        shared = self._shared[memory_number] = Shared(addresses)
         return shared, problem
 
     def watch(self, number: int, superstep: int) -> None:
@@ -327,8 +337,8 @@ class Processes:
         This is called when a kernel of this process has ended too early. Another process that fails stops its own
         kernel, and the kernels of other processes end with it, perhaps before its warning arrives.
         """
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             self.watch(number, superstep)
             time.sleep(0.01)
 
@@ -356,6 +366,6 @@ class Processes:
 
 
 def _unmap(addresses: Sequence[int]) -> None:
-    for at in addresses:
+    for memory_address in addresses:
         with suppress(Exception):  # a GPU that has failed has lost its memory anyway, so an error is ignored
-            peers().shared_memory.unmap(at)
+            peers().shared_memory.unmap(memory_address)

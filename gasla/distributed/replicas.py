@@ -55,8 +55,8 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
     """
     require_room(graph)
     handle = Handle(graph.ranks)
-    shape, kind = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
-    return BlockArray(handle, "rows", shape, kind)
+    shape, dtype = graph.ranks.each(_map, graph.handle.key, handle.key, function, items, compiles())[0]
+    return BlockArray(handle, "rows", shape, dtype)
 
 
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
@@ -67,17 +67,17 @@ def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items:
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
     require_room(graph)
     handle = Handle(graph.ranks)
-    shape, kind = graph.ranks.each(_sum, graph.handle.key, handle.key, function, list(items), compiles())[0]
-    return BlockArray(handle, "sum", shape, kind).compute()
+    shape, dtype = graph.ranks.each(_sum, graph.handle.key, handle.key, function, list(items), compiles())[0]
+    return BlockArray(handle, "sum", shape, dtype).compute()
 
 
 def require_room(graph: Any) -> None:
     """Raise MemoryError if a copy of the whole graph does not fit in the memory of every rank."""
-    needed = bytes_of_replica(graph)
+    size = bytes_of_replica(graph)
     for rank, room in enumerate(rooms(graph)):
-        if room < needed:
+        if room < size:
             raise MemoryError(
-                f"{caller()}each rank of a distributed graph needs the whole graph for this, some {needed:,} bytes "
+                f"{caller()}each rank of a distributed graph needs the whole graph for this, some {size:,} bytes "
                 f"with its neighbor lists, and rank {rank} has {room:,}; expected more memory, or fewer ranks per host"
             )
 
@@ -85,7 +85,7 @@ def require_room(graph: Any) -> None:
 def bytes_of_replica(graph: Any) -> int:
     """Return the number of bytes that a copy of the whole graph takes, with its adjacency lists."""
     value = 0 if graph.values is None else graph.values.dtype.itemsize
-    columns = graph.m * sum(kind.itemsize for kind in graph.edge_attributes.types.values())
+    columns = graph.m * sum(dtype.itemsize for dtype in graph.edge_attributes.types.values())
     return int(3 * graph.m * (graph.id_dtype.itemsize + value) + 4 * graph.n * graph.offset_dtype.itemsize + columns)
 
 
@@ -94,8 +94,8 @@ def rooms(graph: Any) -> list[float]:
 
     The number is infinite for a rank that has a copy already, or if the system doesn't say how much memory is free.
     """
-    free: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
-    return [room if room >= 0 else np.inf for room in free.tolist()]
+    free_bytes: np.ndarray = graph.ranks.each(_find_room, graph.handle.key)[0]
+    return [room if room >= 0 else np.inf for room in free_bytes.tolist()]
 
 
 def on_first_card(graph: Any) -> Graph | None:
@@ -104,11 +104,11 @@ def on_first_card(graph: Any) -> Graph | None:
     It is the graph that the distributed one was made from, or a copy that the first call makes. A copy may take at most
     half of the memory that is free on the GPU.
     """
-    first = graph.ranks.members()[0]
-    if (original := graph.original_on(first.card)) is not None:
+    first_rank = graph.ranks.members()[0]
+    if (original := graph.original_on(first_rank.card)) is not None:
         replica: Graph | None = original
         return replica
-    store = first.kept[graph.handle.key]
+    store = first_rank.kept[graph.handle.key]
     if REPLICA not in store and ASKED not in store:
         has_ended = False
         # Without memory for the copy there is no error, because the ranks then use their parts of the graph.
@@ -266,10 +266,10 @@ class Shared(Graph):
         Return the results of all ranks, copied to the first GPU. Where a rank has no items, its result is left out.
         """
         rank_results = self.spread.ranks.each(step, self.spread.handle.key, function, self.whole, items, compiles())
-        parts = [here(part, self.device) for part in rank_results if part is not None]
+        rank_rows = [here(rows, self.device) for rows in rank_results if rows is not None]
         # Another GPU may free its result after this call, so wait until the first GPU has copied it.
         finish(self.device)
-        return parts
+        return rank_rows
 
 
 # --- functions that run on each rank: copying the whole graph, and a rank's part of rows and sums ---------------------
@@ -293,42 +293,42 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
     The copy is made at the first call.
     """
-    parts: dict[Any, Any] = rank.kept[graph]
-    wanted = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in parts])))
-    if wanted.any():
-        _receive(rank, graph, wanted)
-    replica: Graph = parts[REPLICA]
+    graph_parts: dict[Any, Any] = rank.kept[graph]
+    lacks_replica = np.concatenate(rank.communicator.allgather(np.array([REPLICA not in graph_parts])))
+    if lacks_replica.any():
+        _receive(rank, graph, lacks_replica)
+    replica: Graph = graph_parts[REPLICA]
     return replica
 
 
-def _receive_on_first(rank: Rank, graph: Any, needed: int) -> None:
+def _receive_on_first(rank: Rank, graph: Any, replica_bytes: int) -> None:
     """Copy the whole graph to the first rank, if it takes at most half of the free memory there (collective)."""
     free_bytes = available(rank.device)
-    fits = rank.communicator.allgather(np.array([free_bytes is None or free_bytes >= 2 * needed]))[0][0]
-    if fits:
+    has_room = rank.communicator.allgather(np.array([free_bytes is None or free_bytes >= 2 * replica_bytes]))[0][0]
+    if has_room:
         _receive(rank, graph, np.arange(rank.communicator.size) == 0)
 
 
-def _receive_on_others(rank: Rank, graph: Any, needed: int) -> None:
+def _receive_on_others(rank: Rank, graph: Any, replica_bytes: int) -> None:
     """Copy the whole graph to all ranks except the first, if it takes at most half of the free memory of each
     (collective).
     """
     communicator, free_bytes = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
-    fits = has_it or free_bytes is None or free_bytes >= 2 * needed
-    answers = np.stack(communicator.allgather(np.array([has_it, fits])))
+    has_room = has_it or free_bytes is None or free_bytes >= 2 * replica_bytes
+    answers = np.stack(communicator.allgather(np.array([has_it, has_room])))
     if answers[:, 1].all():
         _receive(rank, graph, ~answers[:, 0])
 
 
-def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
-    """Send all edges to the ranks for which `wanted` is true, which store the whole graph (collective)."""
+def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
+    """Send all edges to the ranks for which `lacks_replica` is true, which store the whole graph (collective)."""
     communicator, share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
-    is_mine = bool(wanted[communicator.rank])
+    is_mine = bool(lacks_replica[communicator.rank])
     edges = share.edges()
 
     def received(column: Any) -> Any:
-        return exchange_joined(communicator, [column if wants else column[:0] for wants in wanted])
+        return exchange_joined(communicator, [column if wants else column[:0] for wants in lacks_replica])
 
     def whole(column: Any) -> Any:
         if column is None:
@@ -346,8 +346,8 @@ def _receive(rank: Rank, graph: Any, wanted: np.ndarray) -> None:
     new_columns = {name: whole(attributes_of_share.numbers(name)) for name in attributes_of_share}
     # Ranks own consecutive ranges of vertices. So the parts of a column that ranks send, in rank order, are the whole
     # column.
-    own = share.shard.own_vertex_attributes
-    vertices = {name: received(moved(column, rank.device)) for name, column in own.items()}
+    own_attributes = share.shard.own_vertex_attributes
+    vertices = {name: received(moved(column, rank.device)) for name, column in own_attributes.items()}
     if is_mine:
         columns = {name: attributes_of_share.column(name, column) for name, column in new_columns.items()}
         replica = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
@@ -366,10 +366,12 @@ def _map(
 
     Return the shape and the dtype of the array of all rows.
     """
-    communicator, whole, count = rank.communicator, replica_on(rank, graph), len(items)
-    first, last = (count * r // communicator.size for r in (communicator.rank, communicator.rank + 1))
+    communicator, replica, count = rank.communicator, replica_on(rank, graph), len(items)
+    first_item, end_item = (
+        count * rank_number // communicator.size for rank_number in (communicator.rank, communicator.rank + 1)
+    )
     with running_as(compiled):
-        rows = moved(function(whole, items[first:last], first), "cpu")
+        rows = moved(function(replica, items[first_item:end_item], first_item), "cpu")
     rank.kept[result] = {"rows": rows}
     return (count, *rows.shape[1:]), rows.dtype
 
@@ -382,19 +384,19 @@ def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[
     """
     communicator, share = rank.communicator, rank.kept[graph][SHARE]
     me, shard, xp = communicator.rank, share.shard, module_of(rank.device)
-    own = degrees(communicator, share, shard, "out")[: shard.own]
-    every = exchange_joined(communicator, [own] * communicator.size)
+    own_out_degrees = degrees(communicator, share, shard, "out")[: shard.own]
+    every = exchange_joined(communicator, [own_out_degrees] * communicator.size)
     begins = running_sums(every).astype(shard.edge_ids.dtype)
     lists, global_ids, are_lists = shard.graph.in_, shard.ids_as(targets[me].dtype), True
     owners = lists.owners()
     for start in range(0, shard.graph.m, CHUNK):
-        part = slice(start, start + CHUNK)
-        sources, ids = global_ids.take(lists.indices[part]), shard.edge_ids[part]
-        inside = xp.logical_and(xp.greater_equal(ids, begins[sources]), xp.less(ids, begins[sources + 1]))
-        are_lists = are_lists and bool(inside.all())
-        targets[me][ids] = xp.add(owners[part], shard.first).astype(targets[me].dtype)
+        edge_range = slice(start, start + CHUNK)
+        sources, ids = global_ids.take(lists.indices[edge_range]), shard.edge_ids[edge_range]
+        is_in_row = xp.logical_and(xp.greater_equal(ids, begins[sources]), xp.less(ids, begins[sources + 1]))
+        are_lists = are_lists and bool(is_in_row.all())
+        targets[me][ids] = xp.add(owners[edge_range], shard.first).astype(targets[me].dtype)
         if values is not None:
-            values[me][ids] = shard.graph.valued.each[part]
+            values[me][ids] = shard.graph.valued.each[edge_range]
     finish(rank.device)
     return begins if np.all(communicator.allgather(np.array([are_lists]))) else None
 
@@ -404,44 +406,44 @@ def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
     me, shard = rank.communicator.rank, rank.kept[graph][SHARE].shard
     global_ids = shard.ids_as(sources[me].dtype)
     for start in range(0, shard.graph.m, CHUNK):
-        part = slice(start, start + CHUNK)
-        sources[me][shard.edge_ids[part]] = global_ids.take(shard.graph.in_.indices[part])
+        edge_range = slice(start, start + CHUNK)
+        sources[me][shard.edge_ids[edge_range]] = global_ids.take(shard.graph.in_.indices[edge_range])
     finish(rank.device)
 
 
 def _map_own_range(
-    rank: Rank, graph: Any, function: Callable[..., Any], whole: Graph, items: Any, compiled: bool
+    rank: Rank, graph: Any, function: Callable[..., Any], replica: Graph, items: Any, compiled: bool
 ) -> Any:
     """Compute this rank's range of the rows of an array, by `function(whole graph, items, first row)`.
 
-    The first rank passes `whole`, and all other ranks pass their copies of the graph.
+    The first rank passes `replica`, and all other ranks pass their copies of the graph.
     """
     me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
-    first, last = (count * r // size for r in (me, me + 1))
+    first_item, end_item = (count * rank_number // size for rank_number in (me, me + 1))
     with running_as(compiled):
-        rows = function(rank.kept[graph][REPLICA] if me else whole, items[first:last], first)
+        rows = function(rank.kept[graph][REPLICA] if me else replica, items[first_item:end_item], first_item)
     finish(rank.device)
     return rows
 
 
 def _sum_own_terms(
-    rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], whole: Graph, items: list[Any], compiled: bool
+    rank: Rank, graph: Any, function: Callable[..., Iterable[Any]], replica: Graph, items: list[Any], compiled: bool
 ) -> Any:
     """Return the sum of the terms that `function(whole graph, items)` yields for this rank's items, or None without
     items.
 
-    The first rank passes `whole`, and all other ranks pass their copies of the graph.
+    The first rank passes `replica`, and all other ranks pass their copies of the graph.
     """
-    me, total = rank.communicator.rank, None
+    me, term_sum = rank.communicator.rank, None
     mine = items[me :: rank.communicator.size]
     with running_as(compiled):
-        for term in function(rank.kept[graph][REPLICA] if me else whole, mine) if mine else ():
-            if total is None:
-                total = term.copy()  # The function may write its next term to the same array, so this one is copied.
+        for term in function(rank.kept[graph][REPLICA] if me else replica, mine) if mine else ():
+            if term_sum is None:
+                term_sum = term.copy()  # The function may write its next term to the same array, so this one is copied.
             else:
-                total += term
+                term_sum += term
     finish(rank.device)
-    return total
+    return term_sum
 
 
 def _sum(
@@ -453,36 +455,42 @@ def _sum(
     range of the entries of its terms. A rank adds up its range of all terms, so each rank has a range of the sum in the
     end.
     """
-    communicator, whole = rank.communicator, replica_on(rank, graph)
-    size, me, total = communicator.size, communicator.rank, EMPTY
+    communicator, replica = rank.communicator, replica_on(rank, graph)
+    size, me, term_sum = communicator.size, communicator.rank, EMPTY
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
     counts = [len(range(peer, len(items), size)) for peer in range(size)]  # number of items of each rank
     with running_as(compiled):
-        terms = iter(function(whole, items[me::size]))
-        first = [next(terms)] if counts[me] else []
-        length = int(communicator.allgather(np.array([len(term) for term in first], np.int64))[0][0])
+        terms = iter(function(replica, items[me::size]))
+        first_term_or_none = [next(terms)] if counts[me] else []
+        length = int(communicator.allgather(np.array([len(term) for term in first_term_or_none], np.int64))[0][0])
         # Items are dealt out from rank 0 on, so rank 0 has a term, whose dtype is that of the sum.
-        kind = np.dtype(bytes(communicator.allgather(_encode_dtype(first))[0]).decode())
-        together = max(1, min(TOGETHER, ROOM // max(1, length * kind.itemsize)))
+        dtype = np.dtype(bytes(communicator.allgather(_encode_dtype(first_term_or_none))[0]).decode())
+        terms_at_once = max(1, min(TOGETHER, ROOM // max(1, length * dtype.itemsize)))
         bounds = (length * np.arange(size + 1) // size).tolist()
         width = bounds[me + 1] - bounds[me]
-        for begin in range(0, counts[0], together):
+        for first_term in range(0, counts[0], terms_at_once):
             communicator.superstep += 1
-            own_now, *now = (min(together, max(0, count - begin)) for count in [counts[me], *counts])
-            block = xp.empty((own_now, length), kind)
+            own_now, *term_counts = (min(terms_at_once, max(0, count - first_term)) for count in [counts[me], *counts])
+            block = xp.empty((own_now, length), dtype)
             for row in range(own_now):
-                block[row] = moved(first.pop() if first else next(terms), device)
-            spans = [xp.ascontiguousarray(block[:, a:b]).reshape(-1) for a, b in pairwise(bounds)]
+                block[row] = moved(first_term_or_none.pop() if first_term_or_none else next(terms), device)
+            spans = [
+                xp.ascontiguousarray(block[:, span_start:span_end]).reshape(-1)
+                for span_start, span_end in pairwise(bounds)
+            ]
             del block
-            parts = exchange_arrays(communicator, spans)
-            rows = [part.reshape(count, width) for part, count in zip(parts, now, strict=True)]
+            received_spans = exchange_arrays(communicator, spans)
+            rows = [
+                received_span.reshape(count, width)
+                for received_span, count in zip(received_spans, term_counts, strict=True)
+            ]
             # terms are added in the order of the items, which are dealt out to the ranks in turn
-            for row, peer in itertools.product(range(together), range(size)):
-                if row < now[peer]:
-                    total = rows[peer][row] if total is EMPTY else total + rows[peer][row]
-    rank.kept[result] = {"sum": total}
-    return (length,), kind
+            for row, peer in itertools.product(range(terms_at_once), range(size)):
+                if row < term_counts[peer]:
+                    term_sum = rows[peer][row] if term_sum is EMPTY else term_sum + rows[peer][row]
+    rank.kept[result] = {"sum": term_sum}
+    return (length,), dtype
 
 
 def _encode_dtype(terms: Sequence[Any]) -> np.ndarray:

@@ -76,9 +76,9 @@ class TimeType(NamedTuple):
 
     def number(self, name: str, given: Any, up: bool = False) -> int:
         """Return a date or a duration as an integer of this type, rounded down, or up if `up` is set."""
-        exact = self._nanoseconds(name, given) / Fraction(_NANOSECONDS[self.unit])
-        whole = -((-exact).__floor__()) if up else exact.__floor__()
-        return max(NAT + 1, min(-NAT - 1, whole))
+        exact_units = self._nanoseconds(name, given) / Fraction(_NANOSECONDS[self.unit])
+        whole_units = -((-exact_units).__floor__()) if up else exact_units.__floor__()
+        return max(NAT + 1, min(-NAT - 1, whole_units))
 
     def span(self, name: str, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
         """Return the first and the last date of each span of time that ends at a date of `at`.
@@ -94,12 +94,14 @@ class TimeType(NamedTuple):
         if width is not None and width < 0:
             raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
         candidates = [
-            chosen
-            for chosen, count in _NANOSECONDS.items()
+            candidate
+            for candidate, count in _NANOSECONDS.items()
             if count <= min(map(_NANOSECONDS.__getitem__, (self.unit, unit)))
         ]
-        common_unit = next((chosen for chosen in candidates if not width or width % _NANOSECONDS[chosen] == 0), "ns")
-        scale, per = (_NANOSECONDS[each] // _NANOSECONDS[common_unit] for each in (unit, self.unit))
+        common_unit = next(
+            (candidate for candidate in candidates if not width or width % _NANOSECONDS[candidate] == 0), "ns"
+        )
+        scale, per = (_NANOSECONDS[time_unit] // _NANOSECONDS[common_unit] for time_unit in (unit, self.unit))
         width_in_units = 0 if width is None else width // _NANOSECONDS[common_unit]
         largest_number = 2**62 // scale
         if width_in_units > 2**62 or ((numbers > largest_number) | (numbers < -largest_number)).any():
@@ -107,8 +109,8 @@ class TimeType(NamedTuple):
                 f"{name} or window is beyond the range of M8[{common_unit}], the unit that holds {name}, the window "
                 "and the times; expected dates and a window in a larger unit"
             )
-        exact = numbers * scale
-        return is_one, None if width is None else -((width_in_units - exact) // per), exact // per
+        scaled_times = numbers * scale
+        return is_one, None if width is None else -((width_in_units - scaled_times) // per), scaled_times // per
 
     def _instants(self, name: str, argument: Any) -> tuple[bool, Array, str]:
         """Convert an argument of dates or durations to integers.
@@ -329,8 +331,12 @@ def _column_of_objects(values: list[Any]) -> tuple[Array, str, str | None] | Non
     if isinstance(present[0], timedelta | np.timedelta64):
         # Missing values become NaT in days. NumPy gives an array the shortest unit of its entries, and days are the
         # longest, so the other values decide the unit.
-        missing: Any = np.timedelta64("NaT", "D")
-        return np.array([missing if value is None else _as_numpy_scalar(value) for value in values]), "duration", None
+        missing_value: Any = np.timedelta64("NaT", "D")
+        return (
+            np.array([missing_value if value is None else _as_numpy_scalar(value) for value in values]),
+            "duration",
+            None,
+        )
     array = np.array([np.datetime64("NaT") if value is None else _as_numpy_scalar(value) for value in values])
     zone = None if None in zone_names else zone_names.pop() if len(zone_names) == 1 else "UTC"
     return array, "date" if np.datetime_data(array.dtype)[0] == "D" else "datetime", zone
@@ -474,24 +480,24 @@ def _parse_duration(text: str) -> Fraction | None:
 
     It reads the formats of ISO 8601, pandas, polars and clocks.
     """
-    words = text.strip().casefold()
-    sign, words = (-1, words[1:]) if words.startswith("-") else (1, words)
-    if words.startswith("p"):
-        days, _, hours = words[1:].partition("t")
+    duration_text = text.strip().casefold()
+    sign, duration_text = (-1, duration_text[1:]) if duration_text.startswith("-") else (1, duration_text)
+    if duration_text.startswith("p"):
+        days, _, hours = duration_text[1:].partition("t")
         if "m" in days:  # a number of months has no fixed duration, so the text is refused
             return None
-        words = f"{days} {hours}"
-    if not words.strip() or _LENGTH.sub("", words).strip(" ,+"):
+        duration_text = f"{days} {hours}"
+    if not duration_text.strip() or _LENGTH.sub("", duration_text).strip(" ,+"):
         return None
-    total = Fraction(0)
-    for count, word, hours, minutes, seconds in _LENGTH.findall(words):
+    total_nanoseconds = Fraction(0)
+    for count, word, hours, minutes, seconds in _LENGTH.findall(duration_text):
         if hours:
-            total += (int(hours) * 60 + int(minutes)) * 60 * 10**9 + Fraction(seconds or 0) * 10**9
+            total_nanoseconds += (int(hours) * 60 + int(minutes)) * 60 * 10**9 + Fraction(seconds or 0) * 10**9
         elif (unit := _WORDS.get(word) or _WORDS.get(word.removesuffix("s"))) is None:
             return None
         else:
-            total += Fraction(count) * unit
-    return sign * total
+            total_nanoseconds += Fraction(count) * unit
+    return sign * total_nanoseconds
 
 
 def _nanoseconds_since_1970(name: str, moment: Any, zone: str | None) -> Fraction | None:
@@ -520,13 +526,13 @@ def _nanoseconds_since_1970(name: str, moment: Any, zone: str | None) -> Fractio
     if moment.tzinfo is None and zone is not None:
         stated = moment.replace(tzinfo=_zone_object(zone)).isoformat()
         raise ValueError(f"{name} is {str(text)!r}, {_ZONELESS.format(zone=zone, date=stated)}")
-    below = getattr(moment, "nanosecond", 0)
+    nanosecond_part = getattr(moment, "nanosecond", 0)
     moment = datetime(
         *(moment.year, moment.month, moment.day, moment.hour, moment.minute, moment.second, moment.microsecond),
         tzinfo=moment.tzinfo or UTC,
         fold=moment.fold,
     )
-    return Fraction(((moment - _EPOCH) // timedelta(microseconds=1)) * 1000 + below)
+    return Fraction(((moment - _EPOCH) // timedelta(microseconds=1)) * 1000 + nanosecond_part)
 
 
 def _numpy_nanoseconds(scalar: np.datetime64 | np.timedelta64) -> Fraction:
@@ -554,10 +560,10 @@ class Clock(NamedTuple):
         """Return the length of a window of time in common units, or None if the argument `window` is no duration."""
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
-        number = self.lengths.number("window", window)
-        if number < 0:
+        window_length = self.lengths.number("window", window)
+        if window_length < 0:
             raise ValueError(f"window is {window!r}; expected a duration of 0 or more")
-        return number
+        return window_length
 
     def bounds(self, window: Any) -> tuple[int | None, int | None]:
         """Return the first and the last time of a window of time, in common units. None stands for no bound.
@@ -569,22 +575,27 @@ class Clock(NamedTuple):
             expected = "(start, end), of which each is a date, a duration from the other or None, or one duration"
             raise TypeError(f"window is {window!r}; expected {expected}")
         spans = [length(end) if self.type.counts_from_1970 else None for end in window]
-        ends = [
+        window_ends = [
             None if end is None or span is not None else self.type.number(f"window[{i}]", end, up=i == 0)
             for i, (end, span) in enumerate(zip(window, spans))
         ]
         for i, span in enumerate(spans):
             if span is not None:
-                if (other_end := ends[1 - i]) is None:
+                if (other_end := window_ends[1 - i]) is None:
                     raise TypeError(f"window is {window!r}; expected a date for the end that {window[i]!r} counts from")
-                ends[i] = other_end + (
+                window_ends[i] = other_end + (
                     self.lengths.number(f"window[{i}]", window[i]) if i else -self.lengths.number("", window[i])
                 )
-        if ends[0] is not None and ends[1] is not None and ends[0] > ends[1] and not any(spans):
-            first, last = (self.type._nanoseconds("", end) for end in window)
-            if first > last:
+        if (
+            window_ends[0] is not None
+            and window_ends[1] is not None
+            and window_ends[0] > window_ends[1]
+            and not any(spans)
+        ):
+            first_nanosecond, last_nanosecond = (self.type._nanoseconds("", end) for end in window)
+            if first_nanosecond > last_nanosecond:
                 raise ValueError(f"window is {window!r}; expected a start that is not after the end")
-        return ends[0], ends[1]
+        return window_ends[0], window_ends[1]
 
 
 def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
@@ -606,22 +617,22 @@ def clock_of(attributes: Any, time: str, duration: Any) -> Clock | None:
         )
     if time_type is None:
         return None
-    exact: Fraction = Fraction(0)
+    exact_length: Fraction = Fraction(0)
     if is_column:
         unit = min(time_type.unit, duration_type.unit, key=_NANOSECONDS.__getitem__)  # type: ignore[union-attr]
     else:
-        given = Fraction(0) if isinstance(duration, int | float) and duration == 0 else length(duration)
-        if given is None and isinstance(duration, str):
+        parsed_length = Fraction(0) if isinstance(duration, int | float) and duration == 0 else length(duration)
+        if parsed_length is None and isinstance(duration, str):
             attributes.require(duration, "duration")
-        if given is None:
+        if parsed_length is None:
             error = ValueError if isinstance(duration, float | int) else TypeError
             raise error(f"duration is {duration!r}; expected a duration, {_LENGTHS}, as {time!r} holds {time_type}")
-        exact = given
-        if exact < 0:
+        exact_length = parsed_length
+        if exact_length < 0:
             raise ValueError(f"duration is {duration!r}; expected 0 or more")
         units = [unit for unit, count in _NANOSECONDS.items() if count <= _NANOSECONDS[time_type.unit]]
-        unit = next((unit for unit in units if exact % _NANOSECONDS[unit] == 0), "ns")
+        unit = next((unit for unit in units if exact_length % _NANOSECONDS[unit] == 0), "ns")
     own_per, other_per = (
-        _NANOSECONDS[(each or time_type).unit] // _NANOSECONDS[unit] for each in (time_type, duration_type)
+        _NANOSECONDS[(typed or time_type).unit] // _NANOSECONDS[unit] for typed in (time_type, duration_type)
     )
-    return Clock(time_type.in_unit(unit), own_per, other_per, int(exact // _NANOSECONDS[unit]))
+    return Clock(time_type.in_unit(unit), own_per, other_per, int(exact_length // _NANOSECONDS[unit]))

@@ -78,8 +78,8 @@ def rmat(scale: int, edge_factor: int = 16) -> csr_array:
     scale, edge_factor = _as_int("scale", scale), _as_int("edge_factor", edge_factor)
     n = _vertex_count(scale, edge_factor)
     order = np.argsort(_hash(np.arange(n, dtype=np.uint64), _PERMUTATION))
-    drawn = (kronecker_ends(edges, scale) for edges in _number_blocks(edge_factor * n))
-    return _make_undirected(n, ((order[u], order[v]) for u, v in drawn), largest_weight=255)
+    endpoint_blocks = (kronecker_ends(edges, scale) for edges in _number_blocks(edge_factor * n))
+    return _make_undirected(n, ((order[u], order[v]) for u, v in endpoint_blocks), largest_weight=255)
 
 
 def kron(scale: int) -> csr_array:
@@ -184,31 +184,35 @@ def town(scale: int = 12) -> Town:
     n = _vertex_count(scale, 2)
     if scale % 2:
         raise ValueError(f"scale is {scale}; a square town of 2**scale junctions needs an even one")
-    side = 1 << scale // 2
+    grid_width = 1 << scale // 2
     ids = np.arange(n, dtype=np.uint64)
     x, y = (
-        (_BETWEEN * place + _hash(ids * np.uint64(2) + np.uint64(i), _POINT) % np.uint64(_JITTER)).astype(np.float64)
-        for i, place in enumerate((ids % np.uint64(side), ids // np.uint64(side)))
+        (_BETWEEN * grid_coordinate + _hash(ids * np.uint64(2) + np.uint64(i), _POINT) % np.uint64(_JITTER)).astype(
+            np.float64
+        )
+        for i, grid_coordinate in enumerate((ids % np.uint64(grid_width), ids // np.uint64(grid_width)))
     )
-    u, v, speed = _make_roads(side)
+    u, v, speed = _make_roads(grid_width)
     seconds = np.rint(np.sqrt((x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2) / speed)
     return Town(_symmetric_matrix(n, u, v, seconds.astype(np.float32)), x, y)
 
 
-def _make_roads(side: int) -> tuple[Array, Array, Array]:
-    """Return the two ends of each road of a town with `side` rows and columns of junctions, and the roads' speeds."""
-    ids = np.arange(side * side).reshape(side, side)
-    ends, speeds = [], []
+def _make_roads(grid_width: int) -> tuple[Array, Array, Array]:
+    """Return the two ends of each road of a town with `grid_width` rows and columns of junctions, and the roads'
+    speeds.
+    """
+    ids = np.arange(grid_width * grid_width).reshape(grid_width, grid_width)
+    endpoint_blocks, speeds = [], []
     for across, (u, v) in enumerate(((ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:]))):
-        street = u % side if across else u // side  # the number of the street that the road is a part of
+        street = u % grid_width if across else u // grid_width  # the number of the street that the road is a part of
         is_main = street % 8 == 4
         exists = is_main | (_hash(_pair_keys(u, v), _CUT) % np.uint64(7) != 0)
         if across:
             # removes the roads that cross the river, except for the bridges
-            exists &= (u // side != side // 2 - 1) | (street % 16 == 4)
-        ends.append(np.stack([u[exists], v[exists]]))
+            exists &= (u // grid_width != grid_width // 2 - 1) | (street % 16 == 4)
+        endpoint_blocks.append(np.stack([u[exists], v[exists]]))
         speeds.append(np.where(is_main[exists], _MAIN, _STREET))
-    return *np.concatenate(ends, axis=1), np.concatenate(speeds)
+    return *np.concatenate(endpoint_blocks, axis=1), np.concatenate(speeds)
 
 
 def _symmetric_matrix(n: int, u: Array, v: Array, values: Array) -> csr_array:
@@ -228,11 +232,11 @@ def fingerprint(A: Any) -> str:
     '50cd2f7fb0212cc4'
     """
     coo = _check_matrix(A).tocoo()
-    total = 0
+    hash_sum = 0
     for start in track(range(0, coo.nnz, _BLOCK), "blocks"):
-        keys = _pair_keys(*(ends[start : start + _BLOCK] for ends in coo.coords))
-        total += int(_hash(keys, _PRINT).sum(dtype=np.uint64))
-    return f"{total % 2**64:016x}"
+        keys = _pair_keys(*(endpoint_ids[start : start + _BLOCK] for endpoint_ids in coo.coords))
+        hash_sum += int(_hash(keys, _PRINT).sum(dtype=np.uint64))
+    return f"{hash_sum % 2**64:016x}"
 
 
 def sources(A: Any, count: int = 8) -> list[int]:
@@ -253,8 +257,8 @@ def first_of_largest(labels: Array, count: int) -> list[int]:
     """Return `count` pseudorandom vertices of the largest component, given the component's label of each vertex."""
     order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
     is_in_largest = labels[order] == np.bincount(labels).argmax()
-    chosen: list[int] = order[is_in_largest][:count].tolist()
-    return chosen
+    chosen_ids: list[int] = order[is_in_largest][:count].tolist()
+    return chosen_ids
 
 
 def with_weights(A: Any, largest: int = 255) -> csr_array:
@@ -276,14 +280,14 @@ def with_weights(A: Any, largest: int = 255) -> csr_array:
     return csr_array((np.concatenate([_NO_WEIGHTS, *weights]), A.indices, A.indptr), shape=A.shape)
 
 
-def _as_int(name: str, given: Any) -> int:
+def _as_int(name: str, argument: Any) -> int:
     """Return an integer argument as an int of Python, because NumPy's integers may overflow.
 
     Raise TypeError otherwise.
     """
-    if not isinstance(given, int | np.integer) or isinstance(given, bool):
-        raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
-    return int(given)
+    if not isinstance(argument, int | np.integer) or isinstance(argument, bool):
+        raise TypeError(f"{name} is {reprlib.repr(argument)}; expected a whole number")
+    return int(argument)
 
 
 def _check_matrix(A: Any) -> Any:
@@ -318,10 +322,10 @@ def _hash(counter: Array, seed: int) -> Array:
     return z
 
 
-def _number_blocks(total: int) -> Iterator[Array]:
+def _number_blocks(edge_count: int) -> Iterator[Array]:
     """Yield the numbers 0, 1, ... total - 1 as arrays of `_BLOCK` numbers."""
-    for start in track(range(0, total, _BLOCK), "blocks"):
-        yield np.arange(start, min(start + _BLOCK, total), dtype=np.uint64)
+    for start in track(range(0, edge_count, _BLOCK), "blocks"):
+        yield np.arange(start, min(start + _BLOCK, edge_count), dtype=np.uint64)
 
 
 def _pair_keys(row: Array, column: Array) -> Array:
@@ -365,24 +369,24 @@ def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
     Each bit of the ids comes from one random choice of a quadrant of the matrix. `edges` is a uint64 array of NumPy or
     CuPy, and so are the results.
     """
-    a, ab, abc = (np.uint64(int(quadrant_share * 2**32)) for quadrant_share in (0.57, 0.76, 0.95))
+    first_threshold, ab, abc = (np.uint64(int(quadrant_share * 2**32)) for quadrant_share in (0.57, 0.76, 0.95))
     u, v = (array_module(edges).zeros_like(edges) for _ in range(2))
     for level in range(scale):
         random = _hash(edges * np.uint64(64) + np.uint64(level), _EDGE) >> _HALF
         is_lower = random >= ab
-        is_right = (random >= a) ^ is_lower ^ (random >= abc)
+        is_right = (random >= first_threshold) ^ is_lower ^ (random >= abc)
         u = u + u + is_lower
         v = v + v + is_right
     return u, v
 
 
-def _grid_pairs(side: int) -> Pairs:
+def _grid_pairs(grid_width: int) -> Pairs:
     """Yield the edges of a square grid as arrays of ends: to the right and downwards, without the removed tenth."""
     threshold = np.uint64(int(0.1 * 2**32))
-    width, one, two = np.uint64(side), np.uint64(1), np.uint64(2)
-    for v in _number_blocks(side * side):
-        right = (v % width < width - one) & (_hash(v * two, _CUT) >> _HALF >= threshold)
-        yield v[right], v[right] + one
+    width, one, two = np.uint64(grid_width), np.uint64(1), np.uint64(2)
+    for v in _number_blocks(grid_width * grid_width):
+        has_right_edge = (v % width < width - one) & (_hash(v * two, _CUT) >> _HALF >= threshold)
+        yield v[has_right_edge], v[has_right_edge] + one
         lower = (v // width < width - one) & (_hash(v * two + one, _CUT) >> _HALF >= threshold)
         yield v[lower], v[lower] + width
 
@@ -407,14 +411,16 @@ def _geometric_pairs(n: int) -> Pairs:
                 (column[point] + across >= 0) & (column[point] + across < cells) & (row[point] + down < cells)
             ]
             cell = (row[point] + down) * cells + column[point] + across
-            first = point + 1 if across == down == 0 else start[cell]
-            u, v = _pairs_in_ranges(point, first, start[cell + 1])
+            first_partner = point + 1 if across == down == 0 else start[cell]
+            u, v = _pairs_in_ranges(point, first_partner, start[cell + 1])
             is_close = (x[u] - x[v]) ** 2 + (y[u] - y[v]) ** 2 <= squared_radius
             yield u[is_close], v[is_close]
 
 
-def _pairs_in_ranges(left: Array, first: Array, stop: Array) -> tuple[Array, Array]:
+def _pairs_in_ranges(left_points: Array, first_partners: Array, partner_limits: Array) -> tuple[Array, Array]:
     """Return all pairs of a number ``left[k]`` and a number from ``first[k]`` to ``stop[k] - 1``, as two arrays."""
-    counts = stop - first
-    ends = np.cumsum(counts)
-    return np.repeat(left, counts), np.arange(ends[-1] if len(ends) else 0) + np.repeat(stop - ends, counts)
+    counts = partner_limits - first_partners
+    range_ends = np.cumsum(counts)
+    return np.repeat(left_points, counts), np.arange(range_ends[-1] if len(range_ends) else 0) + np.repeat(
+        partner_limits - range_ends, counts
+    )

@@ -91,7 +91,9 @@ def _runs_on_host(method: Method) -> Method:
             return graph
         result = derived._copied("gpu", stream="compressed" if graph.lists.packs else True)
         result.origin = None if derived.origin is None else derived.origin.to("gpu")
-        result.change = None if derived.change is None else Change(*(moved(part, "gpu") for part in derived.change))
+        result.change = (
+            None if derived.change is None else Change(*(moved(changed_ids, "gpu") for changed_ids in derived.change))
+        )
         return result
 
     return cast(Method, run_on_host)
@@ -403,7 +405,9 @@ class Graph(Whole):
             if has_vertices:
                 tables = vertices if isinstance(vertices, list | tuple) else [vertices]
                 firsts = two_tables.firsts_of(edges.names, edges.vertex_attributes[two_sides.SIDES])
-                edges = two_tables.with_sides(edges, [two_tables.of_side(each, vertex, firsts) for each in tables])
+                edges = two_tables.with_sides(
+                    edges, [two_tables.of_side(vertex_table, vertex, firsts) for vertex_table in tables]
+                )
         elif has_vertices:
             edges = two_tables.joined(edges, two_tables.vertices_of(vertices, vertex), names)
         edges = libraries.both_ways(edges, undirected_rows(rows) if undirected is None else undirected)
@@ -468,7 +472,7 @@ class Graph(Whole):
                     "rows and columns are for a matrix; the vertices of a table have names, by its columns"
                 )
             return cls.from_table(R, src, dst, weight, attributes=attributes, bipartite=True)
-        if any(given is not None for given in (src, dst, weight)) or attributes:
+        if any(argument is not None for argument in (src, dst, weight)) or attributes:
             raise ValueError(f"src, dst, weight and attributes are for a table, and R is a {type(R).__name__}")
         return cls._of_edges(two_sides.edges_of_matrix(R, rows, columns))
 
@@ -755,12 +759,12 @@ class Graph(Whole):
         array([[0, 1],
                [1, 2]])
         """
-        edges: Array = array_module(self.edges()[0]).stack([ends.astype(np.int64) for ends in self.edges()])
+        edges: Array = array_module(self.edges()[0]).stack([endpoint.astype(np.int64) for endpoint in self.edges()])
         return edges
 
     def _edges_on_host(self, attributes: Chosen) -> Edges:
         """Return the edges, values, names and chosen attributes of the graph as arrays in host memory."""
-        src, dst = (moved(ends, "cpu") for ends in self.edges())
+        src, dst = (moved(endpoint, "cpu") for endpoint in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
         edges, vertices = self.edge_attributes, self.vertex_attributes
@@ -849,9 +853,9 @@ class Graph(Whole):
         """
         if not isinstance(direction, str) or direction not in ("out", "in", "both"):
             raise ValueError(f"direction is {direction!r}; expected 'out', 'in' or 'both'")
-        number = self._one_vertex("v", v)
-        rows = [] if direction == "in" else [self.out.row(number)]
-        rows += [] if direction == "out" else [self.in_.row(number)]
+        vertex_id = self._one_vertex("v", v)
+        rows = [] if direction == "in" else [self.out.row(vertex_id)]
+        rows += [] if direction == "out" else [self.in_.row(vertex_id)]
         xp = array_module(rows[0])
         ids: Array = xp.unique(xp.concatenate(rows))
         return ids if self.naming is None else self.naming.each[moved(ids, "cpu")]
@@ -899,12 +903,16 @@ class Graph(Whole):
         is_single = not isinstance(src, list) and getattr(src, "ndim", 0) == 0
         if is_single:
             src, dst = [self._one_vertex("src", src)], [self._one_vertex("dst", dst)]
-        ends = [as_ids(name, translate_vertices(self, given, name)) for name, given in (("src", src), ("dst", dst))]
-        if len(ends[0]) != len(ends[1]):
-            raise ValueError(f"src has {len(ends[0])} entries and dst has {len(ends[1])}; expected equal lengths")
-        for name, ids in zip(("src", "dst"), ends, strict=True):
+        endpoint_ids = [
+            as_ids(name, translate_vertices(self, vertices, name)) for name, vertices in (("src", src), ("dst", dst))
+        ]
+        if len(endpoint_ids[0]) != len(endpoint_ids[1]):
+            raise ValueError(
+                f"src has {len(endpoint_ids[0])} entries and dst has {len(endpoint_ids[1])}; expected equal lengths"
+            )
+        for name, ids in zip(("src", "dst"), endpoint_ids, strict=True):
             check_range(name, ids, self.n)
-        edges = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in ends))
+        edges = edge_lookup.first_edge_ids(self.lists, *(moved(ids, self.device) for ids in endpoint_ids))
         return int(edges[0]) if is_single else edges
 
     def has_edge(self, u: Any, v: Any) -> bool:
@@ -1217,15 +1225,15 @@ class Graph(Whole):
             return
         self._discard_if_changed(self.valued.checksum())
 
-    def _discard_if_changed(self, now: Hashable) -> None:
-        """Discard what was derived from the values if their checksum `now` differs from the recorded one."""
+    def _discard_if_changed(self, checksum: Hashable) -> None:
+        """Discard what was derived from the values if their checksum `checksum` differs from the recorded one."""
         recorded_checksum = self.valued.noted
-        if now == recorded_checksum:
+        if checksum == recorded_checksum:
             return
         if recorded_checksum is not None:
             self._known, self._copy = {}, None  # cached results and the copy on the other device may depend on values
             self.valued = values_of(self.lists, self.valued.each)
-        self.valued.noted = now
+        self.valued.noted = checksum
 
     def _noticed_range(self) -> Any:
         """Return the smallest and the largest value as they are now.
@@ -1304,8 +1312,10 @@ class Graph(Whole):
         array([2, 0], dtype=int32)
         """
         if isinstance(name, list) or getattr(name, "ndim", 0) > 0:
-            each = name if isinstance(name, list) else name.tolist()
-            return moved(np.array([self.vertex(one) for one in each], self.id_dtype), self.device)
+            vertex_names = name if isinstance(name, list) else name.tolist()
+            return moved(
+                np.array([self.vertex(vertex_name) for vertex_name in vertex_names], self.id_dtype), self.device
+            )
         if self.naming is not None:
             return self.naming.number(name)
         if isinstance(name, bool) or not isinstance(name, (int, np.integer)) or not 0 <= name < self.n:
@@ -1343,9 +1353,9 @@ class Graph(Whole):
         ids = np.asarray(moved(vertex, "cpu"))
         if ids.size and ids.dtype.kind not in "iu":
             raise TypeError(f"vertex is {ids.dtype}{ids.shape}; expected numbers of vertices, integers")
-        for bad in (int(ids.min()), int(ids.max())) if ids.size else ():
-            if not -1 <= bad < self.n:
-                raise ValueError(f"vertex has {bad}; expected 0 to {self.n - 1}, or -1 for no vertex")
+        for extreme_id in (int(ids.min()), int(ids.max())) if ids.size else ():
+            if not -1 <= extreme_id < self.n:
+                raise ValueError(f"vertex has {extreme_id}; expected 0 to {self.n - 1}, or -1 for no vertex")
         if self.naming is None:
             return ids if ids.ndim else int(ids)
         names = called(self.naming, ids.reshape(-1).astype(np.int64, copy=False))
@@ -1484,8 +1494,10 @@ class Graph(Whole):
         array([9, 8])
         """
         value_monoid, monoids = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
-        parts = merging.simple(self.lists, self.valued.each, value_monoid, loops)
-        return self._derived(parts, attribute_merging.merged(self.edge_attributes, self.lists, parts, monoids))
+        merged_parts = merging.simple(self.lists, self.valued.each, value_monoid, loops)
+        return self._derived(
+            merged_parts, attribute_merging.merged(self.edge_attributes, self.lists, merged_parts, monoids)
+        )
 
     @_runs_on_host
     def contract(self, labels: ArrayLike, combine: Combine = plus, *, loops: bool = True) -> Self:
@@ -1532,8 +1544,12 @@ class Graph(Whole):
         groups = as_labels(labels, self.n)
         subgraphs.require_here(self.lists, "labels", groups)
         value_monoid, monoids = attribute_merging.by_column(combine, self.edge_attributes, self.valued.each)
-        parts = merging.contract(self.lists, self.valued.each, groups, value_monoid, loops, merges=combine is not None)
-        return self._derived(parts, attribute_merging.merged(self.edge_attributes, self.lists, parts, monoids))
+        merged_parts = merging.contract(
+            self.lists, self.valued.each, groups, value_monoid, loops, merges=combine is not None
+        )
+        return self._derived(
+            merged_parts, attribute_merging.merged(self.edge_attributes, self.lists, merged_parts, monoids)
+        )
 
     @_runs_on_host
     def symmetrized(self, combine: Combine = None) -> Self:
@@ -1577,9 +1593,9 @@ class Graph(Whole):
             raise ValueError(
                 "combine has no monoid for the values of the graph; expected one, as 'weight': semirings.max"
             )
-        parts = merging.symmetrized(self.lists, self.valued.each, value_monoid)
+        merged_parts = merging.symmetrized(self.lists, self.valued.each, value_monoid)
         return self._derived(
-            parts, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, parts, monoids)
+            merged_parts, attribute_merging.merged_both_ways(self.edge_attributes, self.lists, merged_parts, monoids)
         )
 
     @_runs_on_host
@@ -1747,10 +1763,13 @@ class Graph(Whole):
         insert, columns = changes.split(insert, self.edge_attributes, weight_name, self.device)
         if isinstance(insert, tuple | list) and len(insert) >= 2:
             names = "the src of insert", "the dst of insert"
-            insert = [*(translate_vertices(self, *each) for each in zip(insert, names, strict=False)), *insert[2:]]
+            insert = [
+                *(translate_vertices(self, *ids_and_name) for ids_and_name in zip(insert, names, strict=False)),
+                *insert[2:],
+            ]
         if isinstance(remove, tuple) and len(remove) == 2:
             names = "the src of remove", "the dst of remove"
-            remove = tuple(translate_vertices(self, *each) for each in zip(remove, names, strict=True))
+            remove = tuple(translate_vertices(self, *ids_and_name) for ids_and_name in zip(remove, names, strict=True))
         lists, valued, graph.change = changes.changed(self.lists, self.valued, insert, remove)
         graph._set_lists(lists, valued.each)
         valued.are_private = self._owns(valued.each)
@@ -1783,14 +1802,14 @@ class Graph(Whole):
         The edition stands for the edges and values of this graph, or of one that it was made from, at one time. Return
         None if anything else has changed since, or if the edition is unknown.
         """
-        first = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
-        if first is None:
+        first_edge = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
+        if first_edge is None:
             return None
         lists = self.lists.host if isinstance(self.lists, StreamedLists) else self.lists
-        if lists.ends is None:  # A graph made by `changed` always has `ends`. So no edges were inserted here.
+        if lists.ends is None:  # A graph made by `changed` always has `endpoint`. So no edges were inserted here.
             nothing = module_of(self.device).zeros(0, self.id_dtype)
             return nothing, nothing
-        src, dst = (moved(ends[first:], self.device) for ends in lists.ends)
+        src, dst = (moved(endpoint[first_edge:], self.device) for endpoint in lists.ends)
         return src, dst
 
     def to(self, device: Device) -> Graph:
@@ -1888,7 +1907,9 @@ class Graph(Whole):
 
     def forget(self) -> None:
         """Discard the values that `kept` has cached with this graph. Later calls compute them again."""
-        self._known = {kind: self._known[kind] for kind in ("edition", "earlier") if kind in self._known}
+        self._known = {
+            cache_key: self._known[cache_key] for cache_key in ("edition", "earlier") if cache_key in self._known
+        }
 
     @property
     def nbytes(self) -> int:
@@ -1903,13 +1924,13 @@ class Graph(Whole):
         graphs: list[Graph] = [self, *self._weighted.values()]
         arrays_now = [*self.lists.arrays(), *(array for graph in graphs for array in graph.valued.arrays())]
         arrays_now += [*self.edge_attributes.arrays(), *self.vertex_attributes.arrays()]
-        total = sum({(address(array), array.nbytes): array.nbytes for array in arrays_now}.values())
+        total_bytes = sum({(address(array), array.nbytes): array.nbytes for array in arrays_now}.values())
         # copies of the caches, because other threads may add entries during the loop below
         caches = [graph._known.copy() for graph in graphs]
         # each value counts once, even if it is cached under several keys
         cached = {id(item): item for cache in caches for item in cache.values()}.values()
-        total += 0 if self.origin is None else self.origin.nbytes
-        return total + sum(getattr(item, "nbytes", 0) for item in cached)
+        total_bytes += 0 if self.origin is None else self.origin.nbytes
+        return total_bytes + sum(getattr(item, "nbytes", 0) for item in cached)
 
     def __repr__(self) -> str:
         columns = "".join(

@@ -164,8 +164,8 @@ class TypedGraph:
         order = np.argsort(type_of, kind="stable")
         counts = np.bincount(type_of, minlength=len(types_sorted))
         starts = np.cumsum(counts) - counts
-        within = np.empty(graph.n, np.int64)
-        within[order] = np.arange(graph.n) - starts[type_of[order]]
+        index_in_type = np.empty(graph.n, np.int64)
+        index_in_type[order] = np.arange(graph.n) - starts[type_of[order]]
         src, dst = graph.edges()
         code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
         sizes = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
@@ -175,11 +175,14 @@ class TypedGraph:
             remainder, target = divmod(combination, len(types_sorted))
             source, word = divmod(remainder, len(names))
             name = str(types_sorted[source]), str(names[word]), str(types_sorted[target])
-            graphs[name] = _extract_relation(graph, np.flatnonzero(code == combination), within, name, sizes)
+            graphs[name] = _extract_relation(graph, np.flatnonzero(code == combination), index_in_type, name, sizes)
         naming = dict[str, Names]()
         if graph.naming is not None:
-            parts = np.split(graph.naming.each[order], starts[1:])
-            naming = {str(vertex_type): Names(part) for vertex_type, part in zip(types_sorted, parts)}
+            names_by_type = np.split(graph.naming.each[order], starts[1:])
+            naming = {
+                str(vertex_type): Names(names_of_type)
+                for vertex_type, names_of_type in zip(types_sorted, names_by_type)
+            }
         typed = cls.__new__(cls)
         typed._set(graphs, sizes, naming)
         return typed
@@ -487,12 +490,14 @@ def _graph_of_ends(name: Relation, src: Array, dst: Array, values: Array | None,
     return graph.with_vertex_attributes({SIDES: sides(n, sources, array_module(src))})
 
 
-def _extract_relation(graph: Graph, edges: Array, within: Array, name: Relation, sizes: Mapping[str, int]) -> Graph:
+def _extract_relation(
+    graph: Graph, edges: Array, index_in_type: Array, name: Relation, sizes: Mapping[str, int]
+) -> Graph:
     """Return the graph of a relation from some edges of a graph that has the edges of all relations.
 
-    `edges` are the numbers of these edges. `within` has the number of each vertex within its type.
+    `edges` are the numbers of these edges. `index_in_type` has the number of each vertex within its type.
     """
-    src, dst = (within[side[edges]] for side in graph.edges())
+    src, dst = (index_in_type[endpoints[edges]] for endpoints in graph.edges())
     values, columns = graph.values, graph.edge_attributes
     weight_name = columns.name_of(values)
     relation_graph = _graph_of_ends(
@@ -504,17 +509,17 @@ def _extract_relation(graph: Graph, edges: Array, within: Array, name: Relation,
     return relation_graph if weight_name is None else relation_graph.weighted_by(weight_name)
 
 
-def _distinct_strings(name: str, argument: Any, count: int, of: str) -> tuple[Array, Array]:
+def _distinct_strings(name: str, argument: Any, count: int, counted_things: str) -> tuple[Array, Array]:
     """Return the distinct strings of an argument in ascending order, and the position among them of each string given.
 
     Raise an error unless there is one string for each of the `count` vertices or edges.
     """
     labels = argument.tolist() if hasattr(argument, "tolist") else [*argument]
     if len(labels) != count:
-        raise ValueError(f"{name} has {len(labels)} entries; expected {count}, one for each of the {of}")
+        raise ValueError(f"{name} has {len(labels)} entries; expected {count}, one for each of the {counted_things}")
     if not {*map(type, labels)} <= {str, np.str_}:
-        bad = next(position for position, label in enumerate(labels) if not isinstance(label, str))
-        raise TypeError(f"{name}[{bad}] is {labels[bad]!r}; expected a string")
+        bad_position = next(position for position, label in enumerate(labels) if not isinstance(label, str))
+        raise TypeError(f"{name}[{bad_position}] is {labels[bad_position]!r}; expected a string")
     distinct = sorted({*labels})
     positions = {label: position for position, label in enumerate(distinct)}
     return np.array(distinct, object), np.fromiter(map(positions.__getitem__, labels), np.int64, count)

@@ -175,16 +175,16 @@ def negative_edges(
     negatives = Negatives(graph, bool(undirected), by, None if at is None else time)
     if at is None:
         return negatives.draw(count, word)
-    last = span_of(graph, time, at, None, None).last
-    if len(last) == 1 and np.ndim(at) == 0:
-        return negatives.draw(count, word, last)
-    if len(last) != count:
-        raise ValueError(f"at has {len(last)} times; expected one time, or one for each of {count} pairs")
-    return negatives.draw_each(last, word)
+    edge_limits = span_of(graph, time, at, None, None).last
+    if len(edge_limits) == 1 and np.ndim(at) == 0:
+        return negatives.draw(count, word, edge_limits)
+    if len(edge_limits) != count:
+        raise ValueError(f"at has {len(edge_limits)} times; expected one time, or one for each of {count} pairs")
+    return negatives.draw_each(edge_limits, word)
 
 
 def _negatives_of_relations(
-    graph: TypedGraph, counts: Any, at: Any, word: np.uint64, options: Mapping[str, Any]
+    graph: TypedGraph, counts: Any, times_by_relation: Any, word: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
     """Return random pairs of vertices that are not edges, for each relation of a typed graph in `counts`.
 
@@ -195,15 +195,15 @@ def _negatives_of_relations(
             f"count is {counts!r}; expected a mapping from relations to numbers, such as "
             f"{{{next(iter(graph.relations))!r}: 5}}"
         )
-    for name in (*counts, *(at if isinstance(at, Mapping) else ())):
+    for name in (*counts, *(times_by_relation if isinstance(times_by_relation, Mapping) else ())):
         graph[name]
     by_relation = dict[Relation, Array]()
     for i, (name, relation_graph) in enumerate(graph.relations.items()):
         if name not in counts:
             continue
-        if isinstance(at, Mapping) and name not in at:
+        if isinstance(times_by_relation, Mapping) and name not in times_by_relation:
             raise ValueError(f"at has no times for {name}; expected some for each relation of count")
-        times = at[name] if isinstance(at, Mapping) else at
+        times = times_by_relation[name] if isinstance(times_by_relation, Mapping) else times_by_relation
         pairs = negative_edges(relation_graph, counts[name], at=times, seed=relation_seed(word, i), **options)
         by_relation[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
     return by_relation
@@ -260,24 +260,26 @@ class Negatives:
         ):
             raise self._no_pairs_error(int(is_full.argmax()))
         require_room("the result has", count, ENTRY, device_of(last), "a smaller count")
-        numbers, missing = xp.zeros(count, np.int64), xp.arange(count)
+        numbers, undrawn = xp.zeros(count, np.int64), xp.arange(count)
         for draw in range(ROUNDS):
-            if not len(missing):
+            if not len(undrawn):
                 break
-            numbers[missing] = known_edges.any_pairs(self.pairs, semirings.hash(word, missing, draw), so_far[missing])
-            missing = missing[known_edges.have(numbers[missing], last[missing])]
-        for edge_count in distinct(so_far[missing]).tolist():
-            group = missing[so_far[missing] == edge_count]
-            free = known_edges.free(self.pairs, last[group[:1]])
-            if not free.total:
+            numbers[undrawn] = known_edges.any_pairs(self.pairs, semirings.hash(word, undrawn, draw), so_far[undrawn])
+            undrawn = undrawn[known_edges.have(numbers[undrawn], last[undrawn])]
+        for edge_count in distinct(so_far[undrawn]).tolist():
+            group = undrawn[so_far[undrawn] == edge_count]
+            unused_pairs = known_edges.free(self.pairs, last[group[:1]])
+            if not unused_pairs.total:
                 raise self._no_pairs_error(int(group[0]))
-            numbers[group] = free.draw_numbers(semirings.hash(word, group, ROUNDS))
+            numbers[group] = unused_pairs.draw_numbers(semirings.hash(word, group, ROUNDS))
         return self.pairs.of(numbers)
 
     def _known_edges(self) -> _KnownEdges:
         key = "first times of pairs", self.pairs.kind, self.time
-        known: _KnownEdges = self.graph.kept(key, partial(_find_known_edges, pairs=self.pairs, time=str(self.time)))
-        return known
+        known_edges: _KnownEdges = self.graph.kept(
+            key, partial(_find_known_edges, pairs=self.pairs, time=str(self.time))
+        )
+        return known_edges
 
     def _no_pairs_error(self, row: int) -> ValueError:
         subject = "all pairs of vertices whose target has an edge" if self.is_by_degree else "all pairs of vertices"
@@ -319,9 +321,9 @@ class Pairs:
         """Return the pairs that have these numbers, as an array with a row of sources and a row of targets."""
         xp: Any = array_module(numbers)
         if not self.kind:
-            first = numbers // max(self.n - 1, 1)
-            second = numbers - self.row_start(first)
-            return xp.stack([first, second + (second >= first)])
+            first_vertex = numbers // max(self.n - 1, 1)
+            second = numbers - self.row_start(first_vertex)
+            return xp.stack([first_vertex, second + (second >= first_vertex)])
         # The square root is rounded, so the vertex that it gives may be too large or too small by one, which the next
         # two lines correct.
         larger = ((1 + xp.sqrt(1 + 8.0 * numbers)) / 2).astype(np.int64)
@@ -341,7 +343,7 @@ class PairsAcross:
     def __init__(self, sides: Array) -> None:
         xp: Any = array_module(sides)
         self.sides = sides
-        self.left, self.right = (xp.flatnonzero(sides == side) for side in (0, 1))
+        self.left, self.right = (xp.flatnonzero(sides == side_number) for side_number in (0, 1))
         self.rows, self.width = len(self.left), len(self.right)
         self.count = self.rows * self.width
 
@@ -357,8 +359,8 @@ class PairsAcross:
         xp: Any = array_module(i)
         require_across(i, j, self.sides)
         is_left = self.sides[i] == 0
-        left, right = xp.where(is_left, i, j), xp.where(is_left, j, i)
-        return self.row_of(left) * self.width + xp.searchsorted(self.right, right)
+        left_vertices, right_vertices = xp.where(is_left, i, j), xp.where(is_left, j, i)
+        return self.row_of(left_vertices) * self.width + xp.searchsorted(self.right, right_vertices)
 
     def of(self, numbers: Array) -> Array:
         """Return the pairs that have these numbers, as an array with a row for side 0 and a row for side 1."""
@@ -395,8 +397,8 @@ class PairsByTarget:
         `j` has the targets of all edges. In a bipartite graph, edges to side 0 are left out.
         """
         xp: Any = array_module(j)
-        places = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
-        return self.by_row.row_of(j[places]), places
+        target_positions = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
+        return self.by_row.row_of(j[target_positions]), target_positions
 
     def numbers(self, i: Array, j: Array) -> Array:
         """Return the numbers of the pairs of sources i[k] and targets j[k].
@@ -477,7 +479,7 @@ def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _F
 
 
 def _ends_of_edges(graph: Graph, pairs: Numbering) -> tuple[Array, Array]:
-    i, j = (side.astype(np.int64) for side in graph.edges())
+    i, j = (endpoint.astype(np.int64) for endpoint in graph.edges())
     return pairs.ends(i, j) if isinstance(pairs, PairsByTarget) else (i, j)
 
 
@@ -539,20 +541,20 @@ def _find_known_edges(graph: Graph, pairs: Numbering, time: str) -> _KnownEdges:
     first_times = reduce_by_key(xp.searchsorted(numbers, pair_numbers), times[is_pair], semirings.min, len(numbers))
     if not isinstance(pairs, PairsByTarget):
         return _KnownEdges(numbers, first_times, xp.sort(first_times), None)
-    rows, places = pairs.targets(j)
+    rows, target_positions = pairs.targets(j)
     # A stable sort keeps edges with equal times in the order of the input, so that draws are the same on each machine.
-    order = xp.argsort(times[places], kind="stable")
-    return _KnownEdges(numbers, first_times, times[places][order], rows[order])
+    order = xp.argsort(times[target_positions], kind="stable")
+    return _KnownEdges(numbers, first_times, times[target_positions][order], rows[order])
 
 
-def _draw_distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
-    """Return `count` distinct random numbers below `total`, in random order.
+def _draw_distinct(xp: Any, count: int, population: int, seed: np.uint64) -> Array:
+    """Return `count` distinct random numbers below `population`, in random order.
 
     If at least half of all numbers are wanted, all numbers are put in random order. Otherwise numbers are drawn until
     there are `count` distinct ones; as these are fewer than half of all numbers, at least half of the draws are new.
     """
-    if 2 * count >= total:
-        order = xp.argsort(semirings.hash(seed, xp.arange(total)))
+    if 2 * count >= population:
+        order = xp.argsort(semirings.hash(seed, xp.arange(population)))
         return order[:count].astype(np.int64, copy=False)
     keys, total_draws = xp.zeros(0, np.int64), 0
     for _ in range(ROUNDS):
@@ -560,32 +562,32 @@ def _draw_distinct(xp: Any, count: int, total: int, seed: np.uint64) -> Array:
             break
         draw_count = 2 * (count - len(keys))
         hashes = semirings.hash(seed, xp.arange(total_draws, total_draws + draw_count))
-        keys, total_draws = _append_distinct(keys, _random_below(hashes, total))[:count], total_draws + draw_count
+        keys, total_draws = _append_distinct(keys, _random_below(hashes, population))[:count], total_draws + draw_count
     return keys
 
 
-def _append_distinct(keys: Array, more: Array) -> Array:
+def _append_distinct(keys: Array, new_keys: Array) -> Array:
     """Return the numbers in both arrays without repetition, in the order of their first appearance."""
     xp: Any = array_module(keys)
-    all_keys = xp.concatenate([keys, more])
+    all_keys = xp.concatenate([keys, new_keys])
     order = xp.argsort(all_keys, kind="stable")
     is_first = xp.ones(len(all_keys), bool)
     is_first[1:] = all_keys[order][1:] != all_keys[order][:-1]
     return all_keys[xp.sort(order[is_first])]
 
 
-def _random_below(words: Array, total: Any) -> Array:
+def _random_below(random_words: Array, total: Any) -> Array:
     """Return a random number below `total` for each random 64-bit word: ``words * total // 2**64``.
 
     The products, of up to 128 bits, are computed from halves of 32 bits. `total` is a number or an array.
     """
     half, bits = np.uint64(32), np.uint64(2**32 - 1)
     total = np.uint64(total) if isinstance(total, int) else total.astype(np.uint64)
-    low, high = total & bits, total >> half
-    upper, lower = words >> half, words & bits
-    middle = upper * low + (lower * low >> half)
-    rest = lower * high + (middle & bits)
-    return (upper * high + (middle >> half) + (rest >> half)).astype(np.int64)
+    low_half, high_half = total & bits, total >> half
+    upper, lower = random_words >> half, random_words & bits
+    middle = upper * low_half + (lower * low_half >> half)
+    low_bits_of_product = lower * high_half + (middle & bits)
+    return (upper * high_half + (middle >> half) + (low_bits_of_product >> half)).astype(np.int64)
 
 
 def split_edges(
@@ -660,7 +662,10 @@ def split_edges(
     pair_hashes = _hash_pairs(seed_bits, src, dst, graph.is_symmetric)
     # In an undirected graph, each pair of vertices has two edges with the same hash, of which only one counts here.
     order = distinct(pair_hashes[src <= dst] if graph.is_symmetric else pair_hashes)
-    cuts = [order[cut] if cut < len(order) else None for cut in (round(end * len(order)) for end in set_ends[:-1])]
+    cuts = [
+        order[cut_index] if cut_index < len(order) else None
+        for cut_index in (round(end * len(order)) for end in set_ends[:-1])
+    ]
     sets = []
     for first_hash, end_hash in pairwise([np.uint64(0), *cuts, None]):
         is_member = xp.zeros(len(pair_hashes), bool) if first_hash is None else pair_hashes >= first_hash
@@ -681,14 +686,14 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
     elif fractions != FRACTIONS:
         raise ValueError(f"fractions is {fractions!r} and at is {at!r}; expected one of the two")
     else:
-        last = span_of(graph, time, at, None, None).last
-        if any_true(is_descending := last[1:] < last[:-1]):
+        edge_limits = span_of(graph, time, at, None, None).last
+        if any_true(is_descending := edge_limits[1:] < edge_limits[:-1]):
             raise ValueError(f"at falls after entry {int(is_descending.argmax())}; expected ascending times")
-        cuts = xp.searchsorted(order, last, side="right").tolist()
+        cuts = xp.searchsorted(order, edge_limits, side="right").tolist()
     earlier_counts = xp.searchsorted(order, times)  # for each edge, the number of edges with earlier times
     return [
-        xp.flatnonzero((earlier_counts >= first) & (earlier_counts < end)).astype(np.int64, copy=False)
-        for first, end in pairwise([0, *cuts, len(order)])
+        xp.flatnonzero((earlier_counts >= first_edge) & (earlier_counts < end)).astype(np.int64, copy=False)
+        for first_edge, end in pairwise([0, *cuts, len(order)])
     ]
 
 
@@ -700,10 +705,12 @@ def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
     xp: Any = array_module(i)
     pair_hashes = xp.empty(len(i), np.uint64)
     step = BLOCK if xp is np else max(len(i), 1)
-    for first in range(0, len(i), step):
-        block = slice(first, first + step)
-        ends = (xp.minimum(i[block], j[block]), xp.maximum(i[block], j[block])) if symmetric else (i[block], j[block])
-        pair_hashes[block] = semirings.hash(seed, *ends)
+    for block_start in range(0, len(i), step):
+        block = slice(block_start, block_start + step)
+        pair_endpoints = (
+            (xp.minimum(i[block], j[block]), xp.maximum(i[block], j[block])) if symmetric else (i[block], j[block])
+        )
+        pair_hashes[block] = semirings.hash(seed, *pair_endpoints)
     return pair_hashes
 
 
@@ -715,10 +722,10 @@ def _check_fractions(fractions: Sequence[float]) -> list[float]:
     several = isinstance(fractions, Sequence | np.ndarray) and not isinstance(fractions, str | bytes)
     if not several or getattr(fractions, "ndim", 1) == 0 or len(fractions) == 0:
         raise TypeError(f"fractions is {fractions!r}; expected several numbers, such as (0.8, 0.1, 0.1)")
-    parts = [real_number(f"fractions[{k}]", part, 0, 1) for k, part in enumerate(fractions)]
-    if abs(sum(parts) - 1) > 1e-6:
-        raise ValueError(f"fractions add up to {sum(parts):g}; expected 1, such as (0.8, 0.1, 0.1)")
-    return [min(sum(parts[: k + 1]), 1.0) for k in range(len(parts) - 1)] + [1.0]
+    fraction_numbers = [real_number(f"fractions[{k}]", fraction, 0, 1) for k, fraction in enumerate(fractions)]
+    if abs(sum(fraction_numbers) - 1) > 1e-6:
+        raise ValueError(f"fractions add up to {sum(fraction_numbers):g}; expected 1, such as (0.8, 0.1, 0.1)")
+    return [min(sum(fraction_numbers[: k + 1]), 1.0) for k in range(len(fraction_numbers) - 1)] + [1.0]
 
 
 ROW = [

@@ -118,21 +118,21 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
     bound_phases = [_BoundPhase(phase, graph, variant) for phase in phases]
     # whether all turns may run without Python in between: there is no callback, and something to run
     is_alone = course.callback is None and graph.n > 0 and limit > 0
-    together = _prepare_together(bound_phases, graph, is_alone)
+    joint_run = _prepare_together(bound_phases, graph, is_alone)
     shared, unstable = (
         _Shared(bound_phases, graph, by_number(graph, begin.values), begin.out),
         _why_unstable(bound_phases),
     )
     _check_ends(bound_phases, unstable, limit, course)
     shared.fill_out()
-    result = None if together is None else shared.go_together(together, bound_phases, active, unstable, course)
+    result = None if joint_run is None else shared.go_together(joint_run, bound_phases, active, unstable, course)
     if result is not None:
         return result
     turns, edges, is_over, last_progress = 0, 0, False, time.perf_counter()
     while not is_over and turns < limit:
         active_count = 0
-        for bound in bound_phases:
-            active, visited, is_over, went_on = shared.go_on(bound, active, turns, delta)
+        for bound_phase in bound_phases:
+            active, visited, is_over, went_on = shared.go_on(bound_phase, active, turns, delta)
             edges, active_count = edges + visited, active_count + len(active) + went_on
             if is_over:
                 break
@@ -156,10 +156,14 @@ def _prepare_together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone:
     If Python has to call something between turns (not `is_alone`), or the engine can't do this, return None, and begin
     to compile a kernel for each phase.
     """
-    together = bound_phases[0].runs.in_turns([bound.program for bound in bound_phases], graph) if is_alone else None
-    for bound in bound_phases if together is None else ():
-        bound.runs.compile_ahead(bound.program, graph)
-    return together
+    joint_run = (
+        bound_phases[0].runs.in_turns([bound_phase.program for bound_phase in bound_phases], graph)
+        if is_alone
+        else None
+    )
+    for bound_phase in bound_phases if joint_run is None else ():
+        bound_phase.runs.compile_ahead(bound_phase.program, graph)
+    return joint_run
 
 
 class _BoundPhase(Binding):
@@ -177,8 +181,12 @@ class _BoundPhase(Binding):
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
         """What each name of the program is ("vertex field", "edge field" or "parameter"), and its dtype."""
-        t = self.traced
-        groups = [("vertex field", t.vertex_types), ("edge field", t.edge_types), ("parameter", t.parameter_types)]
+        traced = self.traced
+        groups = [
+            ("vertex field", traced.vertex_types),
+            ("edge field", traced.edge_types),
+            ("parameter", traced.parameter_types),
+        ]
         return {
             name: (description, field_type)
             for description, types in groups
@@ -225,8 +233,8 @@ class _BoundPhase(Binding):
 
 
 @functools.cache
-def _make_plan(kind: Any, ids: np.dtype, deterministic: bool) -> Plan:
-    return Plan(kind.traced(ids), deterministic)
+def _make_plan(program_class: Any, ids: np.dtype, deterministic: bool) -> Plan:
+    return Plan(program_class.traced(ids), deterministic)
 
 
 def _values_for_start(array: Any) -> Any:
@@ -241,28 +249,32 @@ class _Shared:
     ) -> None:
         _check_same_types(bound_phases)
         self.graph, self.out = graph, out
-        known_names = {name for bound in bound_phases for name in bound.types}
+        known_names = {name for bound_phase in bound_phases for name in bound_phase.types}
         if unknown := sorted(values.keys() - known_names):
             raise TypeError(
                 f"no phase has {unknown[0]!r}; expected some of: {', '.join(sorted(known_names)) or 'none'}"
             )
         self.parameters: dict[str, Any] = {}
-        for bound in bound_phases:
-            for name, value in bound.program.values.items():
-                first = self.parameters.setdefault(name, values.get(name, value))
+        for bound_phase in bound_phases:
+            for name, value in bound_phase.program.values.items():
+                start = self.parameters.setdefault(name, values.get(name, value))
                 is_given = (
-                    name in values or name == TURN or any(name in other.program.aggregates for other in bound_phases)
+                    name in values
+                    or name == TURN
+                    or any(name in other_phase.program.aggregates for other_phase in bound_phases)
                 )
-                if not is_given and not np.array_equal(first, value):
+                if not is_given and not np.array_equal(start, value):
                     raise ValueError(
-                        f"phases have {name} = {first!r} and {value!r}; expected one value, as by run(..., {name}=...)"
+                        f"phases have {name} = {start!r} and {value!r}; expected one value, as by run(..., {name}=...)"
                     )
         self.state: dict[str, Any] = {}
-        for bound in bound_phases:
-            out_arrays = {name: array for name, array in out.items() if name in bound.types and name not in self.state}
-            bound.check_out(out_arrays, values, is_copied=True)
+        for bound_phase in bound_phases:
+            out_arrays = {
+                name: array for name, array in out.items() if name in bound_phase.types and name not in self.state
+            }
+            bound_phase.check_out(out_arrays, values, is_copied=True)
             self.state |= dict(
-                bound.fields({n: a for n, a in out_arrays.items() if n not in values} | values, self.state)
+                bound_phase.fields({n: a for n, a in out_arrays.items() if n not in values} | values, self.state)
             )
         for name in out:
             if name not in self.state:
@@ -314,8 +326,8 @@ class _Shared:
 
         Return None if there is not enough memory for that. Then nothing has been changed.
         """
-        programs = [type(bound.program)(**self._values(bound, 0)) for bound in bound_phases]
-        limits, goes_on = [bound.limit for bound in bound_phases], unstable is not None
+        programs = [type(bound_phase.program)(**self._values(bound_phase, 0)) for bound_phase in bound_phases]
+        limits, goes_on = [bound_phase.limit for bound_phase in bound_phases], unstable is not None
         outcome = together.run(
             *(programs, limits, self.graph, self.state, active), *(course.limit, goes_on, course.delta, course.progress)
         )
@@ -327,26 +339,26 @@ class _Shared:
         self.aggregates.update(aggregates)
         return self.result(turns, is_over, edges, active)
 
-    def _values(self, bound: _BoundPhase, turns: int) -> dict[str, Any]:
+    def _values(self, bound_phase: _BoundPhase, turns: int) -> dict[str, Any]:
         """Return the values of a phase's parameters in the current turn.
 
         `turns` is the number of finished turns, which the parameter "turn" gets. A parameter with the name of a phase's
         aggregate gets the aggregate's latest value. Any other parameter has its own value.
         """
         values_by_name = {TURN: turns} | self.aggregates
-        return {n: values_by_name.get(n, self.parameters[n]) for n in bound.program.parameters}
+        return {n: values_by_name.get(n, self.parameters[n]) for n in bound_phase.program.parameters}
 
-    def _begin(self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None) -> Running:
+    def _begin(self, bound_phase: _BoundPhase, active: Frontier, turns: int, delta: float | None) -> Running:
         """Begin a run of a phase in its turn, with the shared fields and parameters."""
-        values = self._values(bound, turns)
-        program = type(bound.program)(**values)
-        if bound.starts is not None:
-            active = bound.first(self.state, values)
+        values = self._values(bound_phase, turns)
+        program = type(bound_phase.program)(**values)
+        if bound_phase.starts is not None:
+            active = bound_phase.first(self.state, values)
         elif program.everyone:
             active = Frontier.all(self.graph.n, self.graph.device)
-        out = {n: self.state[n] for n in bound.program.vertex_fields if inner(n) not in bound.plan.doubled}
-        fields = {n: self.state[n] for n in bound.types if n in self.state and n not in out}
-        return bound.runs.begin(program, self.graph, fields, active, None, delta, out)
+        out = {n: self.state[n] for n in bound_phase.program.vertex_fields if inner(n) not in bound_phase.plan.doubled}
+        fields = {n: self.state[n] for n in bound_phase.types if n in self.state and n not in out}
+        return bound_phase.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
         """Return the result of the run so far.
@@ -368,20 +380,20 @@ def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
     field that is written after all vertices have applied.
     """
     varying, later = {TURN}, set()
-    for bound in bound_phases:
-        varying |= {*bound.program.aggregates, *map(given_name, bound.plan.changes)}
-        later |= bound.traced.revised
-    for bound in bound_phases:
-        where, names = type(bound.program).__name__, varying & bound.program.parameters.keys()
-        if not bound.plan.ends_when_still:
-            return f"{where}.{why_unstable(bound.plan)}".partition(",")[0]
-        if not bound.plan.is_active_by_change:
+    for bound_phase in bound_phases:
+        varying |= {*bound_phase.program.aggregates, *map(given_name, bound_phase.plan.changes)}
+        later |= bound_phase.traced.revised
+    for bound_phase in bound_phases:
+        where, names = type(bound_phase.program).__name__, varying & bound_phase.program.parameters.keys()
+        if not bound_phase.plan.ends_when_still:
+            return f"{where}.{why_unstable(bound_phase.plan)}".partition(",")[0]
+        if not bound_phase.plan.is_active_by_change:
             continue
         # as `start` is not traced, which of these parameters it reads is unknown
-        if names and bound.starts is not None:
+        if names and bound_phase.starts is not None:
             return f"{where}.start may read self.{min(names)}"
-        early = bound.plan.find_read(set(map(inner, names)), later)
-        if bound.program.everyone and early is not None:
+        early = bound_phase.plan.find_read(set(map(inner, names)), later)
+        if bound_phase.program.everyone and early is not None:
             return f"{where}.{early[0]} reads {early[1]}"
     return None
 
@@ -392,16 +404,16 @@ def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: in
     This is so if a phase that runs until no vertex is active never ends by itself, or if nothing ends the run: no limit
     of turns, no `stop` and no callback. `unstable` says why a turn without active vertices does not end it, or is None.
     """
-    for bound in bound_phases:
-        where, reason = type(bound.program).__name__, why_endless(bound.plan)
-        if reason is not None and bound.limit > 1:
+    for bound_phase in bound_phases:
+        where, reason = type(bound_phase.program).__name__, why_endless(bound_phase.plan)
+        if reason is not None and bound_phase.limit > 1:
             raise ValueError(
                 f"the phase {where} goes on until 'still', and never ends by itself: {reason}, and it has no stop; add "
                 "one, or activate(before, after) that says which vertices are active next, or leave out until='still'"
             )
-        if reason is not None and unstable is None and bound.plan.ends_when_still:
+        if reason is not None and unstable is None and bound_phase.plan.ends_when_still:
             unstable = f"in {where} {reason}"
-    has_stop = any("stop" in bound.traced.functions for bound in bound_phases)
+    has_stop = any("stop" in bound_phase.traced.functions for bound_phase in bound_phases)
     if unstable is not None and not has_stop and limit >= NO_LIMIT and course.callback is None:
         raise ValueError(
             f"these phases never end by themselves: {unstable}, so that a turn which changes nothing may not be the "
@@ -413,11 +425,11 @@ def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: in
 def _check_same_types(bound_phases: list[_BoundPhase]) -> None:
     """Raise TypeError if the programs of two phases declare the same name with different types."""
     declarations: dict[str, tuple[str, Any, str]] = {}
-    for bound in bound_phases:
-        where = type(bound.program).__name__
+    for bound_phase in bound_phases:
+        where = type(bound_phase.program).__name__
         declared = {
-            **bound.types,
-            **{name: ("vertex field", field_type) for name, field_type in bound.deposits.items()},
+            **bound_phase.types,
+            **{name: ("vertex field", field_type) for name, field_type in bound_phase.deposits.items()},
         }
         for name, (description, field_type) in declared.items():
             first_declaration = declarations.setdefault(name, (description, field_type, where))

@@ -376,30 +376,30 @@ class TimedSampler(Sampler):
         The second value has the number of each vertex's list in the first, and the third says how edges are drawn.
         """
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
-        ends = search(lists, times, ids, span.last, True)
+        list_ends = search(lists, times, ids, span.last, True)
         begins = lists.indptr[:-1][ids] if span.first is None else search(lists, times, ids, span.first, False)
         # If a short window of time has no edge, the begin found may be after the end. Then the range is made empty.
-        begins = xp.minimum(begins, ends)
+        begins = xp.minimum(begins, list_ends)
         if self.is_last:
-            begins = xp.maximum(begins, ends - min(k, len(times)))
+            begins = xp.maximum(begins, list_ends - min(k, len(times)))
         if self.weighted:
-            return self._copy_lists_in_span(begins, ends, ids.dtype)
-        return *ranges_of(lists, begins, ends, ids.dtype), self.draws
+            return self._copy_lists_in_span(begins, list_ends, ids.dtype)
+        return *ranges_of(lists, begins, list_ends, ids.dtype), self.draws
 
-    def _copy_lists_in_span(self, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
+    def _copy_lists_in_span(self, begins: Array, list_ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
         """Return adjacency lists with copies of the edges in each vertex's span of time, for draws by weight.
 
-        `begins` and `ends` are the bounds of the spans, as positions in lists sorted by time. The second value has the
-        number of each vertex's list in the first, and the third says how edges are drawn.
+        `begins` and `list_ends` are the bounds of the spans, as positions in lists sorted by time. The second value has
+        the number of each vertex's list in the first, and the third says how edges are drawn.
         """
         lists, xp = self.by_time.lists, array_module(begins)
-        indptr = running_sums(ends - begins)
+        indptr = running_sums(list_ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
         copied = Adjacency(indptr, xp.arange(int(indptr[-1])))
         owners = copied.owners()
-        places = begins[owners] + copied.indices - indptr[owners]
-        numbers = lists.numbers()[places]
-        copied = Adjacency(indptr, lists.indices[places], numbers)
+        copied_positions = begins[owners] + copied.indices - indptr[owners]
+        numbers = lists.numbers()[copied_positions]
+        copied = Adjacency(indptr, lists.indices[copied_positions], numbers)
         values: Any = self.graph.valued.each
         weights = _sums_and_guides(copied, values[numbers], self.primitives, self.direction)
         return copied, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
@@ -486,8 +486,8 @@ class Numbering:
             return [xp.zeros(0, np.int64) for _ in groups]
         self.keys, numbers = append(self.keys, groups[0] if len(groups) == 1 else xp.concatenate(groups))
         self.counts.append(len(self.keys) - self.begin)
-        ends = [*accumulate(map(len, groups))]
-        return [numbers[end - len(each) : end] for end, each in zip(ends, groups)]
+        group_ends = [*accumulate(map(len, groups))]
+        return [numbers[end - len(id_group) : end] for end, id_group in zip(group_ends, groups)]
 
 
 def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: Mapping[str, int]) -> TypedSample:
@@ -496,48 +496,52 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
     Each layer draws neighbors of the vertices that the layer before was the first to reach.
     """
     primitives, disjoint = drawings[0].sampler.primitives, drawings[0].sampler.disjoint
-    total, largest_size = sum(map(len, ids.values())), max([*sizes.values(), 1])
-    if disjoint and total * largest_size >= 2**63:
-        raise ValueError(f"ids has {total} vertices of {largest_size}; expected a product below 2**63: fewer ids")
+    id_count, largest_size = sum(map(len, ids.values())), max([*sizes.values(), 1])
+    if disjoint and id_count * largest_size >= 2**63:
+        raise ValueError(f"ids has {id_count} vertices of {largest_size}; expected a product below 2**63: fewer ids")
     numberings, root_count = dict[str, Numbering](), 0
     for type_name, type_ids in ids.items():
         if not disjoint and len(primitives.append_distinct(type_ids[:0], type_ids)[0]) < len(type_ids):
             raise repeats(type_ids)
         numberings[type_name] = Numbering(type_ids, sizes[type_name], root_count if disjoint else None)
         root_count += len(type_ids)
-    parts: dict[Relation, tuple[list[Any], ...]] = {drawing.relation: ([], [], []) for drawing in drawings}
+    relation_parts: dict[Relation, tuple[list[Any], ...]] = {drawing.relation: ([], [], []) for drawing in drawings}
     for layer in range(len(drawings[0].layers)):
         new_vertices = {type_name: each.split(each.keys[each.begin :]) for type_name, each in numberings.items()}
-        drawn: dict[str, list[Array]] = {type_name: [] for type_name in sizes}
+        drawn_keys: dict[str, list[Array]] = {type_name: [] for type_name in sizes}
         for drawing in drawings:
             (drawing_vertices, roots), numbering = new_vertices[drawing.drawing], numberings[drawing.drawing]
             keys, edges, rows = _draw_neighbors(drawing, drawing_vertices, roots, layer, numbering.begin)
             if roots is not None:
                 keys = keys + (roots * numberings[drawing.drawn].size)[rows - numbering.begin]
-            drawn[drawing.drawn].append(keys)
-            parts[drawing.relation][0].append(rows)
-            parts[drawing.relation][1].append(edges)
+            drawn_keys[drawing.drawn].append(keys)
+            relation_parts[drawing.relation][0].append(rows)
+            relation_parts[drawing.relation][1].append(edges)
         numbers = {
-            type_name: iter(each.append(drawn[type_name], primitives.append_distinct))
+            type_name: iter(each.append(drawn_keys[type_name], primitives.append_distinct))
             for type_name, each in numberings.items()
         }
         for drawing in drawings:
-            parts[drawing.relation][2].append(next(numbers[drawing.drawn]))
-    return _join_layers(drawings, numberings, parts)
+            relation_parts[drawing.relation][2].append(next(numbers[drawing.drawn]))
+    return _join_layers(drawings, numberings, relation_parts)
 
 
-def _draw_neighbors(drawing: Drawing, own: Array, roots: Any, layer: int, begin: int) -> Drawn:
+def _draw_neighbors(drawing: Drawing, type_ids: Array, roots: Any, layer: int, first_row: int) -> Drawn:
     """Return the neighbors that vertices draw in one relation and one layer of a sample.
 
     The second value has the ids of the edges to them, and the third the number in the sample of each vertex that drew
-    one. `begin` is the number of the first vertex in `own`.
+    one. `first_row` is the number of the first vertex in `type_ids`.
     """
-    (first, first_drawn), sampler = drawing.starts, drawing.sampler
-    ids = own if not first and own.dtype == sampler.graph.id_dtype else own.astype(sampler.graph.id_dtype) + first
-    neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], begin)
+    (first_id, first_drawn), sampler = drawing.starts, drawing.sampler
+    ids = (
+        type_ids
+        if not first_id and type_ids.dtype == sampler.graph.id_dtype
+        else type_ids.astype(sampler.graph.id_dtype) + first_id
+    )
+    neighbors, edges, rows = sampler.layer(ids, roots, drawing.layers[layer], first_row)
     if first_drawn:
         neighbors = neighbors - first_drawn
-    return neighbors.astype(own.dtype, copy=False), edges, rows
+    return neighbors.astype(type_ids.dtype, copy=False), edges, rows
 
 
 def _join_layers(
@@ -552,16 +556,16 @@ def _join_layers(
     for drawing in drawings:
         rows, edges, numbers = parts[drawing.relation]
         xp: Any = array_module(rows[0])
-        ends = [*rows, *numbers] if drawing.sampler.direction == "out" else [*numbers, *rows]
-        index[drawing.relation] = xp.concatenate(ends).reshape(2, -1)
+        edge_endpoints = [*rows, *numbers] if drawing.sampler.direction == "out" else [*numbers, *rows]
+        index[drawing.relation] = xp.concatenate(edge_endpoints).reshape(2, -1)
         edge_ids[drawing.relation] = xp.concatenate(edges)
-        counts[drawing.relation] = [len(each) for each in edges]
-    vertices_and_roots = {type_name: each.split(each.keys) for type_name, each in numberings.items()}
+        counts[drawing.relation] = [len(numbering) for numbering in edges]
+    vertices_and_roots = {type_name: numbering.split(numbering.keys) for type_name, numbering in numberings.items()}
     return TypedSample(
         {type_name: vertices for type_name, (vertices, _) in vertices_and_roots.items()},
         index,
         edge_ids,
-        {type_name: each.counts for type_name, each in numberings.items()},
+        {type_name: numbering.counts for type_name, numbering in numberings.items()},
         counts,
         {type_name: roots for type_name, (_, roots) in vertices_and_roots.items()}
         if drawings[0].sampler.disjoint
@@ -577,8 +581,8 @@ def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSa
     only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
     sample = sample_types([only], {"": ids}, {"": sampler.graph.n})
     batch = None if sample.batch is None else sample.batch[""]
-    parts = sample.vertices[""], sample.edge_index[PLAIN], sample.edge_ids[PLAIN]
-    return NeighborSample(*parts, sample.vertex_counts[""], sample.edge_counts[PLAIN], batch)
+    sample_arrays = sample.vertices[""], sample.edge_index[PLAIN], sample.edge_ids[PLAIN]
+    return NeighborSample(*sample_arrays, sample.vertex_counts[""], sample.edge_counts[PLAIN], batch)
 
 
 class TypedSampler:
@@ -600,10 +604,10 @@ class TypedSampler:
         seed_bits, self.drawings = seed_word(seed), list[Drawing]()
         for i, (name, relation_graph) in enumerate(graph.relations.items()):
             sampler = sampler_of(relation_graph, rows, relation_seed(seed_bits, i), **options)
-            ends, starts = (name[0], name[2]), graph.starts(name)
+            end_types, starts = (name[0], name[2]), graph.starts(name)
             if sampler.direction == "in":
-                ends, starts = ends[::-1], starts[::-1]
-            self.drawings.append(Drawing(name, *ends, sampler, starts, layers[name]))
+                end_types, starts = end_types[::-1], starts[::-1]
+            self.drawings.append(Drawing(name, *end_types, sampler, starts, layers[name]))
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
         """Return a sampler with another seed, for some of the given vertices.
@@ -612,7 +616,8 @@ class TypedSampler:
         """
         seeded, word = copy(self), seed_word(seed)
         seeded.drawings = [
-            each._replace(sampler=each.sampler.of(rows, relation_seed(word, i))) for i, each in enumerate(self.drawings)
+            drawing._replace(sampler=drawing.sampler.of(rows, relation_seed(word, i)))
+            for i, drawing in enumerate(self.drawings)
         ]
         return seeded
 
@@ -723,14 +728,14 @@ def seed_hash(seed: Any) -> int:
 def seed_word(seed: Any) -> np.uint64:
     """Return a seed as a 64-bit unsigned integer. Raise an error if it is not a whole number of at most 64 bits."""
     try:
-        number = index(seed)
+        seed_number = index(seed)
     except TypeError:
-        number = None
-    if number is None or isinstance(seed, TRUE_OR_FALSE):
+        seed_number = None
+    if seed_number is None or isinstance(seed, TRUE_OR_FALSE):
         raise TypeError(f"seed is {seed!r}; expected a whole number")
-    if not -(2**63) <= number < 2**64:
-        raise ValueError(f"seed is {number}; expected an integer of at most 64 bits")
-    return np.uint64(number % 2**64)
+    if not -(2**63) <= seed_number < 2**64:
+        raise ValueError(f"seed is {seed_number}; expected an integer of at most 64 bits")
+    return np.uint64(seed_number % 2**64)
 
 
 def check_lists(graph: Graph, direction: Direction = "out") -> None:
@@ -765,9 +770,9 @@ def _sums_and_guides(
     Raise ValueError if the weights of a vertex add up to infinity.
     """
     sums = primitives.list_sums(lists, values)
-    bad = ~(sums < np.inf)
-    if bool(bad.any()):
-        v = int(lists.owners()[int(bad.argmax())])
+    is_not_finite = ~(sums < np.inf)
+    if bool(is_not_finite.any()):
+        v = int(lists.owners()[int(is_not_finite.argmax())])
         raise ValueError(
             f"the weights of the {direction}-edges of vertex {v} add up to infinity; expected a finite sum"
         )

@@ -138,9 +138,9 @@ class Binding:
             return
         array, (_, *shape) = value if hasattr(value, "dtype") else np.asarray(value), layout(field_type, 1)[0]
         if array.dtype.kind not in "biuf" or array.shape not in ((), tuple(shape)):
-            wanted = f"{shape[0]} numbers, or one for all" if shape else "a number"
+            expectation = f"{shape[0]} numbers, or one for all" if shape else "a number"
             raise TypeError(
-                f"{self._where(name)} starts with {reprlib.repr(value)} for vertex {v}; expected {wanted}, "
+                f"{self._where(name)} starts with {reprlib.repr(value)} for vertex {v}; expected {expectation}, "
                 f"of type {layout(field_type, 1)[1]}"
             )
 
@@ -156,29 +156,33 @@ class Binding:
         outs = self.by_inner_name(out)
         for name, array in outs.items():
             if name not in self.traced.vertex_types:
-                known = ", ".join(sorted(map(given_name, self.traced.vertex_types))) or "none"
+                field_names = ", ".join(sorted(map(given_name, self.traced.vertex_types))) or "none"
                 raise TypeError(
                     f"{type(self.program).__name__} has no vertex field {given_name(name)!r} to leave in `out`; "
-                    f"expected some of: {known}"
+                    f"expected some of: {field_names}"
                 )
             if name in self.plan.doubled and not is_copied:
                 raise ValueError(
                     f"{self._where(name)} can't be left in `out`: with everyone = True a field "
                     "that neighbors read has two copies; copy the result's array"
                 )
-            shape, dtype = wanted = layout(self.traced.vertex_types[name], self.graph.n)
-            if not self._is_ready(array, wanted):
-                found = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
+            shape, dtype = expected_layout = layout(self.traced.vertex_types[name], self.graph.n)
+            if not self._is_ready(array, expected_layout):
+                description = f"{array.dtype}{array.shape}" if hasattr(array, "dtype") else type(array).__name__
                 raise TypeError(
-                    f"{self._where(name)} is given {found} in `out`; expected a {self.xp.__name__} array, "
+                    f"{self._where(name)} is given {description} in `out`; expected a {self.xp.__name__} array, "
                     f"C-contiguous and writable, of shape {shape} and type {dtype}"
                 )
             # arrays of a distributed graph share memory with no other array, so the test below is skipped
             if not isinstance(array, self.xp.ndarray):
                 continue
             imported(array)  # called only for its check, which raises an error for masked arrays
-            other_arrays = (a for a in fields.values() if a is not array and isinstance(a, self.xp.ndarray))
-            if any(self.xp.may_share_memory(a, array) for a in other_arrays):
+            other_arrays = (
+                other_array
+                for other_array in fields.values()
+                if other_array is not array and isinstance(other_array, self.xp.ndarray)
+            )
+            if any(self.xp.may_share_memory(other_array, array) for other_array in other_arrays):
                 raise self._shared(name)
         arrays = {name: array for name, array in outs.items() if isinstance(array, self.xp.ndarray)}
         array_ranges = sorted((address(array), array.nbytes, name) for name, array in arrays.items())
@@ -220,8 +224,8 @@ class Binding:
         # A program that only pushes gets the same adjacency lists for both purposes. Other lists to pull over would
         # have to be transposed, which may take as long as the whole run.
         if self.plan.only_pushes:
-            sent = NeighborLists(self.graph, names[1], False)
-            return sent, sent
+            neighbor_lists = NeighborLists(self.graph, names[1], False)
+            return neighbor_lists, neighbor_lists
         return NeighborLists(self.graph, names[0], ordered), NeighborLists(self.graph, names[1], False)
 
     @property
@@ -237,12 +241,12 @@ class Binding:
         """The adjacency lists that lead from active vertices to those that receive."""
         return self._sides()[1]
 
-    def _vertex_array(self, name: str, given: Any) -> Any:
+    def _vertex_array(self, name: str, start_value: Any) -> Any:
         """Return the array of a vertex field, filled with the start values of a run.
 
         If the field has two copies, the array has a leading axis of length two.
         """
-        array = self._start_array(name, given)
+        array = self._start_array(name, start_value)
         if name not in self.plan.doubled:
             return array
         pair = self._new(self._where(name), (2, *array.shape), array.dtype)
@@ -349,9 +353,9 @@ class Binding:
             start_value = self.program.edge_fields[given_name(name)].init
         return self._fill_array(self._where(name), start_value, field_type, self.graph.m, "edges")
 
-    def _is_ready(self, array: Any, wanted: Layout) -> bool:
+    def _is_ready(self, array: Any, expected_layout: Layout) -> bool:
         """Return whether an array can be used as a field without a copy, by its shape, dtype and memory layout."""
-        shape, dtype = wanted
+        shape, dtype = expected_layout
         if not isinstance(array, self.xp.ndarray) or array.shape != shape or array.dtype != dtype:
             return False
         flags = array.flags
@@ -374,9 +378,9 @@ class Binding:
         return result
 
     @staticmethod
-    def _check_array(where: str, array: Any, wanted: Layout, owners: str) -> None:
+    def _check_array(where: str, array: Any, expected_layout: Layout, owners: str) -> None:
         """Raise an error if an array of start values has a shape or a dtype that the field can't take."""
-        shape, base = wanted
+        shape, base = expected_layout
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
                 f"{where} starts with {array.dtype}; expected {base}; convert it with .astype({str(base)!r})"
@@ -513,8 +517,8 @@ def values_in_order(graph: Graph, kind: Any) -> Any:
     if graph.value_type is None:
         return graph.lists.ones(graph.m, kind)
     check_values(graph, kind)
-    each: Any = graph.valued.each
-    return graph.lists.as_type(each, kind)
+    edge_values: Any = graph.valued.each
+    return graph.lists.as_type(edge_values, kind)
 
 
 def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
@@ -529,7 +533,7 @@ def check_values(graph: Graph, dtype: np.dtype[Any]) -> None:
         )
     bounds = None if np.can_cast(value_type, dtype, "safe") else bounds_of(dtype)
     if bounds is not None and graph.value_range is not None:
-        smallest, largest = (bound.item() for bound in graph.value_range)
+        smallest, largest = (value_bound.item() for value_bound in graph.value_range)
         if smallest < bounds[0] or largest > bounds[1]:
             raise ValueError(
                 f"the matrix holds numbers from {smallest} to {largest}, and the program's edge field is {dtype}; "

@@ -99,7 +99,9 @@ class Plan:
         # copies: an iteration reads one and writes the other.
         self.doubled = conflict | looked_up if self.everyone else set()
         floats = [
-            n for n, a in traced.deposits.items() if traced.deposit_types[n].kind == "f" and not a.monoid.idempotent
+            n
+            for n, aggregate in traced.deposits.items()
+            if traced.deposit_types[n].kind == "f" and not aggregate.monoid.idempotent
         ]
         if self.deterministic and floats:
             raise ValueError(
@@ -252,15 +254,15 @@ class Plan:
         that is written once more after `apply`, and an aggregate that depends on more than the fields of all vertices
         after the iteration.
         """
-        t, later = self.traced, self.traced.revised
-        numbers = {"iteration", *t.aggregates, *t.deposits}
+        traced, later = self.traced, self.traced.revised
+        numbers = {"iteration", *traced.aggregates, *traced.deposits}
         varying = {
             name
             for name in numbers - {"iteration"}
-            if "mask" in t.functions
+            if "mask" in traced.functions
             or any(
-                role == "before" or field in (numbers if role == "self" else later)
-                for role, field in self._values_read(name)
+                source_role == "before" or field in (numbers if source_role == "self" else later)
+                for source_role, field in self._values_read(name)
             )
         }
         return self.find_read({"iteration", *varying}, later | varying)
@@ -292,9 +294,9 @@ class Plan:
         are names of attributes of `self`, and `of_vertices` are names of vertex fields.
         """
         for name in COMPUTING:
-            for role, field in self._values_read(name):
-                if field in (of_self if role == "self" else of_vertices if role in VERTICES else ()):
-                    return name, f"self.{given(field)}" if role == "self" else given(field)
+            for source_role, field in self._values_read(name):
+                if field in (of_self if source_role == "self" else of_vertices if source_role in VERTICES else ()):
+                    return name, f"self.{given(field)}" if source_role == "self" else given(field)
         return None
 
     def _values_read(self, name: str) -> list[tuple[str, str]]:
@@ -303,7 +305,7 @@ class Plan:
         The list is sorted. It is empty if the program does not have the function.
         """
         function = self.traced.functions.get(name)
-        return [] if function is None else sorted(function.sources[s.name] for s in function.symbols)
+        return [] if function is None else sorted(function.sources[symbol.name] for symbol in function.symbols)
 
     @functools.cached_property
     def never_ends(self) -> bool:
@@ -349,11 +351,13 @@ class Plan:
             return False
         gather, field_numbers = self.functions["gather"], leaves(self.traced, "src", self.absorbs)
         values = [("edge", name) for name in self.edge_values]
-        for value, part, leaf in zip(scalars(semirings.as_expr(gather.result)), self.parts, field_numbers, strict=True):
-            x, y = (Symbol(name, part.type) for name in "xy")
+        for value, accumulator, leaf in zip(
+            scalars(semirings.as_expr(gather.result)), self.parts, field_numbers, strict=True
+        ):
+            x, second_symbol = (Symbol(name, accumulator.type) for name in "xy")
             terms = _terms_of_sum(value)
             added = [term for term in terms if term is not leaf]
-            if part.combined is not semirings.minimum(x, y) or len(terms) != 2 or len(added) != 1:
+            if accumulator.combined is not semirings.minimum(x, second_symbol) or len(terms) != 2 or len(added) != 1:
                 return False
             if gather.sources.get(added[0].payload) not in values:
                 return False
@@ -371,9 +375,9 @@ class Plan:
         mask = self.functions.get("mask")
         if mask is None or not self.push_at_once or not self.traced.settles or self.changes:
             return False
-        roles = {mask.sources[s.name] for s in mask.symbols}
+        roles = {mask.sources[symbol.name] for symbol in mask.symbols}
         constant = self.traced.parameter_types.keys() - self.traced.changing
-        return all(role == "vertex" or name in constant for role, name in roles)
+        return all(source_role == "vertex" or name in constant for source_role, name in roles)
 
     @functools.cached_property
     def applies_once(self) -> bool:
@@ -388,8 +392,8 @@ class Plan:
         if test.op not in ("less", "less_equal", "equal") or [x.op for x in test.args] != ["symbol", "constant"]:
             return False
         tested, limit = test.args
-        role, name = mask.sources[tested.payload]
-        smallest_applied = bounds(applied[name], self.traced.bounds("apply"))[0] if role == "vertex" else -np.inf
+        source_role, name = mask.sources[tested.payload]
+        smallest_applied = bounds(applied[name], self.traced.bounds("apply"))[0] if source_role == "vertex" else -np.inf
         return bool(smallest_applied >= limit.payload if test.op == "less" else smallest_applied > limit.payload)
 
     @functools.cached_property
@@ -417,8 +421,12 @@ class Plan:
             for lane, value in enumerate(scalars(semirings.as_expr(gather.result)))
         }
         result = distinct.pop()
-        symbols = tuple(s for s in semirings.free_symbols(result) if isinstance(s, Symbol))
-        if distinct or len({part.combined for part in self.parts}) > 1 or any(_is_vector(s) for s in symbols):
+        symbols = tuple(symbol for symbol in semirings.free_symbols(result) if isinstance(symbol, Symbol))
+        if (
+            distinct
+            or len({accumulator.combined for accumulator in self.parts}) > 1
+            or any(_is_vector(symbol) for symbol in symbols)
+        ):
             return None
         return Function("lane", result, symbols, gather.sources)
 
@@ -502,14 +510,14 @@ class Plan:
 
     def _why_whole(self) -> str:
         assert self.traced.monoid is not None
-        if sum(getattr(part, "length", 1) for part in parts_of(self.traced.gathered_type)) > MOST_PARTS:
+        if sum(getattr(component, "length", 1) for component in parts_of(self.traced.gathered_type)) > MOST_PARTS:
             return f"has over {MOST_PARTS} numbers, more than are pushed one by one"
         return f"is combined as a whole by {self.traced.monoid.name}: no atomic operation does that"
 
     @functools.cached_property
     def used(self) -> set[tuple[str, str]]:
         """What the program's functions read, as pairs such as ("src", "level"): the field `level` of `src`."""
-        return {f.sources[s.name] for f in self.functions.values() for s in f.symbols}
+        return {function.sources[symbol.name] for function in self.functions.values() for symbol in function.symbols}
 
     @functools.cached_property
     def edge_values(self) -> list[str]:
@@ -518,7 +526,7 @@ class Plan:
 
     @functools.cached_property
     def edge_states(self) -> list[str]:
-        return [inner(n) for n, f in self.traced.program.edge_fields.items() if not f.is_value]
+        return [inner(n) for n, edge_field in self.traced.program.edge_fields.items() if not edge_field.is_value]
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
@@ -540,7 +548,7 @@ class Plan:
         "back" is included if a function reads anything of the reverse edge.
         """
         functions = [self.functions[n] for n in names if n in self.functions]
-        fields = {f for function in functions for f in function.reads("edge")}
+        fields = {function_field for function in functions for function_field in function.reads("edge")}
         return fields | ({"back"} if any(function.reads("back") for function in functions) else set())
 
     @functools.cached_property
@@ -564,7 +572,7 @@ class Plan:
     @functools.cached_property
     def knows_partners(self) -> bool:
         """Whether any function reads an edge's partner, which is the reverse edge."""
-        return any(role == "back" for role, _ in self.used)
+        return any(source_role == "back" for source_role, _ in self.used)
 
     @functools.cached_property
     def needs_gather_partners(self) -> bool:
@@ -610,14 +618,14 @@ class Plan:
 
     @functools.cached_property
     def degrees(self) -> set[str]:
-        return {f for role, f in self.used if f in ("in_degree", "out_degree")}
+        return {field_name for source_role, field_name in self.used if field_name in ("in_degree", "out_degree")}
 
 
 def _terms_of_sum(e: Expr) -> list[Expr]:
     """Return the terms of a sum, without casts. If the expression is not a sum, return the expression alone."""
     if e.op == "cast":
         return _terms_of_sum(e.args[0])
-    return [term for part in e.args for term in _terms_of_sum(part)] if e.op == "add" else [e]
+    return [term for operand in e.args for term in _terms_of_sum(operand)] if e.op == "add" else [e]
 
 
 def _operands_of_minimum(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
@@ -647,21 +655,21 @@ def _item_symbol(lane: int, e: Expr, _: Any) -> Expr | None:
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
-def _positions(kind: Any) -> list[tuple[int | None, int | None]]:
+def _positions(value_type: Any) -> list[tuple[int | None, int | None]]:
     """Return where each number of a gathered value is: its position in the tuple, and its position in the vector.
 
     A position is None if the value is no tuple, or if the number is not in a vector.
     """
-    items = list(enumerate(kind.items)) if isinstance(kind, TupleType) else [(None, kind)]
+    items = list(enumerate(value_type.items)) if isinstance(value_type, TupleType) else [(None, value_type)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]
 
 
-def _describe_gathered(kind: Any) -> str:
-    return f"the gathered value, {'a tuple' if isinstance(kind, TupleType) else 'a vector'},"
+def _describe_gathered(value_type: Any) -> str:
+    return f"the gathered value, {'a tuple' if isinstance(value_type, TupleType) else 'a vector'},"
 
 
-def _accumulators(kind: Any) -> list[tuple[str, Any]]:
+def _accumulators(value_type: Any) -> list[tuple[str, Any]]:
     """Return the names and types of the arrays that hold gathered values: one array, or one per item of a tuple."""
-    if isinstance(kind, TupleType):
-        return [(f"acc_{i}", k) for i, k in enumerate(kind.items)]
-    return [("acc", kind)]
+    if isinstance(value_type, TupleType):
+        return [(f"acc_{i}", k) for i, k in enumerate(value_type.items)]
+    return [("acc", value_type)]

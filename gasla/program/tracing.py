@@ -55,7 +55,7 @@ class Function:
 
     def reads(self, role: str) -> set[str]:
         """Return the names of the fields that the function reads of an argument, such as "src"."""
-        return {f for s in self.symbols for r, f in [self.sources[s.name]] if r == role}
+        return {f for s in self.symbols for source_role, f in [self.sources[s.name]] if source_role == role}
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,10 @@ class Traced:
 
         In a distributed run, these are the fields whose new values ranks and GPUs send each other.
         """
-        read = {field for f in self.functions.values() for role in ("src", "other") for field in f.reads(role)}
-        return sorted(read & self.writes(*WRITING))
+        neighbor_fields = {
+            field for function in self.functions.values() for role in ("src", "other") for field in function.reads(role)
+        }
+        return sorted(neighbor_fields & self.writes(*WRITING))
 
     @functools.cached_property
     def revised(self) -> set[str]:
@@ -134,8 +136,8 @@ class Traced:
     @functools.cached_property
     def gathers_what_apply_writes(self) -> set[str]:
         """The fields that gather and edge_mask read of neighbors and that apply writes in the same iteration."""
-        read = {f for n in ALONG if n in self.functions for f in self.functions[n].reads("src")}
-        return read & self.writes("apply")
+        source_fields = {function for n in ALONG if n in self.functions for function in self.functions[n].reads("src")}
+        return source_fields & self.writes("apply")
 
     @functools.cached_property
     def looked_up(self) -> set[str]:
@@ -143,8 +145,8 @@ class Traced:
 
         Such a read gets the value from before the iteration.
         """
-        functions = [f for name, f in self.functions.items() if name not in BETWEEN]
-        return {field for f in functions for field in f.reads("other")} & self.writes(*WRITING)
+        functions = [function for name, function in self.functions.items() if name not in BETWEEN]
+        return {field for function in functions for field in function.reads("other")} & self.writes(*WRITING)
 
     @functools.cached_property
     def looks_up(self) -> bool:
@@ -162,9 +164,10 @@ class Traced:
 
         For the first iteration, the aggregate is then computed over the start values.
         """
-        functions = [f for name, f in self.functions.items() if name not in BETWEEN]
+        functions = [function for name, function in self.functions.items() if name not in BETWEEN]
         return any(
-            f.reads("self") & self.aggregates.keys() or f.reads("other") & self.deposits.keys() for f in functions
+            function.reads("self") & self.aggregates.keys() or function.reads("other") & self.deposits.keys()
+            for function in functions
         )
 
     @functools.cached_property
@@ -268,10 +271,10 @@ class Tracer:
         check_length(f"{self.program.__name__}.{name}", field_type)
         return field_type
 
-    def _scalar_type(self, what: str, name: str, declared: Any) -> np.dtype:
+    def _scalar_type(self, value_kind: str, name: str, declared: Any) -> np.dtype:
         dtype = self._type(declared)
         if not isinstance(dtype, np.dtype):
-            raise TypeError(f"the {what} {self.program.__name__}.{name} is {dtype}; expected a scalar type")
+            raise TypeError(f"the {value_kind} {self.program.__name__}.{name} is {dtype}; expected a scalar type")
         return dtype
 
     def trace(self) -> Traced:
@@ -319,16 +322,16 @@ class Tracer:
             self.held,
         )  # fmt: skip
 
-    def _symbol(self, role: str, name: str, kind: Any) -> Expr:
+    def _symbol(self, role: str, name: str, value_type: Any) -> Expr:
         """Return the symbol that stands for a value while the user's functions are traced.
 
         `role` says whose value it is: the argument of which it is a field ("src", "dst", "vertex", "before", "after",
         "edge"), "back" for the reverse edge, or "self". It is empty for a value that is itself an argument. A type that
         functions do not compute with is cast to one that they do.
         """
-        symbol = Symbol(f"{role}_{name}" if role else name, kind)
+        symbol = Symbol(f"{role}_{name}" if role else name, value_type)
         self.sources[symbol.name] = (role, name)
-        return cast_expr(symbol, computed(kind))
+        return cast_expr(symbol, computed(value_type))
 
     def _make_vertex(self, role: str) -> Record:
         types = {
@@ -337,7 +340,9 @@ class Tracer:
             "in_degree": np.dtype(np.int64),
             "out_degree": np.dtype(np.int64),
         }
-        return Record("vertex", {given(n): self._symbol(role, n, t) for n, t in types.items()}, self._of_self)
+        return Record(
+            "vertex", {given(n): self._symbol(role, n, field_type) for n, field_type in types.items()}, self._of_self
+        )
 
     def _make_edge(self) -> Record:
         """Return the record that stands for `edge` while functions are traced.
@@ -347,7 +352,8 @@ class Tracer:
         """
         types = {**self.edge_types, "id": np.dtype(np.int64)}
         edge_symbols, partner_symbols = (
-            {given(n): self._symbol(role, n, t) for n, t in types.items()} for role in ("edge", "back")
+            {given(n): self._symbol(role, n, field_type) for n, field_type in types.items()}
+            for role in ("edge", "back")
         )
         is_out_edge: Any = semirings.as_expr(np.bool_(self.program.direction == "in"))
         if self.program.direction == "all":
@@ -447,14 +453,14 @@ class Tracer:
     def _load_at(self, where: str, name: str, index: Expr, n: Expr) -> Expr:
         if name in self.deposits:
             field_type: Any = self.deposit_types[name]
-            missing = self.deposits[name].monoid.identity(field_type)
+            default = self.deposits[name].monoid.identity(field_type)
         else:
-            field_type, missing = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
-        check_other(where, given(name), field_type, missing)
+            field_type, default = self.vertex_types[name], self.program.vertex_fields[given(name)].missing
+        check_other(where, given(name), field_type, default)
         array = Symbol(f"other_{name}", field_type)
         self.sources[array.name] = ("other", name)
-        outside = cast_expr(semirings.as_expr(np.asarray(missing)), field_type)
-        return cast_expr(load(array, index, n, outside), computed(field_type))
+        default_expr = cast_expr(semirings.as_expr(np.asarray(default)), field_type)
+        return cast_expr(load(array, index, n, default_expr), computed(field_type))
 
     def _trace_deposit(
         self, name: str, declared: Aggregate, this: Any, before: Record, after: Record
@@ -474,7 +480,7 @@ class Tracer:
         """
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types | self._counters()
-        stand_in.__dict__.update({given(n): self._symbol("self", n, t) for n, t in types.items()})
+        stand_in.__dict__.update({given(n): self._symbol("self", n, value_type) for n, value_type in types.items()})
         stand_in.__dict__.update({n: getattr(self.program, n) for n in self.program._chosen})
         stand_in.__dict__["at"] = functools.partial(self._record_at, where)
         return stand_in
@@ -594,7 +600,7 @@ def _type_of_result(result: Expr | tuple[Expr, ...]) -> Any:
 
 def symbols_of(results: Any) -> tuple[Symbol, ...]:
     """Return the symbols that occur in an expression, or in any of several expressions."""
-    return tuple(s for s in semirings.free_symbols(results) if isinstance(s, Symbol))
+    return tuple(symbol for symbol in semirings.free_symbols(results) if isinstance(symbol, Symbol))
 
 
 def _cast_to_declared(where: str, value: Any, expected: Any) -> Expr:
@@ -605,9 +611,11 @@ def _cast_to_declared(where: str, value: Any, expected: Any) -> Expr:
     converted: Expr = value
     if value.type == expected:
         return converted
-    base = [t.scalar if isinstance(t, VectorType) else t for t in (value.type, expected)]
-    lengths = [t.length if isinstance(t, VectorType) else 0 for t in (value.type, expected)]
-    scalars = all(isinstance(t, np.dtype) for t in base) and lengths[0] in (0, lengths[1])
+    base = [
+        value_type.scalar if isinstance(value_type, VectorType) else value_type for value_type in (value.type, expected)
+    ]
+    lengths = [value_type.length if isinstance(value_type, VectorType) else 0 for value_type in (value.type, expected)]
+    scalars = all(isinstance(value_type, np.dtype) for value_type in base) and lengths[0] in (0, lengths[1])
     if not scalars or not np.can_cast(base[0], base[1], "same_kind"):
         raise TypeError(
             f"{where} gives {value.type}, but {expected} was declared; convert it with semirings.cast(value, dtype)"

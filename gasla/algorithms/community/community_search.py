@@ -54,36 +54,40 @@ class Search(NamedTuple):
     max_size: int | None = None
 
     def formula(self) -> tuple[Array, Array | None, float]:
-        """Return how the penalty of a community is computed: vertex weights `a`, other weights `b` or None, and a
-        factor.
+        """Return how the penalty of a community is computed: vertex weights `first_weights`, other weights
+        `second_weights` or None, and a factor.
 
-        The penalty is the factor times the square of the sum of `a` over the community's vertices, or with `b` twice
-        the factor times the product of the sums of `a` and `b`.
+        The penalty is the factor times the square of the sum of `first_weights` over the community's vertices, or with
+        `second_weights` twice the factor times the product of the sums of `first_weights` and `second_weights`.
         """
         if self.weights is None:
             degree = degrees(self.graph)
             return degree, None, self.resolution / (float(degree.sum()) or 1.0)
-        a, b = self.weights if isinstance(self.weights, tuple) else (self.weights, None)
-        return a, b, self.resolution
+        first_weights, second_weights = self.weights if isinstance(self.weights, tuple) else (self.weights, None)
+        return first_weights, second_weights, self.resolution
 
     def quality(self, labels: Array) -> float:
         """Return the quality that moves maximize: the weight of edges within communities minus their penalties.
 
         Every edge counts in both directions.
         """
-        a, b, share = self.formula()
+        first_weights, second_weights, resolution_share = self.formula()
         program, xp = Inside(weights=self.graph.value_type), module_of(self.graph.device)
-        inside = float(run(program, self.graph, max_iterations=1, label=labels, notice=False).inside.sum())
-        sums = [reduce_by_key(labels, xp.asarray(each), semirings.plus) for each in (a, b) if each is not None]
-        penalty = share * len(sums) * float((sums[0] * sums[-1]).sum())
-        return inside * (1 if direction(self.graph) == "in" else 2) - penalty
+        inner_weight = float(run(program, self.graph, max_iterations=1, label=labels, notice=False).inside.sum())
+        sums = [
+            reduce_by_key(labels, xp.asarray(vertex_weights), semirings.plus)
+            for vertex_weights in (first_weights, second_weights)
+            if vertex_weights is not None
+        ]
+        penalty = resolution_share * len(sums) * float((sums[0] * sums[-1]).sum())
+        return inner_weight * (1 if direction(self.graph) == "in" else 2) - penalty
 
 
 def numbered(labels: Array) -> Array:
     """Return labels renumbered from 0, in the order of the smallest vertex with each label."""
     xp: Any = array_module(labels)
-    _, first, label_numbers = xp.unique(labels, return_index=True, return_inverse=True)
-    return xp.argsort(xp.argsort(first))[label_numbers]
+    _, first_positions, label_numbers = xp.unique(labels, return_index=True, return_inverse=True)
+    return xp.argsort(xp.argsort(first_positions))[label_numbers]
 
 
 # --- one run of a search, with all its levels: by the kernel on one thread, or by vertex programs ---------------------
@@ -96,11 +100,11 @@ def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
     if (kernel_search := _kernel_search(search)) is not None:
         return _run_kernel(kernel_search, start, seed, graph.device) or [_single_vertices(graph)]
     partitions = _run_programs(search, start, seed)
-    first = _single_vertices(graph) if start is None else numbered(start).astype(graph.id_dtype)
-    if partitions and search.quality(partitions[-1]) >= search.quality(first):
+    first_labels = _single_vertices(graph) if start is None else numbered(start).astype(graph.id_dtype)
+    if partitions and search.quality(partitions[-1]) >= search.quality(first_labels):
         return partitions
     # Vertex programs move several vertices at once, so a run may end with a lower quality than that of its start.
-    return [first]
+    return [first_labels]
 
 
 def _single_vertices(graph: Graph) -> Array:
@@ -149,19 +153,19 @@ def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]
                 for level_labels in _run_kernel(kernel_search, community, seed, graph.device)
             ]
             break
-        degree, _, share = search.formula()
-        program_fields = {"degree": degree, "seed": seed, "share": share}
+        degree, _, resolution_share = search.formula()
+        program_fields = {"degree": degree, "seed": seed, "share": resolution_share}
         community = moved(search.graph, community, program_fields)
         groups = parts(search.graph, community, program_fields) if search.refine else community
         merges_isolated = not partitions and isolated is not None
         if merges_isolated:
             groups[isolated] = groups[isolated.argmax()]  # type: ignore[union-attr]
-        before, within = search.graph.n, None
+        previous_count, inner_partition = search.graph.n, None
         if partitions and keeps_weights(graph) and 2 * search.graph.m > graph.m:
             # contracts the first graph again, so that a level that is about as large is freed before the next is made
-            search, within = search._replace(graph=graph), partitions[-1]
-        smaller, new_vertices, members = contracted(search.graph, groups, within)
-        if smaller.n == before:
+            search, inner_partition = search._replace(graph=graph), partitions[-1]
+        smaller, new_vertices, members = contracted(search.graph, groups, inner_partition)
+        if smaller.n == previous_count:
             break
         partitions.append(new_vertices[partitions[-1]] if partitions else new_vertices)
         community = community[members]  # community of each new vertex; without refinement, each new vertex is alone
@@ -205,17 +209,17 @@ def iterated(search: Search, start: Array | None, seed: int, iterations: int | N
 
     At most `iterations` runs are made. None stands for no limit.
     """
-    best = levels(search, start, seed)
+    best_levels = levels(search, start, seed)
     if iterations == 1:
-        return best
-    score = search.quality(best[-1])
+        return best_levels
+    score = search.quality(best_levels[-1])
     for k in count(1):
-        next_levels = best if k == iterations else levels(search, best[-1], seeds(seed, k))
+        next_levels = best_levels if k == iterations else levels(search, best_levels[-1], seeds(seed, k))
         next_score = search.quality(next_levels[-1])
         if not next_score > score + 1e-12 * abs(score):
             break
-        best, score = next_levels, next_score
-    return best
+        best_levels, score = next_levels, next_score
+    return best_levels
 
 
 def nested(
@@ -253,8 +257,10 @@ def _search_within(search: Search, labels: Array, is_large: Array) -> Search:
     if search.weights is not None and not isinstance(search.weights, tuple):
         return search._replace(graph=inner)
     xp, degree = array_module(labels), degrees(inner)
-    total = reduce_by_key(labels, degree, semirings.plus)[labels]
-    return search._replace(graph=inner, weights=(degree, degree / xp.where(total > 0, 2 * total, 1)))
+    community_weights = reduce_by_key(labels, degree, semirings.plus)[labels]
+    return search._replace(
+        graph=inner, weights=(degree, degree / xp.where(community_weights > 0, 2 * community_weights, 1))
+    )
 
 
 def together(search: Search, graph: Graph, runs: int, start: Array | None, seed: int) -> Array:
@@ -274,52 +280,58 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
 # --- communities below a minimum size are merged with neighboring communities -----------------------------------------
 
 
-def _merge_small(search: Search, start: Array | None, seed: int, iterations: int | None, least: int) -> list[Array]:
+def _merge_small(
+    search: Search, start: Array | None, seed: int, iterations: int | None, smallest_size: int
+) -> list[Array]:
     """Return the levels of a search, after merging communities of the last level that are below the minimum size.
 
-    A community of less than `least` vertices joins the neighboring community of the largest gain, unless limits of the
-    search forbid this for all its neighbors.
+    A community of less than `smallest_size` vertices joins the neighboring community of the largest gain, unless limits
+    of the search forbid this for all its neighbors.
     """
     partitions = iterated(search, start, seed, iterations)
-    while least > 1:
-        roots = _roots_of_joins(search, partitions[-1], least)
+    while smallest_size > 1:
+        roots = _roots_of_joins(search, partitions[-1], smallest_size)
         if roots is None:
             break
         partitions[-1] = numbered(array_module(partitions[-1]).asarray(roots)[partitions[-1]])
     return partitions
 
 
-def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | None:
+def _roots_of_joins(search: Search, labels: Array, smallest_size: int) -> np.ndarray | None:
     """Return for each community the community that it joins, itself if it joins none, or None if no community joins
     another.
 
-    A community below the minimum size `least` joins the neighboring community of the largest gain. Gains are computed
-    for the communities in `labels`, before any of them joins another. So small communities are not joined to one that
-    has just reached the minimum size, until the next call.
+    A community below the minimum size `smallest_size` joins the neighboring community of the largest gain. Gains are
+    computed for the communities in `labels`, before any of them joins another. So small communities are not joined to
+    one that has just reached the minimum size, until the next call.
     """
-    a, b, share = search.formula()
+    first_weights, second_weights, resolution_share = search.formula()
     smaller, _, members = contracted(search.graph, labels)
-    label_of_group, *ends, weight = (
+    label_of_group, *endpoints, weight = (
         np.asarray(copied(x, "cpu")) for x in (labels[members], *smaller.edges(), smaller.values)
     )
-    src, dst = (label_of_group[each] for each in ends)
-    sums = [_sums_by_community(labels, each) for each in (a, b) if each is not None]
-    gain = weight - share * (sums[0][src] * sums[-1][dst] + (0 if b is None else sums[1][src] * sums[0][dst]))
+    src, dst = (label_of_group[endpoint] for endpoint in endpoints)
+    sums = [
+        _sums_by_community(labels, endpoint) for endpoint in (first_weights, second_weights) if endpoint is not None
+    ]
+    gain = weight - resolution_share * (
+        sums[0][src] * sums[-1][dst] + (0 if second_weights is None else sums[1][src] * sums[0][dst])
+    )
     member_count = _sums_by_community(labels, 1)
     is_fixed = member_count < 0 if search.fixed is None else _sums_by_community(labels, search.fixed) > 0
     size_limit = np.inf if search.max_size is None else search.max_size
-    (edges,) = np.nonzero((src != dst) & (weight > 0) & (member_count[src] < least))
+    (edges,) = np.nonzero((src != dst) & (weight > 0) & (member_count[src] < smallest_size))
     edges = edges[np.lexsort((dst[edges], -gain[edges], src[edges], member_count[src[edges]]))]
-    roots, is_enough = np.arange(len(member_count)), member_count >= least
+    roots, is_enough = np.arange(len(member_count)), member_count >= smallest_size
     for community, target in zip(src[edges].tolist(), dst[edges].tolist()):
         while roots[target] != target:
             target = roots[target]
         may_join = (
-            (is_enough[target] or member_count[target] < least)
+            (is_enough[target] or member_count[target] < smallest_size)
             and member_count[community] + member_count[target] <= size_limit
             and not (is_fixed[community] and is_fixed[target])
         )
-        if may_join and roots[community] == community != target and member_count[community] < least:
+        if may_join and roots[community] == community != target and member_count[community] < smallest_size:
             roots[community] = target
             member_count[target] += member_count[community]
             is_fixed[target] |= is_fixed[community]
@@ -328,7 +340,7 @@ def _roots_of_joins(search: Search, labels: Array, least: int) -> np.ndarray | N
     return roots if (roots != np.arange(len(member_count))).any() else None
 
 
-def _sums_by_community(labels: Array, each: Any) -> np.ndarray:
-    """Return for each community the sum over its vertices of `each`, an array or one number, in host memory."""
+def _sums_by_community(labels: Array, vertex_weights: Any) -> np.ndarray:
+    """Return for each community the sum of its `vertex_weights` (an array or one number for all), in host memory."""
     labels = np.asarray(copied(labels, "cpu"))
-    return np.bincount(labels, np.broadcast_to(np.asarray(copied(each, "cpu")), labels.shape))
+    return np.bincount(labels, np.broadcast_to(np.asarray(copied(vertex_weights, "cpu")), labels.shape))

@@ -129,15 +129,15 @@ def draw(
     has_sizes = size is not None and not isinstance(size, Real)
     labels = (10 if bands is None else 0) if labels is None else labels
     texts = _label_texts(graph, labels, areas if has_sizes else _label_importance(graph, colors))
-    places = _vertex_positions(graph, positions, seed)
+    vertex_positions = _vertex_positions(graph, positions, seed)
 
     ax = _new_axes() if ax is None else ax
     random = np.random.default_rng(seed)
-    sentences = _draw_edges(ax, graph, places, arrows, random)
+    sentences = _draw_edges(ax, graph, vertex_positions, arrows, random)
     importance = random.random(graph.n) + (0 if norm is None else colors < norm.vmax)
-    order = _drawing_order(places, areas if has_sizes else importance, list(texts))
-    sentences += _draw_vertices(ax, places, order, colors, areas, {"cmap": mapping, "norm": norm})
-    _write_labels(ax, places, texts, areas)
+    order = _drawing_order(vertex_positions, areas if has_sizes else importance, list(texts))
+    sentences += _draw_vertices(ax, vertex_positions, order, colors, areas, {"cmap": mapping, "norm": norm})
+    _write_labels(ax, vertex_positions, texts, areas)
     ax.set_aspect("equal")
     ax.set_axis_off()
     if sentences:
@@ -170,47 +170,47 @@ def _new_axes() -> Any:
     return pyplot.subplots(figsize=(8, 8), layout="constrained")[1]
 
 
-def _vertex_colors(graph: Graph, given: Any) -> Any:
+def _vertex_colors(graph: Graph, colors: Any) -> Any:
     """Return the argument `color` as a number for each vertex, or as one color for all vertices."""
     from matplotlib.colors import is_color_like
 
-    if given is None:
+    if colors is None:
         return "C0"
-    if isinstance(given, str) and given not in graph.vertex_attributes and is_color_like(given):
-        return given
-    return _vertex_scores(graph, "color", given)
+    if isinstance(colors, str) and colors not in graph.vertex_attributes and is_color_like(colors):
+        return colors
+    return _vertex_scores(graph, "color", colors)
 
 
-def _vertex_areas(graph: Graph, given: Any) -> Array:
+def _vertex_areas(graph: Graph, size: Any) -> Array:
     """Return the area of each vertex in square points, from the argument `size`."""
     default_area = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
-    if given is None:
+    if size is None:
         return np.full(graph.n, default_area)
-    if isinstance(given, Real):
-        return np.full(graph.n, real_number("size", given))
-    scores = _vertex_scores(graph, "size", given)
+    if isinstance(size, Real):
+        return np.full(graph.n, real_number("size", size))
+    scores = _vertex_scores(graph, "size", size)
     scores = np.where(np.isfinite(scores), np.maximum(scores, 0), 0)
     scores = scores / max(float(scores.max(initial=0)), np.finfo(float).tiny)
     smallest = min(default_area, 4.0)
     return smallest + (LARGEST_AREA - smallest) * scores
 
 
-def _vertex_scores(graph: Graph, name: str, given: Any) -> Array:
+def _vertex_scores(graph: Graph, name: str, scores: Any) -> Array:
     """Return the argument `name`, an array or the name of a vertex attribute, as a number for each vertex, in host
     memory.
     """
-    if isinstance(given, str):
-        graph.vertex_attributes.require(given)
-        given = graph.vertex_attributes.numbers(given)
-    fields = columns_of(graph.n, None, (), {name: given})
+    if isinstance(scores, str):
+        graph.vertex_attributes.require(scores)
+        scores = graph.vertex_attributes.numbers(scores)
+    fields = columns_of(graph.n, None, (), {name: scores})
     del fields["vertex"]
     if len(fields) > 1:
-        parts = ", ".join(field.removeprefix(f"{name}_") for field in fields)
-        raise ValueError(f"{name} is a {type(given).__name__} with {parts}; expected one of these")
+        field_names = ", ".join(field.removeprefix(f"{name}_") for field in fields)
+        raise ValueError(f"{name} is a {type(scores).__name__} with {field_names}; expected one of these")
     (values,) = fields.values()
     if values.dtype.kind not in "biuf":
-        number = "np.unique(values, return_inverse=True)[1] numbers them"
-        raise TypeError(f"{name} holds values of type {values.dtype}; expected numbers: {number}")
+        remedy = "np.unique(values, return_inverse=True)[1] numbers them"
+        raise TypeError(f"{name} holds values of type {values.dtype}; expected numbers: {remedy}")
     return values if values.dtype.kind != "b" else values.astype(np.int8)
 
 
@@ -228,9 +228,9 @@ def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
     if not 2 <= len(limits) <= MOST_BANDS or (np.diff(limits) <= 0).any():
         raise ValueError(f"bands is {reprlib.repr(bands)}; expected 2 to {MOST_BANDS} ascending numbers")
     finite = colors[np.isfinite(colors)]
-    below, above = bool((finite < limits[0]).any()), bool((finite >= limits[-1]).any())
+    has_values_below, has_values_above = bool((finite < limits[0]).any()), bool((finite >= limits[-1]).any())
     extensions = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
-    return BoundaryNorm(limits, mapping.N, extend=extensions[below, above])  # type: ignore[arg-type]
+    return BoundaryNorm(limits, mapping.N, extend=extensions[has_values_below, has_values_above])  # type: ignore[arg-type]
 
 
 def _label_importance(graph: Graph, colors: Any) -> Array:
@@ -256,24 +256,24 @@ def _label_texts(graph: Graph, labels: Any, importance: Array) -> dict[int, str]
     return {v: str(graph.name(v)) for v in vertices}
 
 
-def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
+def _vertex_positions(graph: Graph, positions: Any, seed: int) -> Array:
     """Return the argument `positions` as an (n, 2) array in host memory, with NaN for vertices without a position.
 
     If it is None, positions are computed by `layout`.
     """
-    if given is None:
+    if positions is None:
         return np.asarray(moved(layout(graph, seed=seed), "cpu"))
-    if isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(name, str) for name in given):
-        for name in given:
+    if isinstance(positions, list | tuple) and len(positions) == 2 and all(isinstance(name, str) for name in positions):
+        for name in positions:
             graph.vertex_attributes.require(name)
-        given = np.stack([moved(graph.vertex_attributes.numbers(name), "cpu") for name in given], axis=1)
+        positions = np.stack([moved(graph.vertex_attributes.numbers(name), "cpu") for name in positions], axis=1)
     try:
-        array = np.asarray(moved(given, "cpu"))
+        array = np.asarray(moved(positions, "cpu"))
     except ValueError:  # NumPy refuses rows of unequal lengths, which the check of the shape reports
         array = np.asarray(None)
     expectation = f"expected ({graph.n}, 2), a row x, y for each vertex, or the names of two vertex attributes"
     if array.shape != (graph.n, 2):
-        shape = f"have shape {array.shape}" if array.ndim else f"are {reprlib.repr(given)}"
+        shape = f"have shape {array.shape}" if array.ndim else f"are {reprlib.repr(positions)}"
         hint = "; np.transpose makes these" if array.shape == (2, graph.n) else ""
         raise ValueError(f"positions {shape}; {expectation}{hint}")
     if array.dtype.kind not in "biuf":
@@ -285,22 +285,30 @@ def _vertex_positions(graph: Graph, given: Any, seed: int) -> Array:
 # --- edges: draw them as lines, or if there are many, as an image of their density ------------------------------------
 
 
-def _draw_edges(ax: Any, graph: Graph, places: Array, arrows: bool, random: np.random.Generator) -> list[str]:
+def _draw_edges(ax: Any, graph: Graph, vertex_positions: Array, arrows: bool, random: np.random.Generator) -> list[str]:
     """Draw the edges.
 
     Return sentences for the title that say how many edges an image of a density shows, if it is one.
     """
-    has_place = np.isfinite(places[:, 0])
+    has_place = np.isfinite(vertex_positions[:, 0])
     src, dst = _sampled(graph, random)
     count = len(src)
     is_visible = has_place[src] & has_place[dst]
     src, dst = src[is_visible], dst[is_visible]
     if graph.m <= MOST_LINES:
-        _draw_lines(ax, places, src, dst, arrows)
+        _draw_lines(ax, vertex_positions, src, dst, arrows)
         return []
-    low, high = places[has_place].min(axis=0, initial=np.inf), places[has_place].max(axis=0, initial=-np.inf)
+    smallest_corner, largest_corner = (
+        vertex_positions[has_place].min(axis=0, initial=np.inf),
+        vertex_positions[has_place].max(axis=0, initial=-np.inf),
+    )
     if len(src):
-        _show_density(ax, density(places, src, dst, low, high, random), low, high)
+        _show_density(
+            ax,
+            density(vertex_positions, src, dst, smallest_corner, largest_corner, random),
+            smallest_corner,
+            largest_corner,
+        )
     return [f"{count:,} of {graph.m:,} edges, as a density" if count < graph.m else f"{count:,} edges as a density"]
 
 
@@ -320,23 +328,25 @@ def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
     return moved(src, "cpu"), moved(dst, "cpu")
 
 
-def _draw_lines(ax: Any, places: Array, src: Array, dst: Array, arrows: bool) -> None:
+def _draw_lines(ax: Any, vertex_positions: Array, src: Array, dst: Array, arrows: bool) -> None:
     """Draw one line for each pair of adjacent vertices, as one collection of Matplotlib. Self loops are circles."""
     from matplotlib.collections import LineCollection
 
-    ends = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
-    ends = np.unique(ends, axis=0)
-    is_loop = ends[:, 0] == ends[:, 1]
-    lines: list[Any] = [*places[ends[~is_loop]]]
+    edge_endpoints = np.stack([src, dst], axis=1) if arrows else np.sort(np.stack([src, dst], axis=1), axis=1)
+    edge_endpoints = np.unique(edge_endpoints, axis=0)
+    is_loop = edge_endpoints[:, 0] == edge_endpoints[:, 1]
+    lines: list[Any] = [*vertex_positions[edge_endpoints[~is_loop]]]
     if is_loop.any():
-        radius = LOOP_RADIUS * (float(np.nanmax(np.ptp(places[np.isfinite(places[:, 0])], axis=0))) or 1.0)
+        radius = LOOP_RADIUS * (
+            float(np.nanmax(np.ptp(vertex_positions[np.isfinite(vertex_positions[:, 0])], axis=0))) or 1.0
+        )
         angles = np.linspace(-np.pi / 2, 3 * np.pi / 2, 33)
         circle = radius * np.stack([np.cos(angles), 1 + np.sin(angles)], axis=1)
-        lines += [places[v] + circle for v in ends[is_loop, 0]]
+        lines += [vertex_positions[v] + circle for v in edge_endpoints[is_loop, 0]]
     alpha = min(0.6, 15 / max(len(lines), 1) ** 0.5)
     ax.add_collection(LineCollection(lines, colors=GRAY, linewidths=0.7, alpha=alpha, zorder=1))
     if arrows and not is_loop.all():
-        start, end = places[ends[~is_loop, 0]], places[ends[~is_loop, 1]]
+        start, end = vertex_positions[edge_endpoints[~is_loop, 0]], vertex_positions[edge_endpoints[~is_loop, 1]]
         directions = end - start
         directions /= np.maximum(np.hypot(*directions.T), np.finfo(float).tiny)[:, None]
         middle = start + 0.6 * (end - start)
@@ -351,7 +361,7 @@ def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, rand
     The image shows the box from `low` to `high`. Lengths are in pixels.
     """
     pixel = max(float((high - low).max()), np.finfo(float).tiny) / PIXELS
-    width, height = (int(side) + 1 for side in (high - low) / pixel)
+    width, height = (int(extent) + 1 for extent in (high - low) / pixel)
     start, end = (placed[src] - low) / pixel, (placed[dst] - low) / pixel
     lengths = np.hypot(*(end - start).T)
     counts = np.ceil(lengths * min(1.0, MOST_POINTS / max(float(lengths.sum()), 1.0))).astype(np.int64)
@@ -359,8 +369,8 @@ def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, rand
     for batch in _point_batches(counts):
         count = counts[batch]
         edge = np.repeat(np.arange(batch.start, batch.stop), count)
-        number = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
-        fraction = ((number + random.random(len(edge))) / counts[edge])[:, None]
+        point_of_edge = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
+        fraction = ((point_of_edge + random.random(len(edge))) / counts[edge])[:, None]
         column, row = (start[edge] * (1 - fraction) + end[edge] * fraction).astype(np.int64).T
         cell = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
         image += np.bincount(cell, lengths[edge] / counts[edge], width * height)
@@ -372,13 +382,13 @@ def _point_batches(counts: Array) -> Iterator[slice]:
 
     `counts` has the number of points along each edge.
     """
-    ends = np.cumsum(counts)
-    cuts = np.searchsorted(ends, np.arange(AT_ONCE, int(ends[-1]) if len(ends) else 0, AT_ONCE))
+    point_totals = np.cumsum(counts)
+    cuts = np.searchsorted(point_totals, np.arange(AT_ONCE, int(point_totals[-1]) if len(point_totals) else 0, AT_ONCE))
     bounds = np.unique(np.concatenate([[0], cuts, [len(counts)]]))
-    return (slice(int(a), int(b)) for a, b in pairwise(bounds))
+    return (slice(int(batch_start), int(batch_end)) for batch_start, batch_end in pairwise(bounds))
 
 
-def _show_density(ax: Any, image: Array, low: Array, high: Array) -> None:
+def _show_density(ax: Any, image: Array, smallest_corner: Array, largest_corner: Array) -> None:
     """Show an image of the density of edges on the axes, in gray on a logarithmic scale."""
     is_drawn = image > 0
     shade = np.log1p(image / max(float(np.median(image[is_drawn])), 1e-300)) if is_drawn.any() else image
@@ -386,21 +396,21 @@ def _show_density(ax: Any, image: Array, low: Array, high: Array) -> None:
     pixels = np.zeros((*image.shape, 4))
     pixels[..., :3] = float(GRAY)
     pixels[..., 3] = np.minimum(shade / darkest, 1)
-    pixel = (float((high - low).max()) or 1.0) / PIXELS
-    right, top = low + np.array(image.shape[::-1]) * pixel
-    ax.imshow(pixels, extent=(low[0], right, low[1], top), origin="lower", zorder=1)
+    pixel = (float((largest_corner - smallest_corner).max()) or 1.0) / PIXELS
+    right_edge, top = smallest_corner + np.array(image.shape[::-1]) * pixel
+    ax.imshow(pixels, extent=(smallest_corner[0], right_edge, smallest_corner[1], top), origin="lower", zorder=1)
 
 
 # --- vertices: draw the most important ones, and write their labels ---------------------------------------------------
 
 
-def _drawing_order(places: Array, importance: Array, labeled: list[int]) -> Array:
+def _drawing_order(vertex_positions: Array, importance: Array, labeled: list[int]) -> Array:
     """Return the vertices to draw, in ascending order of importance, so that the most important one is drawn on top.
 
     At most `MOST_DOTS` are returned: vertices with labels, and then the most important ones.
     """
-    importance = np.where(np.isfinite(places[:, 0]), importance, -1)
-    is_labeled = np.zeros(len(places), bool)
+    importance = np.where(np.isfinite(vertex_positions[:, 0]), importance, -1)
+    is_labeled = np.zeros(len(vertex_positions), bool)
     is_labeled[labeled] = True
     order = np.lexsort((importance, is_labeled))[-MOST_DOTS:]
     order = order[importance[order] >= 0]
@@ -408,7 +418,7 @@ def _drawing_order(places: Array, importance: Array, labeled: list[int]) -> Arra
 
 
 def _draw_vertices(
-    ax: Any, places: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]
+    ax: Any, vertex_positions: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]
 ) -> list[str]:
     """Draw the vertices in the given order. Return sentences for the title that say how many vertices are left out, if
     any.
@@ -418,24 +428,24 @@ def _draw_vertices(
         options = {"c": colors[order].astype(np.float64), "plotnonfinite": True, **scale}
     else:
         options = {"color": MISSING if is_score else colors}
-    ax.scatter(*places[order].T, s=areas[order], linewidths=0, zorder=3, **options)
-    placed_count = int(np.isfinite(places[:, 0]).sum())
+    ax.scatter(*vertex_positions[order].T, s=areas[order], linewidths=0, zorder=3, **options)
+    placed_count = int(np.isfinite(vertex_positions[:, 0]).sum())
     sentences = [f"{len(order):,} of {placed_count:,} vertices"] if len(order) < placed_count else []
-    missing = len(places) - placed_count
-    return sentences + [f"vertices without a position, left out: {missing:,}"] * bool(missing)
+    unplaced_count = len(vertex_positions) - placed_count
+    return sentences + [f"vertices without a position, left out: {unplaced_count:,}"] * bool(unplaced_count)
 
 
-def _write_labels(ax: Any, places: Array, texts: Mapping[int, str], areas: Array) -> None:
+def _write_labels(ax: Any, positions: Array, texts: Mapping[int, str], areas: Array) -> None:
     """Write the text of each labeled vertex above the vertex."""
     from matplotlib.patheffects import withStroke
 
     halo = [withStroke(linewidth=2, foreground="white")]
     for v, text in texts.items():
-        if np.isfinite(places[v, 0]):
+        if np.isfinite(positions[v, 0]):
             rise = 1 + (areas[v] / np.pi) ** 0.5
             ax.annotate(
-                text, places[v], (0, rise), textcoords="offset points", ha="center", va="bottom", fontsize=8, zorder=4,
-                path_effects=halo, parse_math=False,
+                text, positions[v], (0, rise), textcoords="offset points", ha="center", va="bottom", fontsize=8,
+                zorder=4, path_effects=halo, parse_math=False,
             )  # fmt: skip
 
 

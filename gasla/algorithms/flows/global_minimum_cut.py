@@ -52,8 +52,8 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
     -------
     GlobalMinimumCut(value, side)
         `value`, an int for integer weights, else a float, is the total weight of the edges between the two sides: 0 if
-        the graph is not connected. `side`, shape (n,), bool, marks the vertices of the side without vertex 0. One of
-        the cheapest cuts; deterministic.
+        the graph is not connected. `is_on_side`, shape (n,), bool, marks the vertices of the side without vertex 0. One
+        of the cheapest cuts; deterministic.
 
     Raises
     ------
@@ -105,16 +105,16 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
     simple = _merge_float_edges(graph) if is_float else _merge_integer_edges(graph)
     is_doubled = simple.is_symmetric and simple.has_symmetric_values
     symmetric = simple if is_doubled else simple.symmetrized(semirings.plus)
-    side = _cheapest_side_of_floats(symmetric) if is_float else _cheapest_side(symmetric)
-    side = side ^ side[0]
+    is_on_side = _cheapest_side_of_floats(symmetric) if is_float else _cheapest_side(symmetric)
+    is_on_side = is_on_side ^ is_on_side[0]
     src, dst = graph.edges()
-    cut = ~side[src] & side[dst] if is_doubled else side[src] != side[dst]
+    is_cut = ~is_on_side[src] & is_on_side[dst] if is_doubled else is_on_side[src] != is_on_side[dst]
     if graph.values is None:
-        return GlobalMinimumCut(int(cut.sum()), side)
+        return GlobalMinimumCut(int(is_cut.sum()), is_on_side)
     if graph.values.dtype.kind != "f":
-        return GlobalMinimumCut(exact_total(graph.values[cut]), side)
+        return GlobalMinimumCut(exact_total(graph.values[is_cut]), is_on_side)
     try:
-        return GlobalMinimumCut(math.fsum(graph.values[cut].tolist()), side)
+        return GlobalMinimumCut(math.fsum(graph.values[is_cut].tolist()), is_on_side)
     except OverflowError:
         raise ValueError("the cut weighs more than 1.8e308; expected smaller weights: divide them") from None
 
@@ -122,8 +122,8 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
 def _merge_integer_edges(graph: Graph) -> Graph:
     """Return the graph with int64 weights, parallel edges added up, and without self loops and edges of weight 0."""
     values = np.ones(graph.m, np.int64) if graph.values is None else np.asarray(graph.values)
-    if (total := exact_total(values)) >= 2**BITS:
-        raise ValueError(f"the weights sum to {float(total):.3g}; expected less than 2**{BITS}, or floats")
+    if (total_weight := exact_total(values)) >= 2**BITS:
+        raise ValueError(f"the weights sum to {float(total_weight):.3g}; expected less than 2**{BITS}, or floats")
     weights = values.astype(np.int64)
     return graph.with_values(weights).select(weights > 0).contract(np.arange(graph.n), semirings.plus, loops=False)
 
@@ -158,49 +158,49 @@ def _cheapest_side_of_floats(graph: Graph) -> np.ndarray:
     to the weight of this cut, which changes no cheaper cut, and the search is repeated with a smaller unit.
     """
     values, (src, dst) = np.asarray(graph.values), graph.edges()
-    limit, best = float(values.max(initial=0)), np.arange(graph.n) == 0
+    limit, best_side = float(values.max(initial=0)), np.arange(graph.n) == 0
     for round_number in range(MOST_ROUNDS):
         scale = BITS + 1 - graph.m.bit_length() - int(np.frexp(limit)[1])
         units = np.maximum(np.ceil(np.ldexp(np.minimum(values, limit), scale)), 1).astype(np.int64)
-        side = _cheapest_side(graph.with_values(units))
-        weight = float(values[side[src] & ~side[dst]].sum())
+        is_on_side = _cheapest_side(graph.with_values(units))
+        weight = float(values[is_on_side[src] & ~is_on_side[dst]].sum())
         # Some weights were lowered, so this cut may weigh more than the best one before.
         if round_number and weight >= limit:
             break
-        best = side
+        best_side = is_on_side
         if weight == 0 or weight >= min(limit / 2, float(np.ldexp(graph.m, 32 - scale))):
             break
         limit = weight
-    return best
+    return best_side
 
 
 def _cheapest_side(graph: Graph) -> np.ndarray:
     """Return a mask of one side of the cheapest cut of a simple graph with symmetric int64 weights."""
     group = np.arange(graph.n)
-    best, side = np.iinfo(np.int64).max, group == 0
+    smallest_weight, is_on_side = np.iinfo(np.int64).max, group == 0
     while graph.n > 1:
         degrees = _weighted_degrees(graph)
-        if degrees.min() < best:
-            best, side = int(degrees.min()), group == degrees.argmin()
-        order, sums = adjacency_order(graph, best)
+        if degrees.min() < smallest_weight:
+            smallest_weight, is_on_side = int(degrees.min()), group == degrees.argmin()
+        order, sums = adjacency_order(graph, smallest_weight)
         cuts = np.cumsum(degrees[order] - 2 * sums[order])[:-1]
-        if cuts.min() < best:
+        if cuts.min() < smallest_weight:
             is_before = np.empty(graph.n, bool)
             is_before[order] = np.arange(graph.n) <= cuts.argmin()
-            best, side = int(cuts.min()), is_before[group]
-        if best == 0:
+            smallest_weight, is_on_side = int(cuts.min()), is_before[group]
+        if smallest_weight == 0:
             break
         labels = np.empty(graph.n, np.int64)
-        labels[order] = np.cumsum(sums[order] < best) - 1
+        labels[order] = np.cumsum(sums[order] < smallest_weight) - 1
         is_slow = 10 * int(labels[order[-1]]) > 9 * graph.n  # the order contracts less than a tenth of the vertices
         graph, group = graph.contract(labels, semirings.plus, loops=False), labels[group]
         if graph.n > 1:
             degrees = _weighted_degrees(graph)
-            if degrees.min() < best:
-                best, side = int(degrees.min()), group == degrees.argmin()
+            if degrees.min() < smallest_weight:
+                smallest_weight, is_on_side = int(degrees.min()), group == degrees.argmin()
             labels = _pairs(graph, degrees, is_slow)
             graph, group = graph.contract(labels, semirings.plus, loops=False), labels[group]
-    return side
+    return is_on_side
 
 
 def _weighted_degrees(graph: Graph) -> np.ndarray:
@@ -233,7 +233,7 @@ def _in_heavy_triangles(graph: Graph, degrees: np.ndarray) -> np.ndarray:
     at u, and the two edges at v half of that at v. If a cut separates u from v, moving to w's side whichever of u and v
     is not on it makes the cut no heavier. Only edges whose tail has few neighbors are tested.
     """
-    indptr, src, dst = (a.astype(np.int64) for a in (graph.out.indptr, graph.out.owners(), graph.out.indices))
+    indptr, src, dst = (array.astype(np.int64) for array in (graph.out.indptr, graph.out.owners(), graph.out.indices))
     weights, counts, keys = np.asarray(graph.out_values), np.diff(indptr), src * graph.n + dst
     candidates = np.flatnonzero(counts[src] <= FEW)
     edges = np.repeat(candidates, counts[src[candidates]])

@@ -87,26 +87,26 @@ def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: An
     >>> next(gasla.isomorphisms(path, turned))
     array([2, 0, 1], dtype=int32)
     """
-    one = whole_graph(graph)
+    first_graph = whole_graph(graph)
     try:
-        two = whole_graph(other)
+        second_graph = whole_graph(other)
     except TypeError as error:
         raise TypeError(f"other: {error}") from None
-    hashes = first_hashes(one, labels), first_hashes(two, other_labels, "other_labels")
+    hashes = first_hashes(first_graph, labels), first_hashes(second_graph, other_labels, "other_labels")
     if (labels is None) != (other_labels is None):
         raise ValueError("labels and other_labels are for both graphs; expected both, or none")
-    if (one.n, one.m) != (two.n, two.m):
+    if (first_graph.n, first_graph.m) != (second_graph.n, second_graph.m):
         return iter(())
-    large = _vertices_of_large_components(one.to("cpu"))
+    large = _vertices_of_large_components(first_graph.to("cpu"))
     return (
         match
-        for colors in _matching_colors(one, two, hashes, large)
-        for match in _search(one.to("cpu"), two.to("cpu"), *colors)
+        for colors in _matching_colors(first_graph, second_graph, hashes, large)
+        for match in _search(first_graph.to("cpu"), second_graph.to("cpu"), *colors)
     )
 
 
 def _matching_colors(
-    one: Graph, two: Graph, hashes: tuple[Array, Array], large: list[Array]
+    first_graph: Graph, second_graph: Graph, hashes: tuple[Array, Array], large: list[Array]
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield pairs of colorings, of the first and of the second graph, such that every isomorphism keeps one of the
     pairs.
@@ -125,23 +125,23 @@ def _matching_colors(
         if len(distinct) <= count:
             break
         count = len(distinct)
-        hashes = next_hashes(one, hashes[0]), next_hashes(two, hashes[1])
+        hashes = next_hashes(first_graph, hashes[0]), next_hashes(second_graph, hashes[1])
     rarest = [vertices[sizes[numbers[vertices]].argmin()] for vertices in large]
     ambiguous = [i for i, v in enumerate(rarest) if sizes[numbers[v]] > 1]
     if not ambiguous:
         yield numbers.tolist(), np.searchsorted(distinct, hashes_of_two).tolist()
         return
     v = rarest[ambiguous[0]]
-    for w in np.flatnonzero(hashes_of_two == hashes_of_one[v]).tolist():
+    for candidate in np.flatnonzero(hashes_of_two == hashes_of_one[v]).tolist():
         individualized = hashes[0].copy(), hashes[1].copy()
-        individualized[0][v] = individualized[1][w] = ~hashes[0][v]
-        yield from _matching_colors(one, two, individualized, large[ambiguous[0] :])
+        individualized[0][v] = individualized[1][candidate] = ~hashes[0][v]
+        yield from _matching_colors(first_graph, second_graph, individualized, large[ambiguous[0] :])
 
 
 def _vertices_of_large_components(graph: Graph) -> list[Array]:
     """Return arrays of vertices, one for each component that has more than a sixteenth of all vertices."""
     labels = connected_components(graph).labels
-    return [np.flatnonzero(labels == c) for c in np.flatnonzero(np.bincount(labels) > graph.n // 16)]
+    return [np.flatnonzero(labels == component) for component in np.flatnonzero(np.bincount(labels) > graph.n // 16)]
 
 
 def _neighbor_counts(graph: Graph) -> tuple[Near, Near]:
@@ -149,30 +149,30 @@ def _neighbor_counts(graph: Graph) -> tuple[Near, Near]:
     vertex.
     """
     both: tuple[Near, Near] = tuple([Counter() for _ in range(graph.n)] for _ in range(2))  # type: ignore[assignment]
-    src, dst = (ends.tolist() for ends in graph.edges())
+    src, dst = (endpoint.tolist() for endpoint in graph.edges())
     for u, v in zip(src, dst, strict=True):
         both[0][u][v] += 1
         both[1][v][u] += 1
     return both
 
 
-def _search_order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
+def _search_order(neighbor_counts: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
     """Return the order in which vertices are matched, as pairs of a vertex and the neighbor that is matched before it.
 
     Each component begins with a vertex of the rarest color, whose neighbor is -1, and goes on by breadth-first search.
     """
-    sizes, out, in_ = Counter(colors), *near
+    sizes, out, in_ = Counter(colors), *neighbor_counts
     order: list[tuple[int, int]] = []
     seen = [False] * len(colors)
     for root in sorted(range(len(colors)), key=lambda v: sizes[colors[v]]):
         if seen[root]:
             continue
         seen[root] = True
-        begin = len(order)
+        next_position = len(order)
         order.append((root, -1))
-        while begin < len(order):
-            u = order[begin][0]
-            begin += 1
+        while next_position < len(order):
+            u = order[next_position][0]
+            next_position += 1
             for v in chain(out[u], in_[u]):
                 if not seen[v]:
                     seen[v] = True
@@ -180,33 +180,33 @@ def _search_order(near: tuple[Near, Near], colors: list[int]) -> list[tuple[int,
     return order
 
 
-def _search(one: Graph, two: Graph, colors: list[int], other_colors: list[int]) -> Iterator[Array]:
+def _search(first_graph: Graph, second_graph: Graph, colors: list[int], other_colors: list[int]) -> Iterator[Array]:
     """Yield isomorphisms by backtracking: match vertices in order, and take back the last match where no vertex fits.
 
     `colors` and `other_colors` are the colors of the vertices of the first and of the second graph.
     """
-    neighbors_in_one, neighbors_in_two = _neighbor_counts(one), _neighbor_counts(two)
-    image, taken = [-1] * one.n, [-1] * two.n
-    order, candidates = _search_order(neighbors_in_one, colors), _Candidates(neighbors_in_two, other_colors, taken)
+    neighbors_in_one, neighbors_in_two = _neighbor_counts(first_graph), _neighbor_counts(second_graph)
+    image, preimage = [-1] * first_graph.n, [-1] * second_graph.n
+    order, candidates = _search_order(neighbors_in_one, colors), _Candidates(neighbors_in_two, other_colors, preimage)
     # for each vertex that is matched or being matched, in order: an iterator over the candidates not yet tried
     untried: list[Iterator[int]] = []
     while True:
         if len(untried) == len(order):
-            yield np.array(image, one.id_dtype)
+            yield np.array(image, first_graph.id_dtype)
         else:
             v, parent = order[len(untried)]
             untried.append(candidates.of(colors[v], image[parent] if parent >= 0 else -1))
         while untried:
-            v, w = order[len(untried) - 1][0], next(untried[-1], -1)
+            v, candidate = order[len(untried) - 1][0], next(untried[-1], -1)
             if image[v] >= 0:
-                taken[image[v]] = image[v] = -1
-            if w < 0:
+                preimage[image[v]] = image[v] = -1
+            if candidate < 0:
                 untried.pop()
             elif all(
-                _edges_agree(mine, theirs, v, w, image, taken)
-                for mine, theirs in zip(neighbors_in_one, neighbors_in_two)
+                _edges_agree(mine, counts_in_two, v, candidate, image, preimage)
+                for mine, counts_in_two in zip(neighbors_in_one, neighbors_in_two)
             ):
-                image[v], taken[w] = w, v
+                image[v], preimage[candidate] = candidate, v
                 break
         if not untried:
             return
@@ -232,26 +232,26 @@ class _Candidates:
         key = color, beside
         if key not in self.lists:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))
-            for w in around:
-                self.lists.setdefault((self.colors[w], beside), []).append(w)
-        candidates, before = self.lists.get(key, []), self.starts.get(key, 0)
-        start = before
+            for neighbor in around:
+                self.lists.setdefault((self.colors[neighbor], beside), []).append(neighbor)
+        candidates, first_index = self.lists.get(key, []), self.starts.get(key, 0)
+        start = first_index
         while start < len(candidates) and self.taken[candidates[start]] >= 0:
             start += 1
         self.starts[key] = start
         for i in range(start, len(candidates)):
             if self.taken[candidates[i]] < 0:
                 yield candidates[i]
-        self.starts[key] = before
+        self.starts[key] = first_index
 
 
-def _edges_agree(near: Near, far: Near, v: int, w: int, image: list[int], taken: list[int]) -> bool:
+def _edges_agree(counts_in_one: Near, far: Near, v: int, candidate: int, image: list[int], preimage: list[int]) -> bool:
     """Return whether v and w have the same edges to vertices that are matched, and the same number of self loops."""
-    matched = [(image[u], count) for u, count in near[v].items() if image[u] >= 0]
-    neighbors_of_w = far[w]
-    if near[v][v] != neighbors_of_w[w] or any(neighbors_of_w[x] != count for x, count in matched):
+    matched = [(image[u], count) for u, count in counts_in_one[v].items() if image[u] >= 0]
+    neighbors_of_w = far[candidate]
+    if counts_in_one[v][v] != neighbors_of_w[candidate] or any(neighbors_of_w[x] != count for x, count in matched):
         return False
-    return sum(taken[x] >= 0 for x in neighbors_of_w) == len(matched)
+    return sum(preimage[x] >= 0 for x in neighbors_of_w) == len(matched)
 
 
 ROW = [

@@ -99,11 +99,11 @@ class Laplacian(NamedTuple):
         inputs = {"diagonal": self.diagonal, "scale": self.scale, "unit": self.unit, **values}
         root, product = self.root[:, None], xp.empty_like(block)
         for i in range(0, block.shape[1], WIDTH):
-            part = block[:, i : i + WIDTH]
-            now = xp.zeros((len(part), WIDTH))
-            now[:, : part.shape[1]] = part / root
-            result = self.step(now=now, max_iterations=steps, **inputs).now
-            product[:, i : i + WIDTH] = xp.asarray(moved(result, self.home))[:, : part.shape[1]] * root
+            block_columns = block[:, i : i + WIDTH]
+            padded_block = xp.zeros((len(block_columns), WIDTH))
+            padded_block[:, : block_columns.shape[1]] = block_columns / root
+            result = self.step(now=padded_block, max_iterations=steps, **inputs).now
+            product[:, i : i + WIDTH] = xp.asarray(moved(result, self.home))[:, : block_columns.shape[1]] * root
         return product
 
 
@@ -117,9 +117,9 @@ def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian
         weights, largest = graph.value_type, float(weight_range(graph, shares=True)[1])
     is_symmetric = graph.has_symmetric_values if weights else graph.is_symmetric and not graph.has_parallel_edges
     step = prepare(Filter(weights=weights, direction="in" if is_symmetric else "all"), graph, deterministic=True)
-    unit, known = 1.0 if is_symmetric else 0.5, xp.full(n, 1 / max(n, 1) ** 0.5)
+    unit, known_vector = 1.0 if is_symmetric else 0.5, xp.full(n, 1 / max(n, 1) ** 0.5)
     zeros, ones = xp.zeros(n), xp.ones(n)
-    laplacian = Laplacian(home, step, 1.0 if weights else unit, zeros, ones, ones, known, 1.0, 0)
+    laplacian = Laplacian(home, step, 1.0 if weights else unit, zeros, ones, ones, known_vector, 1.0, 0)
     degrees = _degrees(laplacian)
     # Weights are divided by the power of two that makes the largest degree less than 1. Self loops don't count in
     # degrees.
@@ -131,8 +131,8 @@ def laplacian_of(graph: Graph, *, weighted: bool, normalized: bool) -> Laplacian
     if not normalized:
         return laplacian._replace(diagonal=degrees, bound=2 * float(degrees.max()) or 1.0)
     root, norm = xp.sqrt(xp.where(degrees > 0, degrees, 1)), float(xp.sqrt(degrees.sum()))
-    known = xp.sqrt(degrees) / norm if norm > 0 else laplacian.known
-    return laplacian._replace(diagonal=ones, scale=1 / root**2, root=root, known=known, bound=2.0, exponent=0)
+    known_vector = xp.sqrt(degrees) / norm if norm > 0 else laplacian.known
+    return laplacian._replace(diagonal=ones, scale=1 / root**2, root=root, known=known_vector, bound=2.0, exponent=0)
 
 
 def _degrees(laplacian: Laplacian) -> Any:
@@ -144,11 +144,11 @@ def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int)
 
     Eigenvalues ascend, and eigenvectors are columns.
     """
-    n, bound = len(laplacian.known), laplacian.bound
+    n, largest_bound = len(laplacian.known), laplacian.bound
     if n <= DENSE or k > n // 4:
         require_room("the vectors have", n * n, 8 * COPIES, "cpu", "a smaller k")
         return _smallest_by_dense_matrix(laplacian, k)
-    limit = max(tol, LEAST_TOL) * bound
+    limit = max(tol, LEAST_TOL) * largest_bound
     basis, products = Basis(laplacian, k, seed), 1
     while True:
         vectors, residuals = basis.best()
@@ -158,12 +158,16 @@ def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int)
         if products >= max_iter:
             raise RuntimeError(
                 f"the {k} eigenvectors did not converge in {max_iter} iterations; pass a larger max_iter, or a tol of "
-                f"{worst / bound:.1e}, which was reached"
+                f"{worst / largest_bound:.1e}, which was reached"
             )
-        low, high, degree = basis.next_filter()
+        damped_low, damped_high, degree = basis.next_filter()
         degree = min(degree, max(1, max_iter - products - 1))
         block = vectors[:, np.flatnonzero(residuals > limit)[: basis.block]]
-        basis.grow(laplacian.times(block, steps=degree, middle=(low + high) / 2, factor=2 / (high - low)))
+        basis.grow(
+            laplacian.times(
+                block, steps=degree, middle=(damped_low + damped_high) / 2, factor=2 / (damped_high - damped_low)
+            )
+        )
         products += degree + 1
 
 
@@ -232,18 +236,22 @@ class Basis:
         """Return the interval (low, high) of eigenvalues that the next filter damps, and its degree.
 
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
-        below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
+        below `damped_low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
         """
         if self.size <= self.most // 2:  # few Ritz values say little about the spectrum, so this filter damps nothing
             return 0.0, self.laplacian.bound, 1
-        first, last = self.values[0], self.values[-1]
-        self.top = max(self.top or last + self.errors[-1], last)
-        high = min(self.top, self.laplacian.bound)
-        gap = max(self.values[len(self.values) // 2] - first, LEAST_GAP * (last - first), 1e-15 * high)
-        low = min(first + gap, (first + high) / 2)
-        useful_degree = GROWTH * ((high - first) / gap) ** 0.5
-        largest_degree = LARGEST / np.arccosh((high + low) / (high - low))
-        return low, high, int(np.ceil(min(useful_degree, largest_degree)))
+        smallest_value, largest_value = self.values[0], self.values[-1]
+        self.top = max(self.top or largest_value + self.errors[-1], largest_value)
+        damped_high = min(self.top, self.laplacian.bound)
+        gap = max(
+            self.values[len(self.values) // 2] - smallest_value,
+            LEAST_GAP * (largest_value - smallest_value),
+            1e-15 * damped_high,
+        )
+        damped_low = min(smallest_value + gap, (smallest_value + damped_high) / 2)
+        useful_degree = GROWTH * ((damped_high - smallest_value) / gap) ** 0.5
+        largest_degree = LARGEST / np.arccosh((damped_high + damped_low) / (damped_high - damped_low))
+        return damped_low, damped_high, int(np.ceil(min(useful_degree, largest_degree)))
 
 
 def _orthonormal(xp: Any, block: Any) -> Any:
@@ -263,9 +271,9 @@ def _smallest_by_dense_matrix(laplacian: Laplacian, k: int) -> tuple[Any, Any]:
 
     The eigenvalue of the known eigenvector is raised above all others, so that it is not among the smallest.
     """
-    known = laplacian.known
+    known_vector = laplacian.known
     xp: Any = module_of(laplacian.home)
-    matrix = laplacian.times(xp.eye(len(known))) + 2 * laplacian.bound * xp.outer(known, known)
+    matrix = laplacian.times(xp.eye(len(known_vector))) + 2 * laplacian.bound * xp.outer(known_vector, known_vector)
     values, vectors = np.linalg.eigh(moved((matrix + matrix.T) / 2, "cpu"))
     return np.maximum(values[:k], 0), _fix_signs(vectors[:, :k])
 

@@ -186,30 +186,36 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
            [ 1,  2,  2,  0]], dtype=int32)
     """
     graph = as_graph(graph)
-    chosen = several_vertices(graph, "sources", sources)
+    source_ids = several_vertices(graph, "sources", sources)
     limit = None if depth_limit is None else most_iterations("depth_limit", depth_limit)
-    require_room("the levels have", len(chosen) * graph.n, 4, graph.device, "fewer sources at a time")
-    if chosen and not graph.is_whole:  # one GPU computes rows faster than it gets them from others
+    require_room("the levels have", len(source_ids) * graph.n, 4, graph.device, "fewer sources at a time")
+    if source_ids and not graph.is_whole:  # one GPU computes rows faster than it gets them from others
         # ranks divide the sources among them, unless the whole graph does not fit on one rank
         with suppress(MemoryError):
-            shared: Any = graph.map_shares(partial(_levels_from, limit), chosen)
-            found: np.ndarray = shared.compute()
-            return found
-    levels = module_of(graph.device).empty((len(chosen), graph.n), np.int32)
-    if not chosen:
+            shared: Any = graph.map_shares(partial(_levels_from, limit), source_ids)
+            level_rows: np.ndarray = shared.compute()
+            return level_rows
+    levels = module_of(graph.device).empty((len(source_ids), graph.n), np.int32)
+    if not source_ids:
         return levels
-    first_search = probe(graph, chosen, limit)
-    if first_search.is_shared and batches_are_faster(graph, chosen, first_search):
+    first_search = probe(graph, source_ids, limit)
+    if first_search.is_shared and batches_are_faster(graph, source_ids, first_search):
         digits = next((k for k in PROGRAMS if 2 * first_search.depth < 1 << k), max(PROGRAMS))
-        for first in track(range(0, len(chosen), WORD), "batches of sources"):
-            _search(graph, chosen[first : first + WORD], levels[first : first + WORD], digits, limit)
+        for first_source in track(range(0, len(source_ids), WORD), "batches of sources"):
+            _search(
+                graph,
+                source_ids[first_source : first_source + WORD],
+                levels[first_source : first_source + WORD],
+                digits,
+                limit,
+            )
     else:
-        for row, source in track(list(enumerate(chosen)), "sources"):
+        for row, source in track(list(enumerate(source_ids)), "sources"):
             levels[row] = first_search.level if row == first_search.which else bfs(graph, source, depth_limit=limit)
     return levels
 
 
-def _levels_from(limit: int | None, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+def _levels_from(limit: int | None, graph: Graph, sources: list[int], first_source: int) -> np.ndarray:
     """Return the levels from `sources` as rows: what one rank computes if several ranks divide the sources
     among them.
     """
@@ -230,8 +236,8 @@ def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> P
     """Search from the source of the largest degree, to find out whether batches of searches would pay off."""
     index = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[index], depth_limit=depth_limit)
-    depth, reached = int(level.max()), exact_total(level >= 0)
-    waits = len(sources) > 1 and not fills(graph.device, reached / (depth + 1))
+    depth, reached_count = int(level.max()), exact_total(level >= 0)
+    waits = len(sources) > 1 and not fills(graph.device, reached_count / (depth + 1))
     return Probe(index, level, depth, waits, waits or (len(sources) >= WORTH and depth <= SHALLOW))
 
 
@@ -250,13 +256,17 @@ def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
     If there are fewer sources, the other bits are set in `seen` at every vertex, so that they change nothing.
     """
-    words: dict[int, int] = {}
+    bits_of_source: dict[int, int] = {}
     for i, source in enumerate(sources):
-        words[source] = words.get(source, 0) | 1 << i
+        bits_of_source[source] = bits_of_source.get(source, 0) | 1 << i
     xp: Any = module_of(graph.device)
-    new = xp.zeros(graph.n, np.uint64)
-    new[xp.asarray(list(words))] = xp.asarray(np.array(list(words.values()), np.uint64))
-    return {"active": list(words), "seen": new | np.uint64((1 << WORD) - (1 << len(sources))), "new": new}
+    new_bits = xp.zeros(graph.n, np.uint64)
+    new_bits[xp.asarray(list(bits_of_source))] = xp.asarray(np.array(list(bits_of_source.values()), np.uint64))
+    return {
+        "active": list(bits_of_source),
+        "seen": new_bits | np.uint64((1 << WORD) - (1 << len(sources))),
+        "new": new_bits,
+    }
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
@@ -289,9 +299,9 @@ def _write_levels(graph: Graph, result: Result, levels: Any, base: int) -> None:
     for up in range(0, max(result.iterations.bit_length(), 1), DIGITS):
         inputs = {f"digit{j}": word for j, word in enumerate(digits[up : up + DIGITS])}
         options: dict[str, Any] = {"up": up, "base": base, "fresh": base == up == 0}
-        for first in range(0, len(levels), ROWS):
-            rows = {f"row{i}": row for i, row in enumerate(levels[first : first + ROWS])}
-            unpack(first=first, **options, out=inputs | rows, max_iterations=1, wait=False)
+        for first_row in range(0, len(levels), ROWS):
+            rows = {f"row{i}": row for i, row in enumerate(levels[first_row : first_row + ROWS])}
+            unpack(first=first_row, **options, out=inputs | rows, max_iterations=1, wait=False)
 
 
 ROW = Row(

@@ -52,19 +52,28 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     primitives, xp = engine(rank.device).primitives(), module_of(rank.device)
     own_count, labels = primitives.label_components(edges.inner)
     counts = running_sums(np.concatenate(communicator.allgather(np.array([int(own_count)], np.int64))))
-    parts = labels.astype(dtype, copy=False) + dtype.type(counts[me])
-    sent = parts[edges.sends]
-    groups = xp.concatenate([parts, *exchange_arrays(communicator, [sent[a:b] for a, b in pairwise(edges.cuts)])])
-    forest, known = xp.arange(int(counts[-1]), dtype=dtype), None
+    component_ids = labels.astype(dtype, copy=False) + dtype.type(counts[me])
+    component_ids_sent = component_ids[edges.sends]
+    groups = xp.concatenate(
+        [
+            component_ids,
+            *exchange_arrays(
+                communicator, [component_ids_sent[cut_start:cut_end] for cut_start, cut_end in pairwise(edges.cuts)]
+            ),
+        ]
+    )
+    forest, known_component = xp.arange(int(counts[-1]), dtype=dtype), None
     if edges.is_symmetric:
         joined_parts = one_component(communicator.allgather(largest_part(moved(groups[edges.sample], "cpu"))))
         if len(joined_parts) > 1:
             forest[moved(np.array(joined_parts), rank.device)] = joined_parts[0]
-        known = next((part for part in joined_parts if counts[me] <= part < counts[me + 1]), None)
-    primitives.link_groups(edges.lists, groups, forest, known)
+        known_component = next(
+            (component for component in joined_parts if counts[me] <= component < counts[me + 1]), None
+        )
+    primitives.link_groups(edges.lists, groups, forest, known_component)
     forest = _merge_forests(rank, forest)
     count = primitives.number(forest)
-    rank.kept[result] = {"labels": forest[parts]}
+    rank.kept[result] = {"labels": forest[component_ids]}
     return count
 
 
@@ -73,13 +82,13 @@ def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
     ranks' vertices (collective).
     """
     shard = shard_on(rank, graph, "in")
-    lists, own = shard.graph_on(rank.device).in_, shard.own
-    indptr, indices = lists.indptr[: own + 1], lists.indices
+    lists, own_count = shard.graph_on(rank.device).in_, shard.own
+    indptr, indices = lists.indptr[: own_count + 1], lists.indices
     xp: Any = module_of(rank.device)
-    places = xp.flatnonzero(xp.less(indices, own))
-    inner = Graph.from_csr(xp.searchsorted(places, indptr).astype(indptr.dtype), indices[places])
-    del places
-    outer = xp.flatnonzero(xp.greater_equal(indices, own))
+    inner_positions = xp.flatnonzero(xp.less(indices, own_count))
+    inner = Graph.from_csr(xp.searchsorted(inner_positions, indptr).astype(indptr.dtype), indices[inner_positions])
+    del inner_positions
+    outer = xp.flatnonzero(xp.greater_equal(indices, own_count))
     outer = outer[:: max(1, len(outer) // SAMPLE)]
     sample = xp.stack([xp.searchsorted(indptr, outer, side="right") - 1, indices[outer]], axis=1)
     return _Edges(
@@ -101,9 +110,9 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
     """
     if not len(sample):
         return sample.ravel()
-    parts, counts = np.unique(sample[:, 0], return_counts=True)
-    part = parts[counts.argmax()]
-    return np.append(part, np.unique(sample[sample[:, 0] == part, 1]))
+    component_ids, counts = np.unique(sample[:, 0], return_counts=True)
+    largest = component_ids[counts.argmax()]
+    return np.append(largest, np.unique(sample[sample[:, 0] == largest, 1]))
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
@@ -113,11 +122,20 @@ def one_component(largest: Sequence[np.ndarray]) -> list[int]:
     `largest_part` on each rank, and the parts returned are among the largest parts of the ranks. Empty results are
     skipped.
     """
-    joined = {int(each[0]): set(each[1:].tolist()) for each in largest if len(each)}
-    parts = set(list(joined)[:1])
-    for _ in joined:
-        parts |= {part for part, others in joined.items() if others & parts or any(part in joined[f] for f in parts)}
-    return sorted(parts)
+    merged_by_component = {
+        int(component_and_merged[0]): set(component_and_merged[1:].tolist())
+        for component_and_merged in largest
+        if len(component_and_merged)
+    }
+    connected = set(list(merged_by_component)[:1])
+    for _ in merged_by_component:
+        connected |= {
+            component
+            for component, merged_components in merged_by_component.items()
+            if merged_components & connected
+            or any(component in merged_by_component[other_component] for other_component in connected)
+        }
+    return sorted(connected)
 
 
 def _merge_forests(rank: Rank, forest: Any) -> Any:
@@ -133,10 +151,10 @@ def _merge_forests(rank: Rank, forest: Any) -> Any:
     ahead = 1
     while ahead < size:  # at this point `forest` unites the forests of the ranks me to me + ahead - 1
         nothing = forest[:0]
-        sent = [forest if r == (me - ahead) % size else nothing for r in range(size)]
+        forests_to_send = [forest if receiver == (me - ahead) % size else nothing for receiver in range(size)]
         # Other GPUs may still be reading this rank's forest. So the two forests are united in the received one, which
         # is a copy.
-        theirs = exchange_arrays(rank.communicator, sent)[(me + ahead) % size]
-        engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], theirs, None)
-        forest, ahead = theirs, 2 * ahead
+        received_forest = exchange_arrays(rank.communicator, forests_to_send)[(me + ahead) % size]
+        engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], received_forest, None)
+        forest, ahead = received_forest, 2 * ahead
     return forest

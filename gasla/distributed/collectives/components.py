@@ -25,21 +25,25 @@ from gasla.engines import engine
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     """Find the connected components, and return their number (collective). Store the component of each own vertex.
 
-    `names` has the smallest own vertex of each part. `theirs` has, for each mirror (a copy of a vertex that another
-    rank owns), the name of the part in which its owner has the vertex.
+    `names` has the smallest own vertex of each part. `names_of_mirrors` has, for each mirror (a copy of a vertex that
+    another rank owns), the name of the part in which its owner has the vertex.
     """
-    communicator, shard, share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
-    count, parts = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
+    communicator, shard, graph_share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
+    count, local_components = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
     names = np.full(count, shard.n, dtype)
     # A part without own vertices would have no name, but each part has one, as each edge of a shard has an own vertex.
-    np.minimum.at(names, parts[: shard.own], shard.ids[: shard.own].astype(dtype))
-    theirs = shard.with_mirrors(communicator, names[parts[: shard.own]])[shard.own :]
+    np.minimum.at(names, local_components[: shard.own], shard.ids[: shard.own].astype(dtype))
+    names_of_mirrors = shard.with_mirrors(communicator, names[local_components[: shard.own]])[shard.own :]
     labels = _spread_labels(
-        communicator, share, parts[: shard.own], names, _Pairs.new_pairs(parts[shard.own :], theirs)
+        communicator,
+        graph_share,
+        local_components[: shard.own],
+        names,
+        _Pairs.new_pairs(local_components[shard.own :], names_of_mirrors),
     )
-    numbers, total = _number_components(communicator, share, labels)
+    numbers, component_count = _number_components(communicator, graph_share, labels)
     rank.kept[result] = {"labels": numbers.astype(dtype)}
-    return total
+    return component_count
 
 
 class _Pairs(NamedTuple):
@@ -65,72 +69,78 @@ class _Pairs(NamedTuple):
         """
         all_pairs = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(all_pairs[::-1])
-        mine, theirs = all_pairs.mine[order], all_pairs.theirs[order]
+        mine, other_labels = all_pairs.mine[order], all_pairs.theirs[order]
         is_first = np.ones(len(order), bool)
-        is_first[1:] = (mine[1:] != mine[:-1]) | (theirs[1:] != theirs[:-1])
-        return _Pairs(mine[is_first], theirs[is_first], all_pairs.known[order][is_first])
+        is_first[1:] = (mine[1:] != mine[:-1]) | (other_labels[1:] != other_labels[:-1])
+        return _Pairs(mine[is_first], other_labels[is_first], all_pairs.known[order][is_first])
 
 
 def _spread_labels(
-    communicator: Communicator, share: Share, parts: np.ndarray, names: np.ndarray, pairs: _Pairs
+    communicator: Communicator, graph_share: Share, component_of_vertex: np.ndarray, names: np.ndarray, pairs: _Pairs
 ) -> np.ndarray:
     """Return the label of each own vertex: the smallest vertex of its connected component in the whole graph
     (collective).
 
-    `parts` has each own vertex's component in this rank's shard, `names` the smallest own vertex of each of these
-    parts, and `pairs` the pairs of parts that have a vertex in common.
+    `component_of_vertex` has each own vertex's component in this rank's shard, `names` the smallest own vertex of each
+    of these parts, and `pairs` the pairs of parts that have a vertex in common.
     """
-    first, labels = share.bounds[communicator.rank], names.copy()
+    first_vertex, labels = graph_share.bounds[communicator.rank], names.copy()
     pairs = pairs.with_others()
     np.minimum.at(labels, pairs.mine, pairs.theirs)
     while True:
         communicator.superstep += 1
-        own = labels[pairs.mine]
-        changed = np.flatnonzero(own < pairs.known)
-        pairs.known[changed] = own[changed]
-        rows_to_send = np.stack([pairs.theirs[changed], own[changed], names[pairs.mine[changed]]], axis=1)
-        count, received = _send_to_owners(communicator, share, rows_to_send)
+        own_labels = labels[pairs.mine]
+        changed_pairs = np.flatnonzero(own_labels < pairs.known)
+        pairs.known[changed_pairs] = own_labels[changed_pairs]
+        rows_to_send = np.stack(
+            [pairs.theirs[changed_pairs], own_labels[changed_pairs], names[pairs.mine[changed_pairs]]], axis=1
+        )
+        count, received_rows = _send_to_owners(communicator, graph_share, rows_to_send)
         if not count:
-            return labels[parts]
-        to, label, sender_names = received.T
-        to = parts[to - first]
+            return labels[component_of_vertex]
+        to, label, sender_names = received_rows.T
+        to = component_of_vertex[to - first_vertex]
         np.minimum.at(labels, to, label)
-        labels, merged = np.unique(labels, return_inverse=True)
-        before, names = names, np.full(len(labels), share.n, names.dtype)
-        np.minimum.at(names, merged, before)
-        parts = merged[parts]
+        labels, merged_index = np.unique(labels, return_inverse=True)
+        previous_names, names = names, np.full(len(labels), graph_share.n, names.dtype)
+        np.minimum.at(names, merged_index, previous_names)
+        component_of_vertex = merged_index[component_of_vertex]
         relabeled = np.flatnonzero(labels != names)
         shortcuts = _Pairs.new_pairs(relabeled, labels[relabeled])
-        pairs = pairs._replace(mine=merged[pairs.mine]).with_others(_Pairs(merged[to], sender_names, label), shortcuts)
+        pairs = pairs._replace(mine=merged_index[pairs.mine]).with_others(
+            _Pairs(merged_index[to], sender_names, label), shortcuts
+        )
 
 
-def _send_to_owners(communicator: Communicator, share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
+def _send_to_owners(communicator: Communicator, graph_share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
     """Send each row of three numbers to the rank that owns the vertex in the row's first entry (collective).
 
     Return the number of rows that all ranks have sent, and the rows that this rank has received.
     """
-    owners = owners_of(share.bounds, rows[:, 0])
+    owners = owners_of(graph_share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]
     cuts = np.cumsum(np.bincount(owners, minlength=communicator.size))
     head = np.full((1, 3), len(rows), rows.dtype)
-    rows_received = exchange_arrays(communicator, [np.concatenate([head, rows[a:b]]) for a, b in pairwise([0, *cuts])])
+    rows_received = exchange_arrays(
+        communicator, [np.concatenate([head, rows[cut_start:cut_end]]) for cut_start, cut_end in pairwise([0, *cuts])]
+    )
     return sum(int(rows_of_rank[0, 0]) for rows_of_rank in rows_received), np.concatenate(
         [rows_of_rank[1:] for rows_of_rank in rows_received]
     )
 
 
-def _number_components(communicator: Communicator, share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
+def _number_components(communicator: Communicator, graph_share: Share, labels: np.ndarray) -> tuple[np.ndarray, int]:
     """Replace labels (the smallest vertex of each component) by consecutive numbers, in the order of the labels
     (collective).
 
     Return the number of each own vertex's component, and the number of components.
     """
-    first = share.bounds[communicator.rank]
-    is_root = labels == np.arange(first, first + len(labels))
+    first_vertex = graph_share.bounds[communicator.rank]
+    is_root = labels == np.arange(first_vertex, first_vertex + len(labels))
     counts = np.concatenate(communicator.allgather(np.array([is_root.sum()], np.int64)))
     numbers = np.cumsum(is_root) - 1 + counts[: communicator.rank].sum()
-    wanted, places = np.unique(labels, return_inverse=True)
-    owners = owners_of(share.bounds, wanted)
-    asked = exchange_arrays(communicator, [wanted[owners == r] for r in range(communicator.size)])
-    numbers_of_ids = np.concatenate(exchange_arrays(communicator, [numbers[ids - first] for ids in asked]))
-    return numbers_of_ids[places], int(counts.sum())
+    distinct_labels, label_positions = np.unique(labels, return_inverse=True)
+    owners = owners_of(graph_share.bounds, distinct_labels)
+    asked = exchange_arrays(communicator, [distinct_labels[owners == owner] for owner in range(communicator.size)])
+    numbers_of_ids = np.concatenate(exchange_arrays(communicator, [numbers[ids - first_vertex] for ids in asked]))
+    return numbers_of_ids[label_positions], int(counts.sum())

@@ -53,8 +53,8 @@ def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
 
 def exchanges(program: VertexProgram, options: Options) -> bool:
     """Return whether GPUs can store the program's values into each other's memory, so that the host sends none."""
-    kind: Any = type(program)
-    return options.has_card and choices(kind, options.id_type, options.deterministic).exchanges
+    program_class: Any = type(program)
+    return options.has_card and choices(program_class, options.id_type, options.deterministic).exchanges
 
 
 def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
@@ -140,16 +140,21 @@ class Parts:
         program: VertexProgram,
         options: Options,
     ) -> None:
-        kind: Any = type(program)
-        self.choices, self.shards, self.options = choices(kind, options.id_type, options.deterministic), shards, options
-        kinds = self.choices.plan.traced.vertex_types
+        program_class: Any = type(program)
+        self.choices, self.shards, self.options = (
+            choices(program_class, options.id_type, options.deterministic),
+            shards,
+            options,
+        )
+        value_types = self.choices.plan.traced.vertex_types
         # by field: the shape and the dtype of the whole array, with an entry for every vertex of the graph
-        self.layouts = {given_name(name): layout(kinds[name], shards[0].n) for name in kinds}
+        self.layouts = {given_name(name): layout(value_types[name], shards[0].n) for name in value_types}
         cards = [member.card for member in group.members]
         # for each rank of this process, the number of ranks that use the same GPU as this rank
         self.shares = [cards.count(card) for card in cards]
         self.on = [
-            peers().card_of(card, i, share > 1) for i, (card, share) in enumerate(zip(cards, self.shares, strict=True))
+            peers().card_of(card, i, work_share > 1)
+            for i, (card, work_share) in enumerate(zip(cards, self.shares, strict=True))
         ]
         # the user's program for which `_locals`, the programs of the ranks, were made last
         self._program: VertexProgram | None = None
@@ -169,8 +174,10 @@ class Parts:
                 fields = {n: shard.array_on(device, n, x) for n, x in fixed.items() if n in declared and x is not None}
                 self._fixed.append(fields | start.global_fields(local))
                 self.starts.append(start)
-                sends = [shard.array_on(device, ("sends", r), ids) for r, ids in enumerate(shard.sends)]
-                self.mirrors.append(peers().Mirrors(sends, [int(cut) for cut in shard.cuts]))
+                sends = [
+                    shard.array_on(device, ("sends", rank_number), ids) for rank_number, ids in enumerate(shard.sends)
+                ]
+                self.mirrors.append(peers().Mirrors(sends, [int(mirror_cut) for mirror_cut in shard.cuts]))
         self._graphs = [shard.graph_on(device) for shard in shards]
         peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
 
@@ -236,14 +243,14 @@ class CardsRun:
         self._plan = parts.choices.plan
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         references = {name: x for name, x in values.items() if isinstance(x, Reference)}
-        given = self._with_mirrors(references) if references else None
+        mirrored_values = self._with_mirrors(references) if references else None
         self._runs: list[Any] = []
         locals, active = parts.locals(program), self._plan.first_active(active)
         for i, local in enumerate(locals):
             try:
                 with self._on[i]():
-                    here = values if given is None else {**values, **given[i]}
-                    self._runs.append(parts.run(i, local, here, active))
+                    local_values = values if mirrored_values is None else {**values, **mirrored_values[i]}
+                    self._runs.append(parts.run(i, local, local_values, active))
             except _GPU_ERRORS as error:
                 self._note_place(error, i)
                 raise
@@ -269,19 +276,19 @@ class CardsRun:
                 for x, shard in zip(stored, shards, strict=True)
             ]
             if not all(is_known for (is_known,) in self._group.told(all(x is not None for x in local_values))):
-                pieces, own = [], []
+                pieces, own_blocks = [], []
                 for i in range(len(members)):
                     with self._on[i]():
                         # if another run has left the blocks of all ranks on the first GPU, this copies the rank's block
                         # to its own GPU
-                        own.append(here(moved(stored[i][block], device), device))
-                        pieces.append([own[i][ids] for ids in mirrors[i].sends])
+                        own_blocks.append(here(moved(stored[i][block], device), device))
+                        pieces.append([own_blocks[i][ids] for ids in mirrors[i].sends])
                         finish(device)
-                for i, parts in enumerate(self._group.exchange(pieces)):
+                for i, parts_of_gpu in enumerate(self._group.exchange(pieces)):
                     with self._on[i]():
                         # each array is copied from the GPU of the rank that has sent it
-                        received = [xp.array(part) for part in parts]
-                        local_values[i] = xp.concatenate([own[i], *received])
+                        mirror_values = [xp.array(received_part) for received_part in parts_of_gpu]
+                        local_values[i] = xp.concatenate([own_blocks[i], *mirror_values])
                         # the GPUs that have sent the arrays may reuse their memory after this, so wait until they are
                         # copied
                         finish(device)
@@ -298,9 +305,9 @@ class CardsRun:
         with peers().joint_memory.freeing_later():
             self._advance(until)
 
-    def _advance(self, until: int) -> None:
+    def _advance(self, last_iteration: int) -> None:
         try:
-            limits = self._group.told(self.iteration, until)
+            limits = self._group.told(self.iteration, last_iteration)
             if limits.count(limits[0]) < len(limits):
                 raise ValueError(
                     f"processes were asked to run from and to the supersteps {limits}; expected the same on all: under "
@@ -309,18 +316,18 @@ class CardsRun:
             for i, run in enumerate(self._runs):
                 try:
                     with self._on[i]():
-                        run.launch(until)
+                        run.launch(last_iteration)
                 except _GPU_ERRORS as error:
                     self._note_place(error, i)
                     raise
             self._on_each_gpu(self._finish)
             edges = sum([run.edges for run in self._runs])
-            self.edges = sum([one for (one,) in self._group.told(edges)])
+            self.edges = sum([edge_count for (edge_count,) in self._group.told(edges)])
         except BaseException as error:
             self._end_all_kernels(error)
             raise
-        first = self._runs[0]
-        self.iteration, self.ended, self.stopped = first.iteration, first.ended, first.stopped
+        first_run = self._runs[0]
+        self.iteration, self.ended, self.stopped = first_run.iteration, first_run.ended, first_run.stopped
 
     def _finish(self, run: Any) -> None:
         """Wait until the kernel of one GPU ends, and raise an error if it has failed.
@@ -339,9 +346,9 @@ class CardsRun:
 
         The memory in which these kernels synchronize is not used again, because its state is unknown.
         """
-        number, self._meeting = self._meeting.number, None
+        meeting_number, self._meeting = self._meeting.number, None
         if not isinstance(error, PeerFailed | RankError):
-            self._group.fail(number, self._runs[0].superstep)
+            self._group.fail(meeting_number, self._runs[0].superstep)
         self._stop()
         if isinstance(error, PeerFailed):
             self._raise_peer_error()
@@ -385,12 +392,12 @@ class CardsRun:
 
     def _stop(self) -> None:
         """Ask all kernels of this process to end, and wait until they have ended."""
-        for stop in ("ask_to_stop", "wait_for_end"):
+        for stop_method in ("ask_to_stop", "wait_for_end"):
             for i, run in enumerate(self._runs):
                 # A GPU that has failed raises an error here, too, which is ignored, so that the other GPUs are still
                 # stopped.
                 with suppress(Exception), self._on[i]():
-                    getattr(run, stop)()
+                    getattr(run, stop_method)()
 
     @property
     def aggregates(self) -> dict[str, Any]:

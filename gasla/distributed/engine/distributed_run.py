@@ -44,8 +44,8 @@ class Compiled:
         self, program: VertexProgram, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> "DistributedRuns":
         """Check that the ranks can run the program, and return an object that begins runs. Nothing is compiled yet."""
-        kind: Any = type(program)
-        traced = kind.traced(graph.id_dtype)
+        program_class: Any = type(program)
+        traced = program_class.traced(graph.id_dtype)
         check_supported(program, traced, scheduled)
         for name in attributes_read(program, traced):
             require_attribute(program, name, graph)
@@ -91,14 +91,16 @@ class DistributedRuns:
         ranks.
         """
         assert frontier is not None
-        whole = one_card.whole_graph(program, graph, self.options)
+        run_on_whole_graph = one_card.whole_graph(program, graph, self.options)
         # a run on one GPU checks its start values itself, unless `out` has arrays of the caller
-        if whole is None or out:
+        if run_on_whole_graph is None or out:
             _StartValues(self._plan, program, graph).check_all(fields, out or {})
-        if whole is not None:
+        if run_on_whole_graph is not None:
             with suppress(MemoryError):
-                return one_card.OneCardRun(self.options, program, graph, whole, fields, frontier, delta, out or {})
-            del whole
+                return one_card.OneCardRun(
+                    self.options, program, graph, run_on_whole_graph, fields, frontier, delta, out or {}
+                )
+            del run_on_whole_graph
             release(graph)
         return DistributedRun(self.options, program, graph, fields, frontier, out or {})
 
@@ -119,16 +121,18 @@ class _StartValues(Binding):
         self.check(fields)
         if out:
             self.check_out(out, fields)
-        for name, given in fields.items():
+        for name, start_value in fields.items():
             is_of_edges = name in self.traced.edge_types
-            if given is not None and (is_of_edges or not isinstance(given, FEW)):
-                array = given if hasattr(given, "dtype") else np.asarray(given)
-                count, of = (self.graph.m, "edges") if is_of_edges else (self.graph.n, "vertices")
-                self._check_array(self._where(name), array, layout(self.plan.starting[name][0], count), of)
+            if start_value is not None and (is_of_edges or not isinstance(start_value, FEW)):
+                array = start_value if hasattr(start_value, "dtype") else np.asarray(start_value)
+                count, owners = (self.graph.m, "edges") if is_of_edges else (self.graph.n, "vertices")
+                self._check_array(self._where(name), array, layout(self.plan.starting[name][0], count), owners)
 
-    def _is_ready(self, given: Any, wanted: Layout) -> bool:
-        is_in_blocks = isinstance(given, BlockArray)
-        return (given.shape, given.dtype) == wanted if is_in_blocks else super()._is_ready(given, wanted)
+    def _is_ready(self, value: Any, expected_layout: Layout) -> bool:
+        is_in_blocks = isinstance(value, BlockArray)
+        return (
+            (value.shape, value.dtype) == expected_layout if is_in_blocks else super()._is_ready(value, expected_layout)
+        )
 
 
 class Status(NamedTuple):
@@ -158,8 +162,10 @@ class DistributedRun(Synchronous):
         self.iteration, self.edges, self.ended, self.stopped = 0, 0, False, False
         self._graph = graph
         self._out, fields = out, {**out, **fields}
-        sent = {name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()}
-        self._beginning: tuple[Any, ...] | None = (options, program, sent, frontier)
+        sent_fields = {
+            name: Reference(x.handle.key, x.name) if isinstance(x, BlockArray) else x for name, x in fields.items()
+        }
+        self._beginning: tuple[Any, ...] | None = (options, program, sent_fields, frontier)
         self._rows = np.zeros((0, 5), np.int64)
         # the run in which kernels of several GPUs exchange values directly, or None if the ranks exchange them by
         # messages
@@ -174,17 +180,19 @@ class DistributedRun(Synchronous):
         """The handle of the key under which ranks store this run. Ranks delete the run after this object is freed."""
         return Handle(self._graph.ranks)
 
-    def _begin(self, drains: bool, together: bool, until: int = 0, trace: bool = False) -> None:
+    def _begin(self, drains: bool, together: bool, last_iteration: int = 0, trace: bool = False) -> None:
         if self._beginning is None:
             return
-        (options, program, sent, frontier), self._beginning = self._beginning, None
+        (options, program, sent_fields, frontier), self._beginning = self._beginning, None
         if together and self._saver is None and exchanges(program, options):
             self._is_together = True
-            self._graph.ranks.together(self._begin_together, options, program, sent, frontier, until)
+            self._graph.ranks.together(self._begin_together, options, program, sent_fields, frontier, last_iteration)
             self._is_together = self._together is not None
             if self._is_together:
                 return
-        self._call_ranks(_begin, self._graph.handle.key, options, program, sent, frontier, drains, until, trace)
+        self._call_ranks(
+            _begin, self._graph.handle.key, options, program, sent_fields, frontier, drains, last_iteration, trace
+        )
         if self._saver is not None and self._saver.resume:
             self._call_ranks(_restore, self._saver)
 
@@ -195,20 +203,20 @@ class DistributedRun(Synchronous):
         program: VertexProgram,
         values: Mapping[str, Any],
         frontier: Frontier,
-        until: int,
+        last_iteration: int,
     ) -> None:
         """Begin a run whose kernels exchange values directly, and advance it, if the GPUs can do that.
 
         Otherwise do nothing.
         """
-        parts = _parts_together(group, self._graph.handle.key, program, options)
-        if parts is not None:
-            self._together = CardsRun(group, parts, program, values, frontier)
-            self._advance_together(group, until)
+        parts_on_gpus = _parts_together(group, self._graph.handle.key, program, options)
+        if parts_on_gpus is not None:
+            self._together = CardsRun(group, parts_on_gpus, program, values, frontier)
+            self._advance_together(group, last_iteration)
 
-    def _advance_together(self, _: OneProcess | Processes, until: int) -> None:
+    def _advance_together(self, _: OneProcess | Processes, last_iteration: int) -> None:
         run: Any = self._together
-        run.advance(until)
+        run.advance(last_iteration)
         self.iteration, self.edges, self.ended, self.stopped = run.iteration, run.edges, run.ended, run.stopped
 
     def _outcome_together(self, _: OneProcess | Processes, key: Any) -> tuple[Any, ...]:
@@ -224,20 +232,20 @@ class DistributedRun(Synchronous):
         rows = [self._rows[:0]]
         follow(lambda: (self.iteration, 0), "supersteps")
         while self._beginning is not None or (not self.ended and self.iteration < until):
-            stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
+            next_stop = min(until, self.iteration + PIECE) if progress is not None or is_watched() else until
             # Ranks begin a run and advance it in one call. With an open `Checkpoint`, they only begin it, and may then
             # restore a state.
             if self._beginning is not None:
-                first = stop if self._saver is None else 0
-                self._begin(until >= NO_LIMIT and not trace, not trace, first, trace)
-                if first == 0:
+                first_stop = next_stop if self._saver is None else 0
+                self._begin(until >= NO_LIMIT and not trace, not trace, first_stop, trace)
+                if first_stop == 0:
                     continue
             else:
-                stop = stop if self._saver is None else self._saver.next_stop(stop, self.iteration)
+                next_stop = next_stop if self._saver is None else self._saver.next_stop(next_stop, self.iteration)
                 if self._together is None:
-                    self._call_ranks(_advance, stop, trace)
+                    self._call_ranks(_advance, next_stop, trace)
                 else:
-                    self._graph.ranks.together(self._advance_together, stop)
+                    self._graph.ranks.together(self._advance_together, next_stop)
             rows.append(self._rows)
             if self._saver is not None and self._saver.is_due(self.iteration) and not self.ended:
                 self._graph.ranks.each(_save, self._handle.key, self._saver)
@@ -264,8 +272,8 @@ class DistributedRun(Synchronous):
             if self._together is None
             else ranks.together(self._outcome_together, handle.key)
         )
-        state = {name: BlockArray(handle, name, shape, kind) for name, (shape, kind) in fields.items()}
-        aggregates |= {name: BlockArray(handle, name, (n,), kind) for name, kind in at_vertices.items()}
+        state = {name: BlockArray(handle, name, shape, dtype) for name, (shape, dtype) in fields.items()}
+        aggregates |= {name: BlockArray(handle, name, (n,), dtype) for name, dtype in at_vertices.items()}
         fill_out(self._out, state)
         frontier = Frontier.all(n) if active is None else Frontier.of(n, active)
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
@@ -320,8 +328,8 @@ PIECE = 16  # If there is a progress function, ranks run this many supersteps be
 
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
     """Return the rank's shard (its part of a graph) for a direction. The first call makes the shard (collective)."""
-    share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
-    return make_once(rank, graph, key, lambda: shard_of(rank.communicator, share, direction, mirrors_all))
+    graph_share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
+    return make_once(rank, graph, key, lambda: shard_of(rank.communicator, graph_share, direction, mirrors_all))
 
 
 def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: bool = False) -> np.ndarray:
@@ -329,9 +337,11 @@ def degrees_on(rank: Rank, graph: Any, direction: str, which: str, mirrors_all: 
 
     The first call computes them.
     """
-    shard, share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
+    shard, graph_share = shard_on(rank, graph, direction, mirrors_all), rank.kept[graph][SHARE]
     key = direction, mirrors_all, which
-    degrees_of_shard: np.ndarray = make_once(rank, graph, key, lambda: degrees(rank.communicator, share, shard, which))
+    degrees_of_shard: np.ndarray = make_once(
+        rank, graph, key, lambda: degrees(rank.communicator, graph_share, shard, which)
+    )
     return degrees_of_shard
 
 
@@ -341,11 +351,13 @@ def keep_attribute(rank: Rank, graph: Any, shard: Shard, name: str, kind: tuple[
     `kind` is the shard's direction, and whether it mirrors all vertices. Ranks store attributes in the order of the
     shard of in-edges, so for another direction the values are sent.
     """
-    share, communicator = rank.kept[graph][SHARE].shard, rank.communicator
-    if shard is not share and kind[0] != "in":
+    own_shard, communicator = rank.kept[graph][SHARE].shard, rank.communicator
+    if shard is not own_shard and kind[0] != "in":
 
         def fetch() -> np.ndarray:
-            return from_input_order(shard, communicator, to_input_order(communicator, share, share.attributes[name]))
+            return from_input_order(
+                shard, communicator, to_input_order(communicator, own_shard, own_shard.attributes[name])
+            )
 
         column = make_once(rank, graph, (*kind, "attribute", name), fetch)
         if name not in shard.attributes:
@@ -369,12 +381,12 @@ def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -
 
     The second result has the degrees of the shard's vertices, if the program reads them.
     """
-    kind: Any = type(program)
-    traced = kind.traced(options.id_type)
+    program_class: Any = type(program)
+    traced = program_class.traced(options.id_type)
     shard = shard_on(rank, graph, program.direction, traced.looks_up)
     for attribute in attributes_read(program, traced).values():
         keep_attribute(rank, graph, shard, attribute, (program.direction, traced.looks_up))
-    used = {f.sources[s.name][1] for f in traced.functions.values() for s in f.symbols}
+    used = {function.sources[symbol.name][1] for function in traced.functions.values() for symbol in function.symbols}
     has_start = any(callable(field.init) for field in program.vertex_fields.values())
     return shard, {
         f"{end}_degree": degrees_on(rank, graph, program.direction, end, traced.looks_up)
@@ -389,10 +401,10 @@ def _begin(
     graph: Any,
     options: Options,
     program: VertexProgram,
-    sent: Mapping[str, Any],
+    sent_fields: Mapping[str, Any],
     active: Frontier,
     drains: bool,
-    until: int,
+    last_iteration: int,
     trace: bool,
 ) -> Status:
     """Begin a run on this rank, with the memory of an earlier run of the program if there is any, and advance it.
@@ -417,27 +429,27 @@ def _begin(
         Whether to record a trace.
     """
     connect(rank)
-    left: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
-    # `left` has prepared programs that earlier runs have left. A rank on which a run failed has none. All ranks must do
-    # the same, so they reuse one only if every rank has one.
-    if np.all(rank.communicator.allgather(np.array([len(left)]))):
-        runs = left.pop()
+    unused_runs: list[RankRuns] = rank.kept[graph].setdefault((RUNS, type(program), options, drains), [])
+    # `unused_runs` has prepared programs that earlier runs have left. A rank on which a run failed has none. All ranks
+    # must do the same, so they reuse one only if every rank has one.
+    if np.all(rank.communicator.allgather(np.array([len(unused_runs)]))):
+        rank_runs = unused_runs.pop()
     else:
-        runs = RankRuns(*_part_on(rank, graph, program, options), program, options, drains)
-    values = dict(sent)
-    for name, x in sent.items():
+        rank_runs = RankRuns(*_part_on(rank, graph, program, options), program, options, drains)
+    values = dict(sent_fields)
+    for name, x in sent_fields.items():
         if isinstance(x, Reference):
-            held = on_host(rank.kept[x.key][x.name])
+            stored_array = on_host(rank.kept[x.key][x.name])
             make = from_input_order if name in program.edge_fields else Shard.with_mirrors
-            values[name] = LocalArray(make(runs.shard, rank.communicator, held))
-    rank.kept[key] = RankRun(rank.communicator, runs, program, values, active, left)
-    return _advance(rank, key, until, trace)
+            values[name] = LocalArray(make(rank_runs.shard, rank.communicator, stored_array))
+    rank.kept[key] = RankRun(rank.communicator, rank_runs, program, values, active, unused_runs)
+    return _advance(rank, key, last_iteration, trace)
 
 
-def _advance(rank: Rank, key: Any, until: int, trace: bool) -> Status:
+def _advance(rank: Rank, key: Any, last_iteration: int, trace: bool) -> Status:
     run: RankRun = rank.kept[key]
     run.communicator, run.traces = rank.communicator, trace
-    run.advance(until)
+    run.advance(last_iteration)
     return _status(run)
 
 
@@ -464,18 +476,18 @@ def _status(run: RankRun) -> Status:
 
 def _leave(rank: Rank, key: Any, result: Any) -> tuple[Any, ...]:
     run: RankRun = rank.kept[key]
-    own = run.shard.own
-    rank.kept[result] = {name: array[:own].copy() for name, array in run.state.items()}
+    own_count = run.shard.own
+    rank.kept[result] = {name: array[:own_count].copy() for name, array in run.state.items()}
     fields = {name: ((run.shard.n, *array.shape[1:]), array.dtype) for name, array in run.state.items()}
     for name, array in run.edge_state.items():
         rank.kept[result][name] = to_input_order(rank.communicator, run.shard, array)
         fields[name] = (run.shard.m, *array.shape[1:]), array.dtype
     active = None
     if run.runs.whole.keeps_active or run.is_over():
-        ids = on_host(run.active[run.active < own]).astype(np.int64) + run.shard.first
+        ids = on_host(run.active[run.active < own_count]).astype(np.int64) + run.shard.first
         active = np.concatenate(rank.communicator.allgather(ids if run.total else ids[:0]))
     at_vertices = run.at_vertices.arrays
-    rank.kept[result] |= {name: array[:own].copy() for name, array in at_vertices.items()}
+    rank.kept[result] |= {name: array[:own_count].copy() for name, array in at_vertices.items()}
     return fields, active, run.aggregates.copy(), {name: array.dtype for name, array in at_vertices.items()}
 
 

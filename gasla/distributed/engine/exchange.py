@@ -60,43 +60,47 @@ class Exchange:
         updates = ((rank, self._updates_for(rank, state, new)) for rank in runs.mirroring)
         return [(rank, update) for rank, update in updates if len(update.places)]
 
-    def _updates_for(self, rank: int, state: dict[str, Any], new: Any) -> Updates:
+    def _updates_for(self, rank: int, state: dict[str, Any], new_active: Any) -> Updates:
         """Return the updates for one rank: which of its copies of this rank's vertices have changed or become active.
 
-        `new` are this rank's own vertices that have become active.
+        `new_active` are this rank's own vertices that have become active.
         """
         xp, runs, is_active = self._xp, self._runs, None
         ids = runs.sends[rank]
         if runs.as_active:
-            changed_places = self._places(ids, new) if len(new) else NO_VERTICES
+            changed_places = self._places(ids, new_active) if len(new_active) else NO_VERTICES
         else:
             tells_active = runs.whole.keeps_active and not runs.drains
-            now = [state[name][ids] for name in runs.sent_fields]
-            changed = _find_changes(xp, now, self.sent[rank], len(ids))
-            if changed.all() and not tells_active:
-                self.sent[rank] = now
-                return Updates(range(len(ids)), None, [array.copy() for array in now] if self._has_card else now)
+            current_values = [state[name][ids] for name in runs.sent_fields]
+            is_changed = _find_changes(xp, current_values, self.sent[rank], len(ids))
+            if is_changed.all() and not tells_active:
+                self.sent[rank] = current_values
+                return Updates(
+                    range(len(ids)),
+                    None,
+                    [array.copy() for array in current_values] if self._has_card else current_values,
+                )
             if tells_active:
                 is_new = xp.zeros(len(ids), bool)
-                is_new[self._places(ids, new)] = True
-                changed |= is_new
-                is_active = is_new[changed]
-            changed_places = xp.flatnonzero(changed)
-            for before, after in zip(self.sent[rank], now, strict=True):
-                before[changed_places] = after[changed_places]
+                is_new[self._places(ids, new_active)] = True
+                is_changed |= is_new
+                is_active = is_new[is_changed]
+            changed_places = xp.flatnonzero(is_changed)
+            for old_values, new_values in zip(self.sent[rank], current_values, strict=True):
+                old_values[changed_places] = new_values[changed_places]
         if not len(changed_places):
             return NO_UPDATES
         return Updates(changed_places, is_active, [state[name][ids[changed_places]] for name in runs.sent_fields])
 
-    def _places(self, ids: Any, new: Any) -> Any:
-        """Return the positions in `ids` of the vertices that are also in `new`. All three arrays ascend."""
+    def _places(self, ids: Any, sought_ids: Any) -> Any:
+        """Return the positions in `ids` of the vertices that are also in `sought_ids`. All three arrays ascend."""
         xp = self._xp
-        if 8 * len(new) < len(ids):
-            places = xp.searchsorted(ids, new)
-            inside = ids[xp.minimum(places, len(ids) - 1)] == new
-            return places[inside]
+        if 8 * len(sought_ids) < len(ids):
+            positions = xp.searchsorted(ids, sought_ids)
+            is_found = ids[xp.minimum(positions, len(ids) - 1)] == sought_ids
+            return positions[is_found]
         is_new = xp.zeros(self._runs.shard.own, bool)
-        is_new[new] = True
+        is_new[sought_ids] = True
         return xp.flatnonzero(is_new[ids])
 
     def receive(self, rank: int, news: Updates, state: dict[str, Any]) -> Any:
@@ -105,14 +109,14 @@ class Exchange:
         Return which of these copies (as local numbers) are now active.
         """
         xp, runs = self._xp, self._runs
-        first, last = runs.cuts[rank : rank + 2]
+        first_mirror, mirror_end = runs.cuts[rank : rank + 2]
         is_all = isinstance(news.places, range)
-        places: Any = slice(first, last) if is_all else first + xp.asarray(news.places)
+        positions: Any = slice(first_mirror, mirror_end) if is_all else first_mirror + xp.asarray(news.places)
         for name, values in zip(runs.sent_fields, news.values, strict=True):
-            state[name][places] = xp.asarray(values)
+            state[name][positions] = xp.asarray(values)
         if not runs.whole.keeps_active:
             return xp.asarray(NO_VERTICES)
-        vertices = xp.arange(first, last) if is_all else places
+        vertices = xp.arange(first_mirror, mirror_end) if is_all else positions
         return vertices if news.is_active is None else vertices[xp.asarray(news.is_active)]
 
     # --- messages: sending updates of mirrors to other ranks, and receiving those that other ranks send ---------------
@@ -130,20 +134,22 @@ class Exchange:
         # the receiver is a thread of this process, and copies the arrays directly from this GPU
         if self._has_card and communicator.shares_memory:
             finish(runs.options.device)
-            parts: list[Any] = [(head, NO_UPDATES)] * communicator.size
+            parts_for_ranks: list[Any] = [(head, NO_UPDATES)] * communicator.size
             for rank, update in updates:
-                parts[rank] = head, update
-            pairs: list[Any] = communicator.exchange(parts)
+                parts_for_ranks[rank] = head, update
+            pairs: list[Any] = communicator.exchange(parts_for_ranks)
             count = head_size * (communicator.size - 1) + sum(update.nbytes for _, update in updates)
-            heads = [part for part, _ in pairs]
-            return heads, [(r, update) for r, (_, update) in enumerate(pairs) if len(update.places)], count
+            heads = [head_part for head_part, _ in pairs]
+            return heads, [(sender, update) for sender, (_, update) in enumerate(pairs) if len(update.places)], count
         if self._has_card and (link := find_link(communicator)) is not None:
             return self._swap_over_link(communicator, link, head, updates)
-        sent = [head] * communicator.size
+        messages_to_send = [head] * communicator.size
         for rank, update in updates:
-            sent[rank] = pack_message(head, update.on_host() if self._has_card else update, len(runs.sends[rank]))
-        incoming = communicator.exchange(sent)
-        return incoming, self._unpack(incoming, head_size), sum(map(len, sent)) - head_size
+            messages_to_send[rank] = pack_message(
+                head, update.on_host() if self._has_card else update, len(runs.sends[rank])
+            )
+        incoming = communicator.exchange(messages_to_send)
+        return incoming, self._unpack(incoming, head_size), sum(map(len, messages_to_send)) - head_size
 
     def _swap_over_link(
         self, communicator: Communicator, link: Link, head: np.ndarray, updates: Addressed
@@ -154,25 +160,25 @@ class Exchange:
         There are two exchanges: the hosts exchange the heads and the headers of updates, then the GPUs the contents of
         updates.
         """
-        head_size, sent = len(head), [head] * communicator.size
+        head_size, messages_to_send = len(head), [head] * communicator.size
         contents = [self._xp.zeros(0, np.uint8)] * communicator.size
         for rank, update in updates:
             header, contents[rank] = pack(update, len(self._runs.sends[rank]))
-            sent[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
-        messages = communicator.exchange(sent)
+            messages_to_send[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
+        messages = communicator.exchange(messages_to_send)
         sizes = [
             content_size(message, head_size, self._count_mirrors(rank), self._runs.kinds)
             for rank, message in enumerate(messages)
         ]
-        received = link.exchange(communicator, contents, sizes)
+        received_contents = link.exchange(communicator, contents, sizes)
         return (
             messages,
-            self._unpack(messages, head_size, received),
-            sum(map(len, sent)) - head_size + sum(map(len, contents)),
+            self._unpack(messages, head_size, received_contents),
+            sum(map(len, messages_to_send)) - head_size + sum(map(len, contents)),
         )
 
-    def _unpack(self, got: Sequence[Any], at: int, contents: Sequence[Any] | None = None) -> Addressed:
-        """Return the updates that begin at byte `at` of the messages `got`, with the rank that each comes from.
+    def _unpack(self, got: Sequence[Any], head_bytes: int, contents: Sequence[Any] | None = None) -> Addressed:
+        """Return the updates that begin at byte `head_bytes` of the messages `got`, with the rank that each comes from.
 
         If GPUs have exchanged the contents of updates separately, `contents` has them by rank.
         """
@@ -181,14 +187,14 @@ class Exchange:
                 rank,
                 unpack_message(
                     message,
-                    at,
+                    head_bytes,
                     self._count_mirrors(rank),
                     self._runs.kinds,
                     None if contents is None else contents[rank],
                 ),
             )
             for rank, message in enumerate(got)
-            if len(message) > at
+            if len(message) > head_bytes
         ]
 
     def _count_mirrors(self, rank: int) -> int:
@@ -196,16 +202,16 @@ class Exchange:
         return self._runs.cuts[rank + 1] - self._runs.cuts[rank]
 
 
-def _find_changes(xp: Any, now: list[Any], before: list[Any], count: int) -> Any:
+def _find_changes(xp: Any, current_values: list[Any], earlier_values: list[Any], count: int) -> Any:
     """Return a mask of those of `count` vertices at which the bits of any field have changed.
 
-    `now` and `before` have an array for each field.
+    `current_values` and `earlier_values` have an array for each field.
     """
     differs = xp.zeros(count, bool)
-    for a, b in zip(now, before, strict=True):
-        if a.ndim == 1 and a.itemsize in (1, 2, 4, 8):
-            differs |= a.view(f"u{a.itemsize}") != b.view(f"u{a.itemsize}")
+    for current, earlier in zip(current_values, earlier_values, strict=True):
+        if current.ndim == 1 and current.itemsize in (1, 2, 4, 8):
+            differs |= current.view(f"u{current.itemsize}") != earlier.view(f"u{current.itemsize}")
         else:
-            bits = [xp.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (a, b)]
+            bits = [xp.ascontiguousarray(x).reshape(count, -1).view(np.uint8) for x in (current, earlier)]
             differs |= (bits[0] != bits[1]).any(axis=1)
     return differs

@@ -45,9 +45,9 @@ class Updates(NamedTuple):
 
     def on_host(self) -> "Updates":
         """Return these updates with all arrays in host memory."""
-        places: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
+        host_positions: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
         active = None if self.is_active is None else moved(self.is_active, "cpu")
-        return Updates(places, active, [moved(array, "cpu") for array in self.values])
+        return Updates(host_positions, active, [moved(array, "cpu") for array in self.values])
 
 
 NO_VERTICES = np.zeros(0, np.int64)
@@ -63,8 +63,8 @@ def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
 
     `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
     """
-    head, parts = _pack_parts(news, held)
-    return np.frombuffer(b"".join([common, head, *[part.data for part in parts]]), np.uint8)
+    head, encoded_parts = _pack_parts(news, held)
+    return np.frombuffer(b"".join([common, head, *[encoded_part.data for encoded_part in encoded_parts]]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
@@ -73,52 +73,52 @@ def pack(news: Updates, held: int) -> tuple[bytes, Any]:
 
     `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
     """
-    head, parts = _pack_parts(news, held)
-    return head, array_module(parts[-1]).concatenate(parts) if parts else np.zeros(0, np.uint8)
+    head, encoded_parts = _pack_parts(news, held)
+    return head, array_module(encoded_parts[-1]).concatenate(encoded_parts) if encoded_parts else np.zeros(0, np.uint8)
 
 
-def _pack_parts(news: Updates, held: int) -> tuple[bytes, list[Any]]:
+def _pack_parts(news: Updates, mirror_count: int) -> tuple[bytes, list[Any]]:
     """Return updates of mirrors as bytes: the header, and a list of arrays for the content.
 
-    The arrays are the positions, the bitmap of active vertices, and the values of each field. `held` is the number of
-    this rank's vertices of which the receiver has copies (mirrors).
+    The arrays are the positions, the bitmap of active vertices, and the values of each field. `mirror_count` is the
+    number of this rank's vertices of which the receiver has copies (mirrors).
     """
-    form, parts = _encode(news.places, held)
+    encoding, encoded_parts = _encode(news.places, mirror_count)
     active = news.is_active
     if active is not None:
-        parts.append(array_module(active).packbits(active, bitorder="little"))
-    parts += [array_module(x).ascontiguousarray(x).reshape(-1).view(np.uint8) for x in news.values]
-    return HEAD.pack(len(news.places), form, active is not None), parts
+        encoded_parts.append(array_module(active).packbits(active, bitorder="little"))
+    encoded_parts += [array_module(x).ascontiguousarray(x).reshape(-1).view(np.uint8) for x in news.values]
+    return HEAD.pack(len(news.places), encoding, active is not None), encoded_parts
 
 
-def _encode(places: Any, held: int) -> tuple[int, list[Any]]:
-    """Encode ascending positions below `held` in the shortest way: as gaps, as a bitmap, or not at all if all are
-    present.
+def _encode(positions: Any, mirror_count: int) -> tuple[int, list[Any]]:
+    """Encode ascending positions below `mirror_count` in the shortest way: as gaps, as a bitmap, or not at all if all
+    are present.
 
     Return the number of the encoding, and a list with the bytes.
     """
-    if len(places) == held:
+    if len(positions) == mirror_count:
         return ALL, []
-    xp, gaps = array_module(places), places.copy()
-    gaps[1:] -= places[:-1]
+    xp, gaps = array_module(positions), positions.copy()
+    gaps[1:] -= positions[:-1]
     width = np.min_scalar_type(int(gaps.max())).itemsize
-    if width * len(places) <= -(-held // 8):
+    if width * len(positions) <= -(-mirror_count // 8):
         return width, [gaps.astype(f"u{width}").view(np.uint8)]
-    bits = xp.zeros(held, bool)
-    bits[places] = True
+    bits = xp.zeros(mirror_count, bool)
+    bits[positions] = True
     return BITMAP, [xp.packbits(bits, bitorder="little")]
 
 
-def _part_sizes(count: int, form: int, has_active: int, held: int, kinds: Kinds) -> list[int]:
+def _part_sizes(count: int, encoding: int, has_active: int, mirror_count: int, value_types: Kinds) -> list[int]:
     """Return the size in bytes of each part of the content of updates: positions, bitmap of active vertices, values by
     field.
 
-    `count` is the number of updated vertices, `form` the encoding of their positions, and `held` the number of the
-    sender's vertices of which the receiver has copies.
+    `count` is the number of updated vertices, `encoding` the encoding of their positions, and `mirror_count` the number
+    of the sender's vertices of which the receiver has copies.
     """
-    places = {ALL: 0, BITMAP: -(-held // 8)}.get(form, form * count)
+    position_bytes = {ALL: 0, BITMAP: -(-mirror_count // 8)}.get(encoding, encoding * count)
     active = -(-count // 8) if has_active else 0
-    return [places, active, *[count * kind.itemsize * math.prod(shape) for kind, shape in kinds]]
+    return [position_bytes, active, *[count * dtype.itemsize * math.prod(shape) for dtype, shape in value_types]]
 
 
 def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
@@ -128,8 +128,8 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
     """
     if len(message) == at:
         return 0
-    count, form, has_active = HEAD.unpack_from(message.data, at)
-    return sum(_part_sizes(count, form, has_active, held, kinds))
+    count, encoding, has_active = HEAD.unpack_from(message.data, at)
+    return sum(_part_sizes(count, encoding, has_active, held, kinds))
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
@@ -138,31 +138,34 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
     """
     if len(message) == at:
         return NO_UPDATES
-    count, form, has_active = HEAD.unpack_from(message.data, at)
+    count, encoding, has_active = HEAD.unpack_from(message.data, at)
     content = message[at + HEAD.size :] if content is None else content
-    sizes = _part_sizes(count, form, has_active, held, kinds)
-    ends = list(itertools.accumulate(sizes))
-    encoded, bits, *each = [content[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    sizes = _part_sizes(count, encoding, has_active, held, kinds)
+    part_ends = list(itertools.accumulate(sizes))
+    encoded, bits, *bytes_by_field = [content[end - size : end] for size, end in zip(sizes, part_ends, strict=True)]
     # A GPU can read a number only at an address that is a multiple of its size. A part of a message may begin anywhere,
     # so parts are copied into new arrays.
     if array_module(content) is not np:
-        encoded, each = encoded.copy(), [part.copy() for part in each]
+        encoded, bytes_by_field = encoded.copy(), [value_bytes.copy() for value_bytes in bytes_by_field]
     active = _unpack_bits(bits, count) if has_active else None
-    values = [part.view(kind).reshape(count, *shape) for part, (kind, shape) in zip(each, kinds, strict=True)]
-    return Updates(_decode(encoded, form, held), active, values)
+    values = [
+        value_bytes.view(dtype).reshape(count, *shape)
+        for value_bytes, (dtype, shape) in zip(bytes_by_field, kinds, strict=True)
+    ]
+    return Updates(_decode(encoded, encoding, held), active, values)
 
 
-def _decode(encoded: Any, form: int, held: int) -> Any:
+def _decode(encoded: Any, encoding: int, mirror_count: int) -> Any:
     """Return the ascending positions that `_encode` has turned into bytes.
 
-    `form` is the number of the encoding. All positions are below `held`.
+    `encoding` is the number of the encoding. All positions are below `mirror_count`.
     """
-    if form == ALL:
-        return range(held)
+    if encoding == ALL:
+        return range(mirror_count)
     xp = array_module(encoded)
-    if form == BITMAP:
-        return xp.flatnonzero(_unpack_bits(encoded, held))
-    return xp.cumsum(encoded.view(f"u{form}"), dtype=np.int64)
+    if encoding == BITMAP:
+        return xp.flatnonzero(_unpack_bits(encoded, mirror_count))
+    return xp.cumsum(encoded.view(f"u{encoding}"), dtype=np.int64)
 
 
 def _unpack_bits(packed: Any, count: int) -> Any:

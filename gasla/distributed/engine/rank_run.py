@@ -100,8 +100,8 @@ class RankRun:
             return {**self.state, **constant, **{name: self._on_device(array) for name, array in changing.items()}}
 
         self.edge_state = {}
-        everyone = self.runs.plan.everyone and not self.runs.plan.active_only
-        return RestartedPart(self.runs.engine, self.runs.graph, self._with_parameters, fields, everyone)
+        starts_with_all = self.runs.plan.everyone and not self.runs.plan.active_only
+        return RestartedPart(self.runs.engine, self.runs.graph, self._with_parameters, fields, starts_with_all)
 
     @property
     def has_card(self) -> bool:
@@ -128,10 +128,10 @@ class RankRun:
         Beside the user's parameters these are sizes of the whole graph, the iteration, the bucket and aggregates.
         """
         shard = self.shard
-        whole = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
+        run_values = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
         local = {OWN: shard.own, FIRST: shard.first}
         local_program: VertexProgram = self.runs.local(
-            **self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in whole.items()}, **local
+            **self.parameters, **self.aggregates, **{PREFIX + name: x for name, x in run_values.items()}, **local
         )
         return local_program
 
@@ -139,9 +139,9 @@ class RankRun:
         """Return the current values of the parameters of this rank's program that differ between supersteps, by inner
         name.
         """
-        known = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
-        known |= self.aggregates | self.parameters
-        return {name: known[name_of] for name, name_of in self.runs.changing.items()}
+        values_by_name = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
+        values_by_name |= self.aggregates | self.parameters
+        return {name: values_by_name[name_of] for name, name_of in self.runs.changing.items()}
 
     # --- the vertices that are active first, and aggregates from before the first iteration ---------------------------
 
@@ -153,19 +153,19 @@ class RankRun:
         """
         self.active = active
         self._exchange_at_vertices(has_run=True)
-        own, mirrors = active[active < self.shard.own], active[active >= self.shard.own]
+        own_active, mirrors = active[active < self.shard.own], active[active >= self.shard.own]
         if self.runs.types or self.runs.whole.resumes:
             if "bucket" in self.traced.functions:
-                self.waiting[self._on_host(own)] = True
-                own, mirrors = own[:0], mirrors[:0]
-            self._exchange(own, self._partial_aggregates(), False)
-            self.active = self.xp.concatenate([own, mirrors])
+                self.waiting[self._on_host(own_active)] = True
+                own_active, mirrors = own_active[:0], mirrors[:0]
+            self._exchange(own_active, self._partial_aggregates(), False)
+            self.active = self.xp.concatenate([own_active, mirrors])
             self._resume()
         else:
-            self._exchange_active_count(len(own))
+            self._exchange_active_count(len(own_active))
 
-    def _exchange_active_count(self, own: int) -> None:
-        counts = self.communicator.allgather(np.array([own], np.int64))
+    def _exchange_active_count(self, own_count: int) -> None:
+        counts = self.communicator.allgather(np.array([own_count], np.int64))
         self.total = int(np.sum(counts))
         self.exchanges += 1
         self.ended = self.is_over()
@@ -187,9 +187,9 @@ class RankRun:
         """
         if not self.at_vertices.arrays:
             return
-        parts = self.running.outcome()[5] if has_run else {}
-        own = {name.removeprefix(PREFIX): on_host(array) for name, array in parts.items()}
-        self.bytes += self.at_vertices.exchange(self.communicator, own if has_run else None)
+        arrays_by_name = self.running.outcome()[5] if has_run else {}
+        own_sums = {name.removeprefix(PREFIX): on_host(array) for name, array in arrays_by_name.items()}
+        self.bytes += self.at_vertices.exchange(self.communicator, own_sums if has_run else None)
         self.exchanges += 2 * len(self.at_vertices.arrays)
 
     # --- supersteps: an iteration on this rank, and the exchange with all ranks ---------------------------------------
@@ -201,15 +201,15 @@ class RankRun:
             self._step()
 
     def _step(self) -> None:
-        active, shares, counts_before = self.total, self.runs.identities, (self.exchanges, self.bytes)
-        new = self.active[:0]
+        active, aggregate_shares, counts_before = self.total, self.runs.identities, (self.exchanges, self.bytes)
+        new_active = self.active[:0]
         before_apply = self._copy_fields_for_scatter()
         has_run = bool(self.runs.graph.n and (self.runs.plan.everyone or len(self.active)))
         if has_run:
-            new, shares = self._iterate()
+            new_active, aggregate_shares = self._iterate()
         if "bucket" in self.traced.functions:
-            new = self.functions().open(self._on_host(new), self.waiting)
-        traversed = self._exchange(new, shares, True)
+            new_active = self.functions().open(self._on_host(new_active), self.waiting)
+        traversed = self._exchange(new_active, aggregate_shares, True)
         self.edges += traversed
         if "scatter" in self.traced.functions:
             scatter(self, self._on_host(self.active), before_apply)
@@ -255,14 +255,14 @@ class RankRun:
         if not self._is_on_card:
             self.edge_state = {name: state[name] for name in self.edge_state}
         self.state = {name: state[name] for name in self.state}
-        shares = {name: self._on_host(aggregates[PREFIX + name]) for name in runs.types}
+        aggregate_shares = {name: self._on_host(aggregates[PREFIX + name]) for name in runs.types}
         if runs.whole.keeps_active:
-            return self.xp.sort(self._on_device(frontier.ids)), shares
+            return self.xp.sort(self._on_device(frontier.ids)), aggregate_shares
         # If all vertices take part in every iteration, only the number of active vertices matters. So any ids may be
         # returned.
-        return self.xp.arange(min(len(frontier), self.shard.own)), shares
+        return self.xp.arange(min(len(frontier), self.shard.own)), aggregate_shares
 
-    def _exchange(self, new: Any, shares: Mapping[str, Any], news: bool) -> int:
+    def _exchange(self, new_active: Any, aggregate_shares: Mapping[str, Any], news: bool) -> int:
         """Exchange active vertices, edge counts and aggregates with all ranks, and store the totals.
 
         Parameters
@@ -279,18 +279,20 @@ class RankRun:
         int
             The number of edges that all ranks together have traversed since the previous exchange.
         """
-        runs, new, head = self.runs, self._on_device(new), np.zeros(1, self.runs.head)
-        updates = self.exchange.updates(self.state, new) if news else []
-        head["active"] = sum([len(update.places) for _, update in updates]) if runs.drains else len(new)
+        runs, new_active, head = self.runs, self._on_device(new_active), np.zeros(1, self.runs.head)
+        updates = self.exchange.updates(self.state, new_active) if news else []
+        head["active"] = sum([len(update.places) for _, update in updates]) if runs.drains else len(new_active)
         head["edges"], self._edges_before = self.running.edges - self._edges_before, self.running.edges
-        for name, share in shares.items():
-            head["aggregates"][name] = share
+        for name, aggregate_share in aggregate_shares.items():
+            head["aggregates"][name] = aggregate_share
         self.exchanges += 1
-        messages, received, sent = self.exchange.swap(self.communicator, np.frombuffer(head, np.uint8), updates)
-        self.bytes += sent
-        parts = [new[:0] if runs.drains else new]
-        parts += [self.exchange.receive(rank, update, self.state) for rank, update in received]
-        self.active = self.xp.concatenate(parts) if len(parts) > 1 else parts[0]
+        messages, updates_received, sent_bytes = self.exchange.swap(
+            self.communicator, np.frombuffer(head, np.uint8), updates
+        )
+        self.bytes += sent_bytes
+        active_parts = [new_active[:0] if runs.drains else new_active]
+        active_parts += [self.exchange.receive(rank, update, self.state) for rank, update in updates_received]
+        self.active = self.xp.concatenate(active_parts) if len(active_parts) > 1 else active_parts[0]
         if self._is_on_card:
             # copies from other GPUs' arrays must end before the ranks that own the arrays free them
             finish(self.options.device)
@@ -313,10 +315,12 @@ class RankRun:
         """
         shard, state = self.shard, self.state | self.edge_state
         numbers = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
-        known = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
+        readers_by_name = {name: functools.partial(taken, array) for name, array in self.start.global_values.items()}
         vertex, edge = ({inner(n): state[n] for n in names} for names in (self.state, self.edge_state))
-        own = shard.first, shard.own
-        functions_on_values = Functions(self.program, self.traced, self.parameters, numbers, vertex, edge, known, own)
+        own_range = shard.first, shard.own
+        functions_on_values = Functions(
+            self.program, self.traced, self.parameters, numbers, vertex, edge, readers_by_name, own_range
+        )
         functions_on_values.aggregates = {inner(name): value for name, value in self.aggregates.items()}
         functions_on_values.deposits = {inner(name): array for name, array in self.at_vertices.arrays.items()}
         return functions_on_values
@@ -354,10 +358,10 @@ class RankRun:
         Return False if no vertex of any rank waits.
         """
         ids, buckets = self.functions().ask_again(self.waiting)
-        none = np.iinfo(np.int64).max
-        lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=none)], np.int64))))
+        no_bucket = np.iinfo(np.int64).max
+        lowest = int(np.min(self.communicator.allgather(np.array([buckets.min(initial=no_bucket)], np.int64))))
         self.exchanges += 1
-        if lowest == none:
+        if lowest == no_bucket:
             return False
         self.bucket, opened = lowest, ids[buckets == lowest]
         self.waiting[opened] = False

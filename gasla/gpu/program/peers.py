@@ -89,8 +89,8 @@ def can_exchange(plan: Plan) -> bool:
 def are_peers(cards: Sequence[int]) -> bool:
     """Return whether the GPUs of the ranks can access each other's memory, and are at most `MOST`."""
     runtime: Any = require_gpu().cuda.runtime
-    pairs = {(a, b) for a in cards for b in cards if a != b}
-    return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(a, b) for a, b in pairs)
+    pairs = {(from_card, to_card) for from_card in cards for to_card in cards if from_card != to_card}
+    return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(from_card, to_card) for from_card, to_card in pairs)
 
 
 def enable(cards: Sequence[int]) -> None:
@@ -239,11 +239,11 @@ class Buffers:
         ]
         # buffer sizes in bytes: a row for each half of the notices, bitmaps and values, and a column for each rank
         sizes = -(-np.repeat(buffer_sizes, 2, axis=0) // ALIGNMENT) * ALIGNMENT
-        ends = sizes.cumsum().reshape(sizes.shape)
-        self.memory = empty(int(ends[-1, -1]))
-        self.memory[: ends[1, -1]] = 0  # zero means that no notice has come yet
+        array_ends = sizes.cumsum().reshape(sizes.shape)
+        self.memory = empty(int(array_ends[-1, -1]))
+        self.memory[: array_ends[1, -1]] = 0  # zero means that no notice has come yet
         # offsets in `memory`: a row for each rank, and a column for each half of the notices, bitmaps and values
-        self.offsets = (ends - sizes).T.astype(np.uint64)
+        self.offsets = (array_ends - sizes).T.astype(np.uint64)
 
     def peers(
         self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray
@@ -259,8 +259,10 @@ class Buffers:
             struct["sent"], struct["sends"] = len(sent_to.ids), _address(sent_to.ids)
             struct["mirrored"], struct["receives"] = _address(sent_to.mirrored), _address(received_from.ids)
             struct["plain"], struct["first"] = received_from.plain, received_from.first % (1 << 64)
-        for i, kind in enumerate(KINDS):
-            table[f"{kind}_here"], table[f"{kind}_there"] = (x[:, 2 * i : 2 * i + 2] for x in (own_addresses, there))
+        for i, array_kind in enumerate(KINDS):
+            table[f"{array_kind}_here"], table[f"{array_kind}_there"] = (
+                x[:, 2 * i : 2 * i + 2] for x in (own_addresses, there)
+            )
         return table
 
 
@@ -450,30 +452,33 @@ class Meeting:
     ) -> None:
         self.number, self.rounds = number, 0
         self._buffers: list[Buffers] = []
-        sent: list[list[_Sent]] = []
+        sent_by_run: list[list[_Sent]] = []
         for i, run in enumerate(runs):
             with on[i]():
-                sent.append([_vertices_sent_to(run, r, ids) for r, ids in enumerate(mirrors[i].sends)])
+                sent_by_run.append([_vertices_sent_to(run, peer, ids) for peer, ids in enumerate(mirrors[i].sends)])
                 self._buffers.append(Buffers(run.plan, mirrors[i].cuts, functools.partial(group.memory, run)))
                 # Other GPUs write notices here as soon as they get the address of this memory, so it must be zeroed
                 # before.
                 finish(run.graph.device)
         self._shared = group.share(number, [buffers.memory for buffers in self._buffers])
         offsets = group.gather([buffers.offsets for buffers in self._buffers])
-        orders = group.exchange([[each.order for each in of_run] for of_run in sent])
+        orders = group.exchange([[sent_vertices.order for sent_vertices in of_run] for of_run in sent_by_run])
         self.places: list[Place] = []
         for i, run in enumerate(runs):
             with on[i]():
                 cuts = mirrors[i].cuts
-                receives = [_received(run, *ends, order) for ends, order in zip(pairwise(cuts), orders[i], strict=True)]
+                receives = [
+                    _received(run, *mirror_range, order)
+                    for mirror_range, order in zip(pairwise(cuts), orders[i], strict=True)
+                ]
                 rank = group.here[i]
                 there = [
-                    offsets[r][rank] + np.uint64(memory_address)
-                    for r, memory_address in enumerate(self._shared.addresses)
+                    offsets[peer][rank] + np.uint64(memory_address)
+                    for peer, memory_address in enumerate(self._shared.addresses)
                 ]
-                structs = self._buffers[i].peers(cuts, sent[i], receives, np.array(there, np.uint64))
+                structs = self._buffers[i].peers(cuts, sent_by_run[i], receives, np.array(there, np.uint64))
                 peers = run.xp.asarray(structs.view(np.uint8))
-                self.places.append(Place(peers, structs, rank, group.size, (sent[i], receives)))
+                self.places.append(Place(peers, structs, rank, group.size, (sent_by_run[i], receives)))
                 finish(run.graph.device)
 
 
@@ -520,12 +525,12 @@ def _mirrored(run: Any, ids: Any) -> Any:
     The struct has a bit for each of the 32 vertices, set if the vertex is in `ids`. It also has the number of vertices
     in `ids` that come before the 32 vertices.
     """
-    xp, words = run.xp, -(-run.graph.n // 32)
-    flags = xp.zeros(32 * words, np.uint8)
+    xp, word_count = run.xp, -(-run.graph.n // 32)
+    flags = xp.zeros(32 * word_count, np.uint8)
     flags[ids] = 1
-    table = xp.empty((words, 2), np.uint32)
+    table = xp.empty((word_count, 2), np.uint32)
     table[:, 0] = xp.packbits(flags, bitorder="little").view(np.uint32)
-    counts = flags.reshape(words, 32).sum(axis=1, dtype=np.int64)
+    counts = flags.reshape(word_count, 32).sum(axis=1, dtype=np.int64)
     table[:, 1] = xp.cumsum(counts) - counts
     return table
 
@@ -546,15 +551,19 @@ class _Received(NamedTuple):
     first: int
 
 
-def _received(run: Any, first: int, last: int, order: Any) -> _Received:
+def _received(run: Any, first_mirror: int, mirror_end: int, order: Any) -> _Received:
     """Return the ids of the mirrors on this rank for which another rank sends values, in the order of sending.
 
-    Before vertices were renumbered, the mirrors of that rank had the ids from `first` to `last` - 1.
+    Before vertices were renumbered, the mirrors of that rank had the ids from `first_mirror` to `mirror_end` - 1.
     """
     xp, numbering = run.xp, run.numbering
-    if first == last or (numbering is None and not len(order)):
-        return _Received(None, 0, first)
-    ids = xp.arange(first, last, dtype=run.graph.id_dtype) if numbering is None else numbering.inverse[first:last]
+    if first_mirror == mirror_end or (numbering is None and not len(order)):
+        return _Received(None, 0, first_mirror)
+    ids = (
+        xp.arange(first_mirror, mirror_end, dtype=run.graph.id_dtype)
+        if numbering is None
+        else numbering.inverse[first_mirror:mirror_end]
+    )
     ids = ids[xp.array(order)] if len(order) else ids
     first_id = int(ids[-1]) - len(ids) + 1
     irregular_positions = xp.flatnonzero(ids != xp.arange(first_id, first_id + len(ids), dtype=ids.dtype))
@@ -592,15 +601,19 @@ def number(
             sends = mirrors[i].sends
             mirror_positions.append([(ids if inverse is None else inverse[ids]).astype(np.int64) for ids in sends])
             finish(graph.device)
-    received = group.exchange(mirror_positions)
+    received_positions = group.exchange(mirror_positions)
     for i, (program, graph) in enumerate(zip(programs, graphs, strict=True)):
         if orders[i] is not None:
             with on[i]():
-                parts = [xp.array(part) + (rank << 32) for rank, part in enumerate(received[i])]
+                positions_of_peers = [
+                    xp.array(positions) + (rank << 32) for rank, positions in enumerate(received_positions[i])
+                ]
                 (order, rows), own_count = orders[i], program.values[OWN]
-                relabel.number_part(graph, program.direction, order, rows, own_count, xp.concatenate(parts))
-                # Another GPU may reuse the memory of its `mirror_positions` after this, so the copies in `parts` must
-                # be complete.
+                relabel.number_part(
+                    graph, program.direction, order, rows, own_count, xp.concatenate(positions_of_peers)
+                )
+                # Another GPU may reuse the memory of its `mirror_positions` after this, so the copies in
+                # `positions_of_peers` must be complete.
                 finish(graph.device)
 
 
@@ -620,10 +633,12 @@ def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], gr
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
     all_numbers = group.told(next(_counter), *own_numbers)
-    if meeting is None or [theirs for theirs in all_numbers if theirs[1:] != all_numbers[0][1:]]:
-        meeting = Meeting(max([number for number, *_ in all_numbers]), runs, mirrors, on, group)
-    for run, place in zip(runs, meeting.places, strict=True):
-        run.join(place, meeting.rounds)
+    if meeting is None or [
+        numbers_of_rank for numbers_of_rank in all_numbers if numbers_of_rank[1:] != all_numbers[0][1:]
+    ]:
+        meeting = Meeting(max([meeting_number for meeting_number, *_ in all_numbers]), runs, mirrors, on, group)
+    for run, meeting_place in zip(runs, meeting.places, strict=True):
+        run.join(meeting_place, meeting.rounds)
     return meeting
 
 

@@ -76,17 +76,24 @@ def shared_types(traced: Sequence[Traced]) -> dict[str, np.dtype] | None:
     them on the GPU: if an aggregate has a type other than the parameter's, as only the host could convert it, or if
     such a parameter is an aggregate with a value per vertex.
     """
-    aggregate_types = {name: kind for t in traced for name, kind in t.aggregate_types.items()}
-    parameters = {name: kind for t in traced for name, kind in t.parameter_types.items()}
+    aggregate_types = {
+        name: value_type for traced_phase in traced for name, value_type in traced_phase.aggregate_types.items()
+    }
+    parameters = {
+        name: value_type for traced_phase in traced for name, value_type in traced_phase.parameter_types.items()
+    }
     turn_type = parameters.setdefault(TURN, np.dtype(np.int64))
     if TURN in aggregate_types or turn_type.kind not in "iuf" or turn_type.itemsize < 4:
         return None
-    for t in traced:
-        if parameters.keys() & t.deposit_types.keys():
+    for traced_phase in traced:
+        if parameters.keys() & traced_phase.deposit_types.keys():
             return None
-        if any(name in parameters and parameters[name] != kind for name, kind in t.aggregate_types.items()):
+        if any(
+            name in parameters and parameters[name] != value_type
+            for name, value_type in traced_phase.aggregate_types.items()
+        ):
             return None
-    return {name: kind for name, kind in parameters.items() if name == TURN or name in aggregate_types}
+    return {name: value_type for name, value_type in parameters.items() if name == TURN or name in aggregate_types}
 
 
 def can_start(traced: Traced) -> bool:
@@ -139,7 +146,7 @@ class Phases:
 
 
 def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
-    return [(f"self_{name}", as_ctypes(kind)) for name, kind in values.items()]
+    return [(f"self_{name}", as_ctypes(value_type)) for name, value_type in values.items()]
 
 
 class _PhaseWorkspaces:
@@ -153,7 +160,7 @@ class _PhaseWorkspaces:
         shared_memory_bytes = max(tables.shared_bytes(plan, plan.variant.table_slots) for plan in plans)
         self.kernel = compile.Kernel(phases.source, "run_phases", generate.THREADS, 1, shared_memory_bytes)
         blocks = self.kernel.grid(max(blocks_for(plan, graph, self.kernel.blocks) for plan in plans))
-        self.each = [Workspace(part, None, self.kernel, blocks) for part in parts]
+        self.each = [Workspace(phase_part, None, self.kernel, blocks) for phase_part in parts]
         self.blocks, self.page = blocks, self.each[0].page
         self.arguments: Any = phases.struct()
         cupy: Any = require_gpu()
@@ -213,9 +220,11 @@ class PhasesRun:
         self.kept: list[Any] = []
         self.last: dict[str, Any] = {}  # the arrays of aggregates with a value per vertex, by name
         self._place_fields()
-        for i, (part, workspace, stay) in enumerate(zip(self.parts, self.workspaces.each, stays, strict=True)):
+        for i, (phase_part, workspace, stay_limit) in enumerate(
+            zip(self.parts, self.workspaces.each, stays, strict=True)
+        ):
             workspace.reset()
-            self._set(i, part, workspace.arguments, stay, way, delta)
+            self._set(i, phase_part, workspace.arguments, stay_limit, way, delta)
 
     def _place_fields(self) -> None:
         """Make the arrays of all fields that the kernel reads and writes.
@@ -223,46 +232,46 @@ class PhasesRun:
         A field with two copies gets a new array for both. The given array of any other field is used if a kernel can
         read it, and else copied.
         """
-        xp, doubled = self.parts[0].xp, {given(n) for part in self.parts for n in part.plan.doubled}
+        xp, doubled = self.parts[0].xp, {given(n) for phase_part in self.parts for n in phase_part.plan.doubled}
         self.pairs: dict[str, Any] = {}
-        for part in self.parts:
-            for name, kind in part.traced.vertex_types.items():
-                array, array_layout = self.state[given(name)], layout(kind, self.graph.n)
+        for phase_part in self.parts:
+            for name, value_type in phase_part.traced.vertex_types.items():
+                array, array_layout = self.state[given(name)], layout(value_type, self.graph.n)
                 if given(name) in self.pairs:
                     continue
                 if given(name) in doubled:
                     both_copies = self.pairs[given(name)] = xp.empty((2, *array_layout[0]), array_layout[1])
                     both_copies[0] = array
                     self.state[given(name)] = both_copies[0]
-                elif not part._is_ready(array, array_layout):
+                elif not phase_part._is_ready(array, array_layout):
                     self.state[given(name)] = xp.ascontiguousarray(array)
 
-    def _set(self, i: int, part: Part, arguments: Any, stay: int, way: int, delta: float | None) -> None:
+    def _set(self, i: int, phase_part: Part, arguments: Any, stay_limit: int, way: int, delta: float | None) -> None:
         """Set the kernel's arguments for phase number `i`: parameters, fields, and the largest number of iterations."""
-        plan, xp = part.plan, part.xp
+        plan, xp = phase_part.plan, phase_part.xp
         shared_values, shared = self.workspaces.arguments.values, self.phases.values
-        for name, argument, kind in plan.parameters:
-            number = part._number(name, kind)
-            setattr(arguments, argument, number)
+        for name, argument, value_type in plan.parameters:
+            parameter_value = phase_part._number(name, value_type)
+            setattr(arguments, argument, parameter_value)
             if name in shared:
-                setattr(shared_values, f"self_{name}", number)
+                setattr(shared_values, f"self_{name}", parameter_value)
         for name, start in plan.starts.items():
             setattr(arguments, start.field, address(self.state[given(name)]))
             setattr(arguments, start.fills, False)
         for name in plan.edge_states:
             setattr(arguments, f"e_{name}", address(self.state[given(name)]))
-        for name, kind in plan.traced.deposit_types.items():
+        for name, value_type in plan.traced.deposit_types.items():
             if given(name) not in self.last:
                 self.last[given(name)] = self.state.get(given(name))
             if self.last[given(name)] is None:
-                self.last[given(name)] = xp.empty(self.graph.n, kind)
+                self.last[given(name)] = xp.empty(self.graph.n, value_type)
             setattr(arguments, f"last_{name}", address(self.last[given(name)]))
-        arguments.limit, arguments.fresh = stay, True
+        arguments.limit, arguments.fresh = stay_limit, True
         if not plan.only_pulls:
             arguments.way = way
         if plan.prioritised:
             if delta is None and i not in self.phases.deltas:
-                self.phases.deltas[i] = default_delta(part)
+                self.phases.deltas[i] = default_delta(phase_part)
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
     def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Outcome:
@@ -299,13 +308,17 @@ class PhasesRun:
     def _outcome(self) -> Outcome:
         done, end_states = self.workspaces.done, self.workspaces.ends
         aggregates: dict[str, Any] = {}
-        for part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
-            numbers = {name: number[()] for name, number in workspace.shown.items()}
-            aggregates.update(part.by_given_name(numbers))
-            aggregates.update({given(n): self.last[given(n)] for n in part.traced.deposit_types})
+        for phase_part, workspace in list(zip(self.parts, self.workspaces.each, strict=True))[: done.stays]:
+            numbers = {name: aggregate[()] for name, aggregate in workspace.shown.items()}
+            aggregates.update(phase_part.by_given_name(numbers))
+            aggregates.update({given(n): self.last[given(n)] for n in phase_part.traced.deposit_types})
         last_phase = (done.stays - 1) % len(self.parts)
-        part, workspace, end_state = self.parts[last_phase], self.workspaces.each[last_phase], end_states[last_phase]
-        active = frontier_of(part.plan, workspace, end_state, self.graph.n)
+        phase_part, workspace, end_state = (
+            self.parts[last_phase],
+            self.workspaces.each[last_phase],
+            end_states[last_phase],
+        )
+        active = frontier_of(phase_part.plan, workspace, end_state, self.graph.n)
         return self.state, done.turns, bool(done.is_over), done.edges, active, aggregates
 
 

@@ -77,9 +77,11 @@ class Cached:
 
     def __init__(self, program: Any, graph: Graph, variant: Variant) -> None:
         self.plan = generate.module(program, graph.id_dtype, variant)
-        self.layouts = {name: layout(kind, graph.n) for name, kind in self.plan.traced.vertex_types.items()}
+        self.layouts = {name: layout(value_type, graph.n) for name, value_type in self.plan.traced.vertex_types.items()}
         self.field_layouts = field_layouts(self.plan, graph.n)
-        self.sizes = {name: math.prod(shape) * kind.itemsize for name, (shape, kind) in self.field_layouts.items()}
+        self.sizes = {
+            name: math.prod(shape) * value_type.itemsize for name, (shape, value_type) in self.field_layouts.items()
+        }
         self.xp: Any = require_gpu()
         self.workspaces: deque[Workspace] = deque()
         # the buffers of runs over several GPUs (`Meeting` in peers.py), if this is the first of the GPUs
@@ -272,7 +274,7 @@ class Workspace:
         a value per vertex are copied from the workspace's arrays. Each has three rows, which are used in turn by the
         iterations.
         """
-        aggregates = {name: number[()] for name, number in (shown or self.shown).items()}
+        aggregates = {name: aggregate[()] for name, aggregate in (shown or self.shown).items()}
         dtypes, row = self._vertex_aggregate_types, (iterations + 2) % 3
         return aggregates | {n: self.arrays[f"to_{n}"].view(k).reshape(3, -1)[row].copy() for n, k in dtypes.items()}
 
@@ -291,8 +293,8 @@ class Workspace:
         """
         prefix_bytes, entry_bytes = self._entry
         id_bytes = int(self.arrays["gi"].dtype.itemsize)
-        words = self.arrays["queue"].view(f"i{id_bytes}").reshape(2, -1, entry_bytes // id_bytes)
-        return words[side, :, prefix_bytes // id_bytes]
+        queue_words = self.arrays["queue"].view(f"i{id_bytes}").reshape(2, -1, entry_bytes // id_bytes)
+        return queue_words[side, :, prefix_bytes // id_bytes]
 
 
 def _current_stream() -> tuple[int, int]:
@@ -330,14 +332,14 @@ def keep_workspaces_of(cached: Any) -> None:
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
     """Return the active vertices of a run whose kernel has stopped in the state `now`."""
-    active_count, side = now.size, now.iteration & 1
+    active_count, queue_side = now.size, now.iteration & 1
     if not plan.keeps_active:
         return Frontier.none(n) if plan.is_over(active_count, n) else Frontier.all(n)
     if active_count == 0:
         return Frontier.none(n)
     if now.form == 0:
-        return Frontier.of(n, workspace.queued(side)[:active_count].copy())
-    bits = workspace.bitmap(side)
+        return Frontier.of(n, workspace.queued(queue_side)[:active_count].copy())
+    bits = workspace.bitmap(queue_side)
     return Frontier(n, mask=array_module(bits).unpackbits(bits.view(np.uint8), bitorder="little")[:n].astype(bool))
 
 
@@ -427,8 +429,8 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     if plan.keeps_bits_of_receivers:
         sizes["received"] = bitmap_bytes
     if plan.keeps:
-        sizes |= {name: n * bytes_of(kind) for name, kind in plan.components}
-    sizes |= {f"to_{name}": 3 * n * bytes_of(kind) for name, kind in plan.traced.deposit_types.items()}
+        sizes |= {name: n * bytes_of(value_type) for name, value_type in plan.components}
+    sizes |= {f"to_{name}": 3 * n * bytes_of(value_type) for name, value_type in plan.traced.deposit_types.items()}
     sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.small_frontiers:
         widest = max(plan.offset_type.itemsize, id_bytes)
@@ -449,7 +451,7 @@ def _piece_bytes(plan: GpuPlan) -> int:
 def field_bytes(plan: GpuPlan, graph: Graph) -> int:
     """Return how many bytes the vertex and edge fields of one run take, second copies included."""
     bytes_per_vertex = sum(
-        bytes_of(kind) * (2 if n in plan.doubled else 1) for n, kind in plan.traced.vertex_types.items()
+        bytes_of(value_type) * (2 if n in plan.doubled else 1) for n, value_type in plan.traced.vertex_types.items()
     )
     edge_fields = [*plan.edge_states, *plan.edges_behind]
     return graph.n * bytes_per_vertex + graph.m * sum(bytes_of(plan.traced.edge_types[n]) for n in edge_fields)
@@ -457,11 +459,13 @@ def field_bytes(plan: GpuPlan, graph: Graph) -> int:
 
 def gathered_bytes(plan: GpuPlan) -> int:
     """Return the bytes that one gathered value takes on the device."""
-    kind = plan.traced.gathered_type
-    if isinstance(kind, TupleType):
-        return int(np.dtype([(f"f{i}", _numpy_field_type(k)) for i, k in enumerate(kind.items)], align=True).itemsize)
-    return bytes_of(kind)
+    gathered_type = plan.traced.gathered_type
+    if isinstance(gathered_type, TupleType):
+        return int(
+            np.dtype([(f"f{i}", _numpy_field_type(k)) for i, k in enumerate(gathered_type.items)], align=True).itemsize
+        )
+    return bytes_of(gathered_type)
 
 
-def _numpy_field_type(kind: Any) -> Any:
-    return (kind.scalar, (kind.length,)) if isinstance(kind, VectorType) else kind
+def _numpy_field_type(value_type: Any) -> Any:
+    return (value_type.scalar, (value_type.length,)) if isinstance(value_type, VectorType) else value_type

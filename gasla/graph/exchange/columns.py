@@ -89,9 +89,9 @@ def as_arrow(table: Any) -> Any:
     try:
         return pa.RecordBatchReader.from_stream(table).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        why = " ".join(map(str, error.args))
+        reason = " ".join(map(str, error.args))
         raise TypeError(
-            f"the table has a column of mixed types, or of a type that pyarrow lacks ({why}); expected one type per "
+            f"the table has a column of mixed types, or of a type that pyarrow lacks ({reason}); expected one type per "
             "column, and numbers of at most 64 bits"
         ) from error
 
@@ -122,11 +122,11 @@ def kinds_of(schema: Any) -> Kinds:
         for position, column in enumerate(schema)
         if not column.name.startswith("__index_level_")
     }
-    whole, texts = (
+    integer_positions, texts = (
         [position for position, dtype in dtypes.items() if test(dtype)] for test in (types.is_integer, _is_text)
     )
     fractional = (position for position, dtype in dtypes.items() if types.is_floating(dtype) or types.is_decimal(dtype))
-    return Kinds(sorted((*whole, *fractional)), whole, texts)
+    return Kinds(sorted((*integer_positions, *fractional)), integer_positions, texts)
 
 
 def choose(
@@ -153,23 +153,25 @@ def choose(
         if usual is None and not are_first(kinds.without({value})):
             raise _unclear_ends(titles, "nothing says which two columns are the ends of edges")
         src, dst = usual or (0, 1)
-    ends = place_of(titles, "src", src), place_of(titles, "dst", dst)
-    if ends[0] == ends[1]:
-        raise ValueError(f"src and dst are both column {ends[0]}, {titles[ends[0]]!r}; expected two columns")
-    if value in ends and weight is None and not is_guessed:
+    end_positions = place_of(titles, "src", src), place_of(titles, "dst", dst)
+    if end_positions[0] == end_positions[1]:
+        raise ValueError(
+            f"src and dst are both column {end_positions[0]}, {titles[end_positions[0]]!r}; expected two columns"
+        )
+    if value in end_positions and weight is None and not is_guessed:
         value = None
-    if value in ends:
+    if value in end_positions:
         raise ValueError(
             f"column {titles[value]!r} would be both an end of edges and their weight; pass src, dst and weight"
         )
-    if is_guessed and value is None and (unexplained := sorted(set(kinds.numbers) - {*ends})):
+    if is_guessed and value is None and (unexplained := sorted(set(kinds.numbers) - {*end_positions})):
         columns = ", ".join(f"{position}, {titles[position]!r}" for position in unexplained)
         hold = f"column {columns}, holds" if len(unexplained) == 1 else f"columns {columns}, hold"
         raise ValueError(
             f"{hold} numbers of unknown meaning; pass weight={unexplained[0] if len(unexplained) == 1 else '…'} if "
-            f"they are edge weights, or src={ends[0]} and dst={ends[1]} to ignore them"
+            f"they are edge weights, or src={end_positions[0]} and dst={end_positions[1]} to ignore them"
         )
-    return (*ends, value)
+    return (*end_positions, value)
 
 
 def _titled_weight(titles: Sequence[str]) -> int | None:
@@ -204,10 +206,10 @@ def _find_usual_ends(titles: Sequence[str]) -> tuple[int, int] | None:
     Such titles are "source" and "target". Raise ValueError if more than two columns have such titles.
     """
     pairs = _usual_pairs(titles)
-    exact = [pair for pair in pairs if tuple(titles[position] for position in pair) == OWN]
-    if len({*pairs}) > 1 and not exact:
+    own_pairs = [pair for pair in pairs if tuple(titles[position] for position in pair) == OWN]
+    if len({*pairs}) > 1 and not own_pairs:
         raise _unclear_ends(titles, "more than two columns are called like ends of edges")
-    return next(iter(exact or pairs), None)
+    return next(iter(own_pairs or pairs), None)
 
 
 def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
@@ -226,8 +228,8 @@ def _usual_pairs(titles: Sequence[str]) -> list[tuple[int, int]]:
         for target in positions.get(v, ())
         if u != "head" or source < target
     ]
-    exact = [pair for pair in pairs if tuple(titles[position].casefold() for position in pair) in _PAIRS]
-    return exact if len(exact) == 1 else pairs
+    titled_pairs = [pair for pair in pairs if tuple(titles[position].casefold() for position in pair) in _PAIRS]
+    return titled_pairs if len(titled_pairs) == 1 else pairs
 
 
 def _core_of_title(title: str) -> str:
@@ -256,8 +258,8 @@ def are_first(kinds: Kinds) -> bool:
     return len(candidates) < 2 or sorted(candidates) == [0, 1]
 
 
-def _unclear_ends(titles: Sequence[str], why: str) -> ValueError:
-    return ValueError(f"{why}; there are {titles_listed(titles)}; pass src= and dst=, names or positions of columns")
+def _unclear_ends(titles: Sequence[str], reason: str) -> ValueError:
+    return ValueError(f"{reason}; there are {titles_listed(titles)}; pass src= and dst=, names or positions of columns")
 
 
 def titles_listed(titles: Sequence[str]) -> str:
@@ -335,28 +337,28 @@ def edges_of(
     values = None if positions[2] is None else _read_weights(titles[2], table.column(positions[2]))
     if table.num_rows == 0:
         return Edges(0, np.zeros(0, np.int64), np.zeros(0, np.int64), values, None)
-    ends = [ids_of(title, table.column(position)) for title, position in zip(titles[:2], positions[:2])]
-    are_texts = [_is_text(ids.type) for ids in ends]
+    id_columns = [ids_of(title, table.column(position)) for title, position in zip(titles[:2], positions[:2])]
+    are_texts = [_is_text(ids.type) for ids in id_columns]
     if are_texts[0] != are_texts[1]:
-        kinds = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, ends))
-        raise TypeError(f"{kinds}; expected both of one kind, integers or strings")
+        column_types = " and ".join(f"column {title!r} holds {ids.type}" for title, ids in zip(titles, id_columns))
+        raise TypeError(f"{column_types}; expected both of one kind, integers or strings")
     if bipartite:
         if names is False:
             raise ValueError("bipartite=True gives vertices names, by their columns; expected names=True, or left out")
-        return _number_names(_prefix_with_titles(titles[:2], ends), values)
+        return _number_names(_prefix_with_titles(titles[:2], id_columns), values)
     if bipartite is None and are_two_kinds(*titles[:2]):
-        _warn_of_shared_ids(titles, ends)
+        _warn_of_shared_ids(titles, id_columns)
     names_undecided = names is None
     if names_undecided:
-        names = are_texts[0] or max(_largest_id(ids) for ids in ends) >= WIDE
+        names = are_texts[0] or max(_largest_id(ids) for ids in id_columns) >= WIDE
     if names:
-        return _number_names(ends, values)
+        return _number_names(id_columns, values)
     if are_texts[0]:
         raise TypeError(
             f"column {titles[0]!r} holds strings; expected integers, because of names=False or because ranks number no "
             "names: gasla.io.read(path) numbers names, and distributed.Graph.from_graph takes its graph"
         )
-    return _check_numbers(titles, ends, values, names_undecided)
+    return _check_numbers(titles, id_columns, values, names_undecided)
 
 
 def _column_positions(
@@ -428,12 +430,12 @@ def undirected_rows(table: Any) -> Array | bool:
     pc = arrow("pyarrow.compute")
     # polars gives text Arrow's type string view, for which Arrow has no `utf8_lower`. So the column is cast to
     # large_string.
-    words = pc.utf8_lower(_expand_dictionary(table.column(position)).cast(arrow().large_string()))
-    distinct = {*words.unique().to_pylist()} - {None}
+    lowercase_words = pc.utf8_lower(_expand_dictionary(table.column(position)).cast(arrow().large_string()))
+    distinct = {*lowercase_words.unique().to_pylist()} - {None}
     if not distinct or not distinct <= {*WAYS}:
         return False
-    _require_no_nulls(table.column_names[position], words)
-    is_undirected: Array = pc.is_in(words, arrow().array(_BOTH_WAYS, words.type)).to_numpy()
+    _require_no_nulls(table.column_names[position], lowercase_words)
+    is_undirected: Array = pc.is_in(lowercase_words, arrow().array(_BOTH_WAYS, lowercase_words.type)).to_numpy()
     return is_undirected
 
 
@@ -487,7 +489,7 @@ def are_two_kinds(src: str | None, dst: str | None) -> bool:
     return any(source in people and target in things for people, things in (_KINDS, _KINDS[::-1]))
 
 
-def _prefix_with_titles(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
+def _prefix_with_titles(titles: Sequence[Any], id_columns: list[Any]) -> list[Any]:
     """Return ids as names that begin with the title of their column, such as "userId 1".
 
     So an id that occurs in both columns names two vertices.
@@ -498,14 +500,16 @@ def _prefix_with_titles(titles: Sequence[Any], ends: list[Any]) -> list[Any]:
         raise ValueError(
             f"one of the titles {titles[0]!r} and {titles[1]!r} begins the other; rename it for bipartite="
         )
-    none = arrow().scalar("", text)
-    return [join(arrow().scalar(prefix, text), ids.cast(text), none) for prefix, ids in zip(prefixes, ends)]
+    no_separator = arrow().scalar("", text)
+    return [
+        join(arrow().scalar(prefix, text), ids.cast(text), no_separator) for prefix, ids in zip(prefixes, id_columns)
+    ]
 
 
-def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
+def _warn_of_shared_ids(titles: list[Any], id_columns: list[Any]) -> None:
     """Warn if an id occurs in both columns although their titles say that they hold two kinds of vertices."""
     pc = arrow("pyarrow.compute")
-    ids = [column.combine_chunks().unique() for column in ends]
+    ids = [column.combine_chunks().unique() for column in id_columns]
     shared = ids[0].filter(pc.is_in(ids[0], ids[1].cast(ids[0].type)))
     if len(shared):
         warnings.warn(
@@ -516,15 +520,15 @@ def _warn_of_shared_ids(titles: list[Any], ends: list[Any]) -> None:
         )
 
 
-def _number_names(ends: list[Any], values: Array | None) -> Edges:
+def _number_names(id_columns: list[Any], values: Array | None) -> Edges:
     """Return the edges of a table whose ids are names, as arrays of vertex numbers and the names.
 
     Vertices are numbered in the order in which their names first occur: those of the first column come before those
     that are only in the second.
     """
-    pa, m = arrow(), len(ends[0])
-    dtype = pa.large_string() if _is_text(ends[0].type) else _common_integer_type(ends)
-    encoded = pa.concat_arrays([chunk for ids in ends for chunk in ids.cast(dtype).chunks]).dictionary_encode()
+    pa, m = arrow(), len(id_columns[0])
+    dtype = pa.large_string() if _is_text(id_columns[0].type) else _common_integer_type(id_columns)
+    encoded = pa.concat_arrays([chunk for ids in id_columns for chunk in ids.cast(dtype).chunks]).dictionary_encode()
     numbers = encoded.indices.to_numpy()
     try:
         names = encoded.dictionary.to_numpy(zero_copy_only=False)
@@ -533,26 +537,26 @@ def _number_names(ends: list[Any], values: Array | None) -> Edges:
     return Edges(len(names), numbers[:m], numbers[m:], values, names)
 
 
-def _check_numbers(titles: list[Any], ends: list[Any], values: Array | None, is_open: bool) -> Edges:
+def _check_numbers(titles: list[Any], id_columns: list[Any], values: Array | None, is_open: bool) -> Edges:
     """Return the edges of a table whose ids are vertex numbers, after checks.
 
     `is_open` says that the caller has not said whether ids are numbers or names. Then raise an error if there are so
     few edges for the largest id that ids may be names.
     """
     pc = arrow("pyarrow.compute")
-    for title, ids in zip(titles, ends):
+    for title, ids in zip(titles, id_columns):
         if (smallest := pc.min(ids).as_py()) < 0:
             row = pc.index(ids, smallest).as_py()
             raise ValueError(
                 f"row {row} of column {title!r} holds {smallest}; expected vertex numbers from 0; pass names=True if "
                 "ids are names"
             )
-    n = 1 + max(_largest_id(ids) for ids in ends)
-    needed, remedy = 16 * n + 24 * len(ends[0]), "pass names=True to number only the ids that occur"
-    require_bytes(f"ids go up to {n - 1}, and {n:,} vertices need", needed, remedy)
-    if is_open and (doubt := are_sparse(n, len(ends[0]))):
+    n = 1 + max(_largest_id(ids) for ids in id_columns)
+    byte_count, remedy = 16 * n + 24 * len(id_columns[0]), "pass names=True to number only the ids that occur"
+    require_bytes(f"ids go up to {n - 1}, and {n:,} vertices need", byte_count, remedy)
+    if is_open and (doubt := are_sparse(n, len(id_columns[0]))):
         raise ValueError(doubt)
-    src, dst = (as_ids(title, ids.to_numpy()) for title, ids in zip(titles, ends))
+    src, dst = (as_ids(title, ids.to_numpy()) for title, ids in zip(titles, id_columns))
     return Edges(n, src, dst, values, None)
 
 
@@ -636,12 +640,12 @@ def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
     return one.cast(dtype), other.cast(dtype)
 
 
-def _common_integer_type(ends: list[Any]) -> Any:
+def _common_integer_type(id_columns: list[Any]) -> Any:
     """Return the Arrow type, int64 or uint64, that can hold the integers of both columns."""
     pa = arrow()
-    if max(_largest_id(ids) for ids in ends) < 2**63:
+    if max(_largest_id(ids) for ids in id_columns) < 2**63:
         return pa.int64()
-    if min(arrow("pyarrow.compute").min(ids).as_py() or 0 for ids in ends) >= 0:
+    if min(arrow("pyarrow.compute").min(ids).as_py() or 0 for ids in id_columns) >= 0:
         return pa.uint64()
     raise ValueError("some ids are negative and others 2**63 or more; expected all within int64 or all within uint64")
 

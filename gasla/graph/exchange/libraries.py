@@ -102,8 +102,8 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
         edges = _select_edges(edges, np.flatnonzero(edges.src <= edges.dst))
     nodes = list(range(edges.n)) if edges.names is None else edges.names.tolist()
     G.add_nodes_from(zip(nodes, _attribute_records(edges.vertex_attributes, edges.n)))
-    ends = [[nodes[v] for v in side.tolist()] for side in (edges.src, edges.dst)]
-    G.add_edges_from(zip(*ends, _attribute_records(_with_weight(edges), len(edges.src))))
+    end_nodes = [[nodes[v] for v in endpoints.tolist()] for endpoints in (edges.src, edges.dst)]
+    G.add_edges_from(zip(*end_nodes, _attribute_records(_with_weight(edges), len(edges.src))))
     return G
 
 
@@ -144,14 +144,14 @@ def to_igraph(edges: Edges, directed: bool) -> Any:
         edges = _select_edges(edges, np.flatnonzero(edges.src <= edges.dst))
     if "name" in edges.vertex_attributes:
         raise ValueError("the vertex attribute 'name' would become the names of vertices; rename it, or leave it out")
-    g = igraph.Graph(edges.n, np.stack([edges.src, edges.dst], axis=1).tolist(), directed=directed)
+    igraph_graph = igraph.Graph(edges.n, np.stack([edges.src, edges.dst], axis=1).tolist(), directed=directed)
     if edges.names is not None:
-        g.vs["name"] = edges.names.tolist()
+        igraph_graph.vs["name"] = edges.names.tolist()
     for name, column in edges.vertex_attributes.items():
-        g.vs[name] = column.tolist()
+        igraph_graph.vs[name] = column.tolist()
     for name, column in _with_weight(edges).items():
-        g.es[name] = column.tolist()
-    return g
+        igraph_graph.es[name] = column.tolist()
+    return igraph_graph
 
 
 def of_edge_index(edge_index: ArrayLike, edge_weight: ArrayLike | None, n: int | None) -> Edges:
@@ -195,23 +195,27 @@ def _columns_by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _read_attributes(
-    given: Chosen, edges: Mapping[str, list[Any]], vertices: Mapping[str, list[Any]], weight: str | None, file: str
+    chosen_attributes: Chosen,
+    edges: Mapping[str, list[Any]],
+    vertices: Mapping[str, list[Any]],
+    weight: str | None,
+    file: str,
 ) -> tuple[dict[str, Array | TimeColumn], ...]:
     """Return the chosen attributes of edges and of vertices as arrays by name.
 
-    If all are chosen (`given` is True), these are the attributes that have a number or a date for every edge or vertex,
-    except `weight`. A warning lists the attributes that have numbers in some places only, and for a file also the
-    attributes that have no numbers at all.
+    If all are chosen (`chosen_attributes` is True), these are the attributes that have a number or a date for every
+    edge or vertex, except `weight`. A warning lists the attributes that have numbers in some places only, and for a
+    file also the attributes that have no numbers at all.
     """
     columns_of_both: tuple[dict[str, Array | TimeColumn], ...] = {}, {}
     left_out: list[str] = []
     for columns, names, owner, lists in zip(
-        columns_of_both, chosen(given, edges, vertices), ("edge", "vertex"), (edges, vertices)
+        columns_of_both, chosen(chosen_attributes, edges, vertices), ("edge", "vertex"), (edges, vertices)
     ):
         for name in names:
             if (dates := _as_dates(lists[name], owner, name)) is not None:
                 columns[name] = dates
-            elif given is not True:
+            elif chosen_attributes is not True:
                 columns[name] = _as_numbers(lists[name], owner, name, "another list of attributes")
             elif owner == "edge" and name == weight:
                 continue
@@ -252,14 +256,14 @@ def _are_numbers(values: list[Any]) -> bool:
         return False
 
 
-def _as_dates(values: list[Any], of: str, name: str) -> TimeColumn | None:
+def _as_dates(values: list[Any], owner: str, name: str) -> TimeColumn | None:
     """Return an attribute as a column of dates or times, or None if any edge or vertex has something else."""
     if not values or any(value is None for value in values):
         return None
     try:
         column = time_column(np.fromiter(values, object, len(values)))
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{of} attribute {name!r}: {error}") from error
+        raise type(error)(f"{owner} attribute {name!r}: {error}") from error
     return None if column is None or (column.numbers == NAT).any() else column
 
 
@@ -286,7 +290,11 @@ def are_equal_both_ways(edges: Edges) -> bool:
         columns_of_way = [column[tails < heads] for column in (tails, heads, *columns)]
         order = np.lexsort(columns_of_way[::-1])
         sorted_columns.append([column[order] for column in columns_of_way])
-    return all(len(a) == len(b) and bool(((a == b) | ((a != a) & (b != b))).all()) for a, b in zip(*sorted_columns))
+    return all(
+        len(a) == len(reversed_column)
+        and bool(((a == reversed_column) | ((a != a) & (reversed_column != reversed_column))).all())
+        for a, reversed_column in zip(*sorted_columns)
+    )
 
 
 def _as_array(x: Any) -> Array:
@@ -296,14 +304,14 @@ def _as_array(x: Any) -> Array:
     return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
 
 
-def _as_numbers(values: list[Any], of: str, attribute: str | None, instead: str) -> Array:
+def _as_numbers(values: list[Any], owner: str, attribute: str | None, instead: str) -> Array:
     """Return an attribute of edges or vertices as an array.
 
     Raise TypeError for the first value that is not a number.
     """
     for i, value in enumerate(values):
         if not _is_number(value):
-            raise TypeError(f"{of} {i} has {attribute} {value!r}; expected a number, or {instead}")
+            raise TypeError(f"{owner} {i} has {attribute} {value!r}; expected a number, or {instead}")
     numbers = np.array(values)
     if numbers.dtype.kind == "f" and all(isinstance(value, (int, np.integer)) for value in values):
         try:  # NumPy converts a mix of integers below and above 2**63 to float64, so this tries uint64 instead
@@ -330,7 +338,9 @@ def both_ways(edges: Edges, undirected: Any = True) -> Edges:
     is_stored[:, 1] = (edges.src != edges.dst) & undirected
     if not is_stored[:, 1].any():
         return edges
-    src, dst = (np.stack(ends, axis=1)[is_stored] for ends in ((edges.src, edges.dst), (edges.dst, edges.src)))
+    src, dst = (
+        np.stack(endpoints, axis=1)[is_stored] for endpoints in ((edges.src, edges.dst), (edges.dst, edges.src))
+    )
     return _select_edges(edges, np.nonzero(is_stored)[0])._replace(src=src, dst=dst)
 
 

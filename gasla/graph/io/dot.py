@@ -46,8 +46,8 @@ class _Parser:
     @property
     def now(self) -> tuple[str, str]:
         """The kind and the text of the next token. Keywords have the kind "sign"."""
-        kind, text, _ = self.tokens[self.place]
-        return ("sign", text.lower()) if kind == "word" and text.lower() in _KEYWORDS else (kind, text)
+        token_kind, text, _ = self.tokens[self.place]
+        return ("sign", text.lower()) if token_kind == "word" and text.lower() in _KEYWORDS else (token_kind, text)
 
     def take(self, *signs: str) -> bool:
         """If the next token is one of these signs, go past it. Return whether it was."""
@@ -66,8 +66,8 @@ class _Parser:
 
     def name(self) -> str:
         """Read a name, or several names joined by +, and return it."""
-        kind, text = self.now
-        if kind not in ("text", "word", "html"):
+        token_kind, text = self.now
+        if token_kind not in ("text", "word", "html"):
             raise self.error("expected a name")
         self.place += 1
         return text + self.name() if self.take("+") else text
@@ -88,7 +88,7 @@ class _Parser:
     def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
         """Parse statements in braces. Return the names of all vertices that occur in them."""
         self.need("{")
-        defaults, records = {of: dict(each) for of, each in defaults.items()}, []
+        defaults, records = {element: dict(attributes) for element, attributes in defaults.items()}, []
         while not self.take("}"):
             records += self.statement(is_directed, defaults)
             self.take(";", ",")
@@ -96,9 +96,9 @@ class _Parser:
 
     def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
         """Parse one statement. Return the names of all vertices that occur in it."""
-        of = self.now[1]
+        element = self.now[1]
         if self.take("graph", "node", "edge"):
-            defaults.setdefault(of, {}).update(self.attributes())
+            defaults.setdefault(element, {}).update(self.attributes())
             return []
         if self.tokens[self.place + 1][1] == "=" and self.now[0] != "sign":
             self.name()
@@ -115,8 +115,8 @@ class _Parser:
         if len(groups) == 1:
             for name in groups[0]:
                 self.nodes[name] |= data
-        for some, others in pairwise(groups):
-            self.edges += [(u, v, defaults.get("edge", {}) | data) for u, v in product(some, others)]
+        for some, next_group in pairwise(groups):
+            self.edges += [(u, v, defaults.get("edge", {}) | data) for u, v in product(some, next_group)]
         return [name for group in groups for name in group]
 
     def vertices(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
@@ -153,9 +153,9 @@ def _tokenize(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
         if match is None:
             expected = "expected DOT; is a quote or a bracket not closed?"
             raise FormatError(path, line, f"{text[end : end + 20]!r}; {expected}")
-        if kind := match.lastgroup:
-            word = re.sub(r"\\(?:\r?\n|(\"))", r"\1", match[kind]) if kind == "text" else match[kind]
-            yield kind, word, line
+        if token_kind := match.lastgroup:
+            word = re.sub(r"\\(?:\r?\n|(\"))", r"\1", match[token_kind]) if token_kind == "text" else match[token_kind]
+            yield token_kind, word, line
         line, end = line + text.count("\n", end, match.end()), match.end()
 
 

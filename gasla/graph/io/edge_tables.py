@@ -124,11 +124,11 @@ def read(
     if path.exists() and not path.is_file() and not (format == "parquet" and has_parts(path)):
         raise ValueError(f"{path} is not a regular file; tables are read more than once, so pipes are not supported")
     if format in ("parquet", "feather"):
-        table, chosen = (_read_parquet if format == "parquet" else _read_feather)(path, columns)
+        table, chosen_columns = (_read_parquet if format == "parquet" else _read_feather)(path, columns)
         metadata = _read_metadata(path, table.schema)
         if names is None and (_NAMES_KEY in metadata or _COUNT_KEY in metadata):
             names = _NAMES_KEY in metadata
-        return _graph(path, table, chosen, names, columns)
+        return _graph(path, table, chosen_columns, names, columns)
     layout = look(path, separator, format == "csv")
     try:
         return _graph_of_text(path, layout, columns, names)
@@ -136,8 +136,10 @@ def read(
         if not skips_bad_rows or error.line is None or error.line <= layout.head + 1:
             raise
         header = _infer_header(path, layout, columns)
-        chosen = _choose_columns(path, header.titles, columns, header.kinds)
-        bad_rows = {bad.line: bad for bad in _row_errors(path, layout, header, chosen, names) if bad.line is not None}
+        chosen_columns = _choose_columns(path, header.titles, columns, header.kinds)
+        bad_rows = {
+            bad.line: bad for bad in _row_errors(path, layout, header, chosen_columns, names) if bad.line is not None
+        }
         graph = _graph_of_text(path, layout._replace(left_out=frozenset(bad_rows)), columns, names)
         warn_of_bad_rows(path, len(bad_rows), next(iter(bad_rows.values()), error))
         return graph
@@ -145,23 +147,23 @@ def read(
 
 def _graph_of_text(path: Path, layout: Layout, columns: Columns, names: bool | None) -> Graph:
     header = _infer_header(path, layout, columns)
-    chosen = _choose_columns(path, header.titles, columns, header.kinds)
-    table = _csv_table(path, layout, header, chosen, names)
+    chosen_columns = _choose_columns(path, header.titles, columns, header.kinds)
+    table = _csv_table(path, layout, header, chosen_columns, names)
     try:
-        return _graph(path, table, chosen, names, columns)
+        return _graph(path, table, chosen_columns, names, columns)
     except FormatError as error:
-        raise next(_row_errors(path, layout, header, chosen, names), error) from error
+        raise next(_row_errors(path, layout, header, chosen_columns, names), error) from error
 
 
-def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: Columns) -> Graph:
+def _graph(path: Path, table: Any, chosen_columns: Chosen, names: bool | None, columns: Columns) -> Graph:
     metadata = _read_metadata(path, table.schema)
     with translate_errors(path):
         try:
             if table.num_rows == 0 and _COUNT_KEY in metadata:
-                return _without_edges(table, chosen, _vertex_count(path, metadata, 0))
+                return _without_edges(table, chosen_columns, _vertex_count(path, metadata, 0))
             graph = Graph.from_table(
-                *(table, 0, 1, chosen.weight),
-                attributes=chosen.attributes,
+                *(table, 0, 1, chosen_columns.weight),
+                attributes=chosen_columns.attributes,
                 names=names,
                 bipartite=columns.bipartite,
                 # `gasla.io.read` itself makes edges undirected if this is True
@@ -176,11 +178,13 @@ def _graph(path: Path, table: Any, chosen: Chosen, names: bool | None, columns: 
     return graph
 
 
-def _without_edges(table: Any, chosen: Chosen, n: int) -> Graph:
+def _without_edges(table: Any, chosen_columns: Chosen, n: int) -> Graph:
     """Return the graph of a table that `write` wrote for a graph with n vertices and no edges."""
-    none = np.zeros(0, np.int64)
-    values = None if chosen.weight is None else table.column(chosen.weight).to_numpy()
-    return Graph.from_edges(none, none, values, n=n).with_edge_attributes(attributes_of(table, chosen.attributes))
+    no_ids = np.zeros(0, np.int64)
+    values = None if chosen_columns.weight is None else table.column(chosen_columns.weight).to_numpy()
+    return Graph.from_edges(no_ids, no_ids, values, n=n).with_edge_attributes(
+        attributes_of(table, chosen_columns.attributes)
+    )
 
 
 def _name_column(path: Path, names: Array) -> Array:
@@ -215,8 +219,10 @@ def write(stream: IO[bytes], graph: Graph, path: Path, format: str) -> None:
     if format == "csv" and graph.names is not None:
         for v, name in enumerate(graph.names.tolist()):
             if isinstance(name, str) and (not name or name != name.strip(BLANKS)):
-                why = "begins or ends with a blank" if name else "is empty"
-                raise ValueError(f"{path}: the name of vertex {v} {why}, which a csv file can't hold; write .parquet")
+                reason = "begins or ends with a blank" if name else "is empty"
+                raise ValueError(
+                    f"{path}: the name of vertex {v} {reason}, which a csv file can't hold; write .parquet"
+                )
     try:
         columns = two_tables.edge_columns(graph, None if graph.names is None else _name_column(path, graph.names))
     except ValueError as error:
@@ -267,7 +273,7 @@ def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | Non
         )
     is_text = graph.names is not None and isinstance(graph.names[0], str)
     tables = vertices if firsts and isinstance(vertices, list | tuple) else [vertices]
-    sides = [
+    id_titles = [
         _read_vertices(Path(table), vertex, is_text, firsts)
         if isinstance(table, str | os.PathLike)
         else _vertices_of_table(table, vertex, firsts)
@@ -276,7 +282,7 @@ def joined(graph: Graph, vertices: Any, vertex: Column | None, names: bool | Non
     columns = graph.edge_attributes.columns(), graph.vertex_attributes.columns()
     edges = Edges(graph.n, *graph.edges(), graph.values, graph.names, *columns)
     result = Graph._of_edges(
-        two_tables.with_sides(edges, sides) if firsts else two_tables.joined(edges, sides[0], names)
+        two_tables.with_sides(edges, id_titles) if firsts else two_tables.joined(edges, id_titles[0], names)
     )
     return result if weight_name is None else result.weighted_by(weight_name)
 
@@ -305,29 +311,33 @@ def _read_vertices(path: Path, vertex: Column | None, is_text: bool, firsts: Seq
     lines = first_rows(path, layout, 0, _SAMPLED_ROWS)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a row for each vertex")
-    first = [title.strip(BLANKS) for title in lines[0]]
-    side = two_tables.title_of_side(first, firsts) if vertex is None else None
-    vertex = vertex if side is None else side[1]
-    is_above = isinstance(vertex, str) and vertex not in first and vertex in layout.titles
+    first_row = [title.strip(BLANKS) for title in lines[0]]
+    chosen_title = two_tables.title_of_side(first_row, firsts) if vertex is None else None
+    vertex = vertex if chosen_title is None else chosen_title[1]
+    is_above = isinstance(vertex, str) and vertex not in first_row and vertex in layout.titles
     has_titles = not is_above and (
-        isinstance(vertex, str) or (not any(map(is_number, first)) and two_tables.has_ids(first))
+        isinstance(vertex, str) or (not any(map(is_number, first_row)) and two_tables.has_ids(first_row))
     )
-    titles = first if has_titles else [f"column {place}" for place in range(len(first))]
+    titles = first_row if has_titles else [f"column {id_position}" for id_position in range(len(first_row))]
     titles = [*layout.titles] if is_above else titles
     header = _Header(titles, has_titles, _infer_kinds(lines[int(has_titles) :], len(titles)))
     try:
-        place = (
+        id_position = (
             place_of(titles, "vertex", vertex)
             if vertex is not None
-            else two_tables.place_of_ids(titles if has_titles or any(map(is_number, first)) else first, header.kinds)
+            else two_tables.place_of_ids(
+                titles if has_titles or any(map(is_number, first_row)) else first_row, header.kinds
+            )
         )
-        attribute_titles = [title for title in titles if title != titles[place]]
-        table = _parse_csv(path, layout, header, Chosen([titles[place]], None, attribute_titles), [titles[place]])
+        attribute_titles = [title for title in titles if title != titles[id_position]]
+        table = _parse_csv(
+            path, layout, header, Chosen([titles[id_position]], None, attribute_titles), [titles[id_position]]
+        )
         if not is_text:
-            table = table.set_column(0, titles[place], table[titles[place]].cast("int64"))
+            table = table.set_column(0, titles[id_position], table[titles[id_position]].cast("int64"))
         else:
-            table = _trim_ids(table, [titles[place]])
-        return _vertices_of_table(table, titles[place], firsts)
+            table = _trim_ids(table, [titles[id_position]])
+        return _vertices_of_table(table, titles[id_position], firsts)
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, FormatError) else FormatError(path, None, str(error)) from error
 
@@ -382,9 +392,11 @@ def _read_parquet_folder(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     with _errors_of_arrow(path):
         dataset = arrow("pyarrow.dataset").dataset(path, format="parquet", partitioning="hive")
         schema = dataset.schema
-        chosen = _choose_columns(path, schema.names, _with_listed_attributes(path, columns, schema), kinds_of(schema))
+        chosen_columns = _choose_columns(
+            path, schema.names, _with_listed_attributes(path, columns, schema), kinds_of(schema)
+        )
         _require_memory(path, 24 * dataset.count_rows())
-        return _validate(dataset.to_table(chosen.titles)), chosen
+        return _validate(dataset.to_table(chosen_columns.titles)), chosen_columns
 
 
 def _read_parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
@@ -395,13 +407,13 @@ def _read_parquet(path: Path, columns: Columns) -> tuple[Any, Chosen]:
         reader = parquet.ParquetFile(source)
         schema, rows, groups = _read_schema(path, reader), reader.metadata.num_rows, reader.metadata.num_row_groups
         titles = schema.names
-        chosen = _choose_columns(path, titles, _with_listed_attributes(path, columns, schema), kinds_of(schema))
+        chosen_columns = _choose_columns(path, titles, _with_listed_attributes(path, columns, schema), kinds_of(schema))
         # pyarrow ends the process if the metadata of a single column are damaged, so only those of row groups are read.
-        size = sum(reader.metadata.row_group(g).total_byte_size for g in range(groups))
-    _require_memory(path, (size if {*titles} == {*chosen.titles} else 0) + 24 * rows)
+        size = sum(reader.metadata.row_group(row_group).total_byte_size for row_group in range(groups))
+    _require_memory(path, (size if {*titles} == {*chosen_columns.titles} else 0) + 24 * rows)
     with _open_for_arrow(path) as source:
-        table = parquet.ParquetFile(source).read(columns=chosen.titles).select(chosen.titles)
-        return _validate(table).replace_schema_metadata(schema.metadata), chosen
+        table = parquet.ParquetFile(source).read(columns=chosen_columns.titles).select(chosen_columns.titles)
+        return _validate(table).replace_schema_metadata(schema.metadata), chosen_columns
 
 
 def _validate(table: Any) -> Any:
@@ -445,17 +457,19 @@ def parts_of_table(path: Path, format: str, columns: Columns, names: bool | None
             is_empty = reader.metadata.num_rows == 0
         else:  # Feather files may have batches without rows.
             is_empty = all(reader.get_batch(i).num_rows == 0 for i in range(reader.num_record_batches))
-    chosen = _choose_columns(path, schema.names, _with_listed_attributes(path, columns, schema), kinds_of(schema))
-    if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen.ends):
+    chosen_columns = _choose_columns(
+        path, schema.names, _with_listed_attributes(path, columns, schema), kinds_of(schema)
+    )
+    if is_empty or not all(arrow().types.is_integer(schema.field(name).type) for name in chosen_columns.ends):
         return None
-    if chosen.direction is not None:
+    if chosen_columns.direction is not None:
         return None
     metadata = _read_metadata(path, schema)
     if _NAMES_KEY in metadata or (
-        names is None and _COUNT_KEY not in metadata and not _are_small_ids(path, format, chosen.ends)
+        names is None and _COUNT_KEY not in metadata and not _are_small_ids(path, format, chosen_columns.ends)
     ):
         return None
-    return _parts_by_groups(path, format, chosen, _vertex_count(path, metadata, 0))
+    return _parts_by_groups(path, format, chosen_columns, _vertex_count(path, metadata, 0))
 
 
 def _table_file(source: IO[bytes], format: str) -> Any:
@@ -477,25 +491,25 @@ def _iterate_groups(path: Path, format: str, titles: list[str]) -> Iterator[Any]
             yield _validate(table).select(titles)
 
 
-def _are_small_ids(path: Path, format: str, ends: list[str]) -> bool:
+def _are_small_ids(path: Path, format: str, end_titles: list[str]) -> bool:
     """Return whether all ids are so small that they are taken as vertex numbers. Larger ids may be names.
 
     All ids are read, because pyarrow would end the process if it read a maximum from damaged statistics.
     """
     largest = arrow("pyarrow.compute").max
-    tables = (table for table in _iterate_groups(path, format, ends) if table.num_rows)
+    tables = (table for table in _iterate_groups(path, format, end_titles) if table.num_rows)
     largest_ids = [largest(column).as_py() for table in tables for column in table.columns]
-    return bool(largest_ids) and all(known is not None and known < WIDE for known in largest_ids)
+    return bool(largest_ids) and all(largest_id is not None and largest_id < WIDE for largest_id in largest_ids)
 
 
-def _parts_by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part]:
-    for group, table in enumerate(_iterate_groups(path, format, chosen.titles)):
+def _parts_by_groups(path: Path, format: str, chosen_columns: Chosen, n: int) -> Iterator[Part]:
+    for group, table in enumerate(_iterate_groups(path, format, chosen_columns.titles)):
         if table.num_rows == 0:
             continue
         try:
-            edges = edges_of(table, 0, 1, chosen.weight, names=False, attributes=chosen.attributes)
-            columns = attributes_of(table, chosen.attributes)
-            attributes = {name: checked("edge", name, each, len(each), "cpu") for name, each in columns.items()}
+            edges = edges_of(table, 0, 1, chosen_columns.weight, names=False, attributes=chosen_columns.attributes)
+            columns = attributes_of(table, chosen_columns.attributes)
+            attributes = {name: checked("edge", name, values, len(values), "cpu") for name, values in columns.items()}
         except (ValueError, TypeError) as error:
             unit = "row group" if format == "parquet" else "batch"
             raise FormatError(path, None, f"{unit} {group}: {error}") from error
@@ -506,10 +520,10 @@ def _read_feather(path: Path, columns: Columns) -> tuple[Any, Chosen]:
     _require_memory(path, path.stat().st_size)
     with _open_for_arrow(path) as source:
         table = _validate(arrow("pyarrow.feather").read_table(source))
-    chosen = _choose_columns(
+    chosen_columns = _choose_columns(
         path, table.column_names, _with_listed_attributes(path, columns, table.schema), kinds_of(table.schema)
     )
-    return table.select(chosen.titles), chosen
+    return table.select(chosen_columns.titles), chosen_columns
 
 
 def _choose_columns(path: Path, titles: list[str], columns: Columns, kinds: Kinds) -> Chosen:
@@ -524,12 +538,14 @@ def _choose_columns(path: Path, titles: list[str], columns: Columns, kinds: Kind
             direction_column(titles, kinds.texts) if columns.undirected is None and not columns.only_ends else None
         )
         direction = None if text_place is None or text_place in (src, dst) else titles[text_place]
-        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in attribute_places], direction)
-        if repeated := [title for title in chosen.titles if titles.count(title) > 1]:
+        chosen_columns = Chosen(
+            [titles[src], titles[dst]], value, [titles[position] for position in attribute_places], direction
+        )
+        if repeated := [title for title in chosen_columns.titles if titles.count(title) > 1]:
             raise ValueError(
                 f"{titles.count(repeated[0])} columns are called {repeated[0]!r}; expected different titles"
             )
-        return chosen
+        return chosen_columns
     except (ValueError, TypeError) as error:
         raise FormatError(path, None, str(error)) from error
 
@@ -553,45 +569,48 @@ def _errors_of_arrow(path: Path) -> Iterator[None]:
         except (OSError, MemoryError):
             raise
         except (arrow().ArrowException, KeyError, IndexError) as error:
-            why = " ".join(str(error).split())
-            raise FormatError(path, None, f"is damaged or of another format ({why})") from error
+            reason = " ".join(str(error).split())
+            raise FormatError(path, None, f"is damaged or of another format ({reason})") from error
 
 
-def _require_memory(path: Path, needed: int) -> None:
+def _require_memory(path: Path, byte_count: int) -> None:
     """Raise MemoryError before a file is read if reading it needs more than the available memory, in bytes."""
     remedy = "read part of it with pyarrow, and pass that to Graph.from_table"
-    require_bytes(f"{path} needs at least", needed, remedy)
+    require_bytes(f"{path} needs at least", byte_count, remedy)
 
 
 # --- reading CSV files and edge lists ---------------------------------------------------------------------------------
 
 
-def _csv_table(path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None) -> Any:
+def _csv_table(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen, names: bool | None) -> Any:
     _require_memory(path, path.stat().st_size)
     types = arrow().types
     if names is not False:
-        table = _trim_ids(_convert_times(_read_csv(path, layout, header, chosen, chosen.ends), chosen), chosen.ends)
-        if names or (numbered := _convert_ids(path, table, chosen.ends)) is not None:
+        table = _trim_ids(
+            _convert_times(_read_csv(path, layout, header, chosen_columns, chosen_columns.ends), chosen_columns),
+            chosen_columns.ends,
+        )
+        if names or (numbered := _convert_ids(path, table, chosen_columns.ends)) is not None:
             return table if names else numbered
-    table = _convert_times(_read_csv(path, layout, header, chosen, []), chosen)
+    table = _convert_times(_read_csv(path, layout, header, chosen_columns, []), chosen_columns)
     converted_names = [
-        end for end in chosen.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)
+        end for end in chosen_columns.ends if types.is_temporal(table[end].type) or types.is_boolean(table[end].type)
     ]
     if (
         converted_names
     ):  # pyarrow would convert dates and "true", which are names here, so these columns are read again as strings.
-        table = _convert_times(_read_csv(path, layout, header, chosen, converted_names), chosen)
-    for end in chosen.ends:
+        table = _convert_times(_read_csv(path, layout, header, chosen_columns, converted_names), chosen_columns)
+    for end in chosen_columns.ends:
         if types.is_floating(table[end].type):
-            wanted = "expected whole numbers from 0; pass names=True if ids are names"
-            error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {wanted}")
-            raise next(_row_errors(path, layout, header, chosen, False), error)
-    return _trim_ids(table, [end for end in chosen.ends if types.is_string(table[end].type)])
+            expectation = "expected whole numbers from 0; pass names=True if ids are names"
+            error = FormatError(path, None, f"column {end!r} holds numbers that are not 64-bit integers; {expectation}")
+            raise next(_row_errors(path, layout, header, chosen_columns, False), error)
+    return _trim_ids(table, [end for end in chosen_columns.ends if types.is_string(table[end].type)])
 
 
-def _convert_times(table: Any, chosen: Chosen) -> Any:
+def _convert_times(table: Any, chosen_columns: Chosen) -> Any:
     """Return the table with text attributes converted to times or durations, where all cells of a column allow that."""
-    for title in chosen.attributes:
+    for title in chosen_columns.attributes:
         if arrow().types.is_string(table[title].type) and table[title].null_count == 0:
             times = times_of_texts(table[title].to_pylist())
             if times is not None:
@@ -599,14 +618,14 @@ def _convert_times(table: Any, chosen: Chosen) -> Any:
     return table
 
 
-def _convert_ids(path: Path, table: Any, ends: list[str]) -> Any:
+def _convert_ids(path: Path, table: Any, end_titles: list[str]) -> Any:
     """Return the table with ids converted from text to integers, or None if an id is not an integer.
 
     Raise FormatError if the integers may be meant as names, because they have leading zeros.
     """
     pc = arrow("pyarrow.compute")
     numbered = table
-    for end in ends:
+    for end in end_titles:
         texts = _trim(table[end])
         if (ids := _parse_integers(texts)) is None:
             _refuse_comments(path, end, texts)
@@ -642,10 +661,10 @@ def _trim(texts: Any) -> Any:
     return arrow("pyarrow.compute").ascii_trim(texts, BLANKS)
 
 
-def _trim_ids(table: Any, ends: list[str]) -> Any:
+def _trim_ids(table: Any, end_titles: list[str]) -> Any:
     """Return the table with blanks removed around ids, so that "b" and " b" are one vertex. Empty ids become null."""
     pa, pc = arrow(), arrow("pyarrow.compute")
-    for end in ends:
+    for end in end_titles:
         texts = _trim(table[end])
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
         table = table.set_column(table.column_names.index(end), end, texts)
@@ -654,34 +673,34 @@ def _trim_ids(table: Any, ends: list[str]) -> Any:
 
 def _parse_integers(texts: Any) -> Any:
     """Return a column of strings converted to int64 or uint64, or None if a string is not an integer."""
-    for kind in ("int64", "uint64"):
+    for integer_type in ("int64", "uint64"):
         with suppress(arrow().ArrowInvalid):
-            return texts.cast(kind)
+            return texts.cast(integer_type)
     return None
 
 
-def _read_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """Return a table with the columns `chosen` of a CSV file.
+def _read_csv(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen, texts: list[str]) -> Any:
+    """Return a table with the columns `chosen_columns` of a CSV file.
 
     Columns listed in `texts` are read as strings. pyarrow infers the types of all other columns, and this function adds
     uint64, which pyarrow does not infer.
     """
     types, pc = arrow().types, arrow("pyarrow.compute")
-    table = _parse_csv(path, layout, header, chosen, texts)
+    table = _parse_csv(path, layout, header, chosen_columns, texts)
     wide = [
         title
-        for title in chosen.titles
+        for title in chosen_columns.titles
         if types.is_floating(table[title].type) and pc.any(pc.greater_equal(table[title], 2.0**63)).as_py()
     ]
     if wide:  # pyarrow reads integers beyond int64 as floats, so these columns are read again as strings and converted.
-        for title, column in zip(wide, _parse_csv(path, layout, header, chosen, wide).select(wide).columns):
+        for title, column in zip(wide, _parse_csv(path, layout, header, chosen_columns, wide).select(wide).columns):
             if (numbers := _parse_integers(column)) is not None:
                 table = table.set_column(table.column_names.index(title), title, numbers)
     return table
 
 
-def _parse_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, texts: list[str]) -> Any:
-    """Return a table with the columns `chosen` of a CSV file.
+def _parse_csv(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen, texts: list[str]) -> Any:
+    """Return a table with the columns `chosen_columns` of a CSV file.
 
     Columns listed in `texts` are read as strings, all others with the types that pyarrow infers.
     """
@@ -695,7 +714,7 @@ def _parse_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, text
                     column_names=header.titles, skip_rows=head, skip_rows_after_names=int(header.has_title_line)
                 ),
                 arrow_csv.ParseOptions(delimiter=separator),
-                _conversion_options(chosen, texts),
+                _conversion_options(chosen_columns, texts),
             )
 
     try:
@@ -704,16 +723,16 @@ def _parse_csv(path: Path, layout: Layout, header: _Header, chosen: Chosen, text
     except TooLarge:
         raise
     except FormatError as error:
-        raise next(_row_errors(path, layout, header, chosen, bool(texts)), error) from error
+        raise next(_row_errors(path, layout, header, chosen_columns, bool(texts)), error) from error
 
 
-def _conversion_options(chosen: Chosen, texts: list[str]) -> Any:
-    """Return pyarrow's options for reading the columns `chosen`, of which those in `texts` are read as strings.
+def _conversion_options(chosen_columns: Chosen, texts: list[str]) -> Any:
+    """Return pyarrow's options for reading the columns `chosen_columns`, of which those in `texts` are read as strings.
 
     Empty cells become null.
     """
     return arrow("pyarrow.csv").ConvertOptions(
-        include_columns=chosen.titles,
+        include_columns=chosen_columns.titles,
         column_types=dict.fromkeys(texts, arrow().string()),
         null_values=[""],  # By default pyarrow also reads "NA" as null, which is the country code of Namibia.
         strings_can_be_null=True,
@@ -735,27 +754,32 @@ def parts_of_text(
     if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head):
         return None  # The lines end in \r without \n, and `_whole_rows` would not count them as lines.
     header = _infer_header(path, layout, columns)
-    chosen = _choose_columns(path, header.titles, columns, header.kinds)
-    begin = int(header.has_title_line)
-    first = next(iter(first_rows(path, layout, begin, begin + 1)), [""] * len(header.titles))
-    positions = [header.titles.index(title) for title in chosen.titles if title != chosen.direction]
-    if chosen.direction is not None and first[header.titles.index(chosen.direction)].casefold() in WAYS:
+    chosen_columns = _choose_columns(path, header.titles, columns, header.kinds)
+    header_lines = int(header.has_title_line)
+    first_row_cells = next(iter(first_rows(path, layout, header_lines, header_lines + 1)), [""] * len(header.titles))
+    positions = [header.titles.index(title) for title in chosen_columns.titles if title != chosen_columns.direction]
+    if (
+        chosen_columns.direction is not None
+        and first_row_cells[header.titles.index(chosen_columns.direction)].casefold() in WAYS
+    ):
         return None
-    chosen = chosen._replace(direction=None)
-    if len(first) != len(header.titles) or not all(is_number(first[place]) for place in positions):
+    chosen_columns = chosen_columns._replace(direction=None)
+    if len(first_row_cells) != len(header.titles) or not all(
+        is_number(first_row_cells[position]) for position in positions
+    ):
         # The first row holds names or Boolean weights, or is malformed, so the whole file has to be read at once.
         return None
-    if names is None and not _are_numbers(path, layout, header, chosen):
+    if names is None and not _are_numbers(path, layout, header, chosen_columns):
         return None
-    return _parts_by_rows(path, layout, header, chosen)
+    return _parts_by_rows(path, layout, header, chosen_columns)
 
 
-def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> bool:
+def _are_numbers(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen) -> bool:
     """Return whether all ids in the file are surely vertex numbers, not names that look like numbers."""
-    largest, only_ends = arrow("pyarrow.compute").max, chosen._replace(weight=None)
+    largest, only_ends = arrow("pyarrow.compute").max, chosen_columns._replace(weight=None)
     try:
         for table in _text_blocks(path, layout, header, only_ends):
-            numbered = _convert_ids(path, table, chosen.ends)
+            numbered = _convert_ids(path, table, chosen_columns.ends)
             if numbered is None or any((largest(ids).as_py() or 0) >= WIDE for ids in numbered.columns):
                 return False
     except TooLarge:
@@ -766,36 +790,40 @@ def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
     return True
 
 
-def _parts_by_rows(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Part]:
-    for table in _text_blocks(path, layout, header, chosen):
+def _parts_by_rows(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen) -> Iterator[Part]:
+    for table in _text_blocks(path, layout, header, chosen_columns):
         try:
-            for title in chosen.titles:
+            for title in chosen_columns.titles:
                 texts = _trim(table[title])
                 numbers = _parse_integers(texts)
-                if numbers is None and title not in chosen.ends:
+                if numbers is None and title not in chosen_columns.ends:
                     numbers = texts.cast("float64")
                 if numbers is not None:
                     table = table.set_column(table.column_names.index(title), title, numbers)
-            edges = edges_of(table, 0, 1, chosen.weight, names=False)
+            edges = edges_of(table, 0, 1, chosen_columns.weight, names=False)
         except (ValueError, TypeError) as error:  # pyarrow's error ArrowInvalid is a ValueError, too.
-            raise next(_row_errors(path, layout, header, chosen, False), FormatError(path, None, str(error))) from error
+            raise next(
+                _row_errors(path, layout, header, chosen_columns, False), FormatError(path, None, str(error))
+            ) from error
         yield Part(edges.src, edges.dst, edges.weights, edges.n)
 
 
-def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> Iterator[Any]:
-    """Yield tables of some rows each, with the columns `chosen` as strings. Empty cells are null."""
+def _text_blocks(path: Path, layout: Layout, header: _Header, chosen_columns: Chosen) -> Iterator[Any]:
+    """Yield tables of some rows each, with the columns `chosen_columns` as strings. Empty cells are null."""
     pa, arrow_csv = arrow(), arrow("pyarrow.csv")
     if _needs_rewriting(layout):
-        places = {title: header.titles.index(title) for title in chosen.titles}
+        column_positions = {title: header.titles.index(title) for title in chosen_columns.titles}
         each_row = islice(rows(path, layout), int(header.has_title_line), None)
         while block_of_rows := [row for _, row in islice(each_row, _ROWS)]:
             if any(len(row) != len(header.titles) for row in block_of_rows):
-                raise next(_row_errors(path, layout, header, chosen, False))
-            texts = {title: [row[place] or None for row in block_of_rows] for title, place in places.items()}
+                raise next(_row_errors(path, layout, header, chosen_columns, False))
+            texts = {
+                title: [row[position] or None for row in block_of_rows] for title, position in column_positions.items()
+            }
             yield pa.table({title: pa.array(column, pa.string()) for title, column in texts.items()})
         return
     parse = arrow_csv.ParseOptions(delimiter=layout.separator)
-    convert = _conversion_options(chosen, chosen.titles)
+    convert = _conversion_options(chosen_columns, chosen_columns.titles)
     try:
         with _open_for_arrow(path) as source:
             for i, block in enumerate(_whole_rows(source, layout.head)):
@@ -812,7 +840,7 @@ def _text_blocks(path: Path, layout: Layout, header: _Header, chosen: Chosen) ->
     except TooLarge:
         raise
     except FormatError as error:
-        raise next(_row_errors(path, layout, header, chosen, False), error) from error
+        raise next(_row_errors(path, layout, header, chosen_columns, False), error) from error
 
 
 def _whole_rows(stream: IO[bytes], head: int) -> Iterator[bytes]:
@@ -877,37 +905,37 @@ def _infer_header(path: Path, layout: Layout, columns: Columns) -> _Header:
     lines = first_rows(path, layout, 0, _SAMPLED_ROWS)
     if not lines:
         raise FormatError(path, 1, "the file is empty; expected a header, or an edge")
-    first = [title.strip(BLANKS) for title in lines[0]]
-    if len(first) == 1:
+    titles = [title.strip(BLANKS) for title in lines[0]]
+    if len(titles) == 1:
         raise FormatError(
             path,
             layout.head + 1,
-            f"{first[0].strip()[:60]!r} is one column with separator {layout.separator!r}; expected two or three "
+            f"{titles[0].strip()[:60]!r} is one column with separator {layout.separator!r}; expected two or three "
             "columns; pass separator=' ' for spaces and tabs, or another character",
         )
-    has_names, has_numbers = any(isinstance(column, str) for column in columns.given), any(map(is_number, first))
-    below = zip(first, *lines[1:2]) if lines[1:] else ()
-    has_titles = are_usual(first) or any(is_number(cell) for title, cell in below if title.strip())
+    has_names, has_numbers = any(isinstance(column, str) for column in columns.given), any(map(is_number, titles))
+    titles_and_cells = zip(titles, *lines[1:2]) if lines[1:] else ()
+    has_titles = are_usual(titles) or any(is_number(cell) for title, cell in titles_and_cells if title.strip())
     if has_names or (has_titles and not has_numbers):
-        if not _contains_named(columns.given, first) and _contains_named(columns.given, layout.titles):
-            return _Header([*layout.titles], False, _infer_kinds(lines, len(first)))
-        _require_one_line(path, layout, first)
-        return _Header(first, True, _infer_kinds(lines[1:], len(first)))
+        if not _contains_named(columns.given, titles) and _contains_named(columns.given, layout.titles):
+            return _Header([*layout.titles], False, _infer_kinds(lines, len(titles)))
+        _require_one_line(path, layout, titles)
+        return _Header(titles, True, _infer_kinds(lines[1:], len(titles)))
     if has_numbers or columns.src is not None or ".ncol" in path.suffixes:  # .ncol files have no header
-        kinds = _infer_kinds(lines, len(first))
-        return _Header(_make_titles(len(first), columns, kinds), False, kinds)
-    which = "positions 0 and 1" if len(first) == 2 else f"two positions from 0 to {len(first) - 1}"
+        kinds = _infer_kinds(lines, len(titles))
+        return _Header(_make_titles(len(titles), columns, kinds), False, kinds)
+    possible_positions = "positions 0 and 1" if len(titles) == 2 else f"two positions from 0 to {len(titles) - 1}"
     raise FormatError(
         path,
         layout.head + 1,
-        f"{layout.separator.join(first)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if it "
-        f"is a header, or {which} if it is an edge",
+        f"{layout.separator.join(titles)[:60]!r} may be a header or an edge; pass src= and dst=: names of columns if "
+        f"it is a header, or {possible_positions} if it is an edge",
     )
 
 
-def _contains_named(given: list[Column], titles: Sequence[str]) -> bool:
+def _contains_named(columns: list[Column], titles: Sequence[str]) -> bool:
     """Return whether `titles` contains all columns that the caller passes by name."""
-    return len(titles) > 0 and all(each in titles for each in given if isinstance(each, str))
+    return len(titles) > 0 and all(column in titles for column in columns if isinstance(column, str))
 
 
 def _make_titles(count: int, columns: Columns, kinds: Kinds) -> list[str]:
@@ -919,7 +947,7 @@ def _make_titles(count: int, columns: Columns, kinds: Kinds) -> list[str]:
     has_weight = count == 3 and 2 in kinds.numbers
     are_ends = {columns.src, columns.dst} <= {None, 0, 1} and are_first(kinds.without({2} if has_weight else ()))
     titles = ["src", "dst", "weight"][: 2 + has_weight] if count <= 3 and are_ends else []
-    return [*titles, *(f"column {place}" for place in range(len(titles), count))]
+    return [*titles, *(f"column {position}" for position in range(len(titles), count))]
 
 
 def _infer_kinds(lines: list[list[str]], count: int) -> Kinds:
@@ -927,11 +955,11 @@ def _infer_kinds(lines: list[list[str]], count: int) -> Kinds:
 
     A column of empty cells counts as one of numbers, because numbers may follow.
     """
-    columns = ([row[place].strip() for row in lines if place < len(row)] for place in range(count))
+    columns = ([row[position].strip() for row in lines if position < len(row)] for position in range(count))
     cells = [next(filter(None, column), "") for column in columns]
-    numbers = [place for place, cell in enumerate(cells) if not cell or is_number(cell)]
-    whole = [place for place in numbers if _is_id(cells[place])]
-    return Kinds(numbers, whole, [place for place in range(count) if place not in numbers])
+    numbers = [position for position, cell in enumerate(cells) if not cell or is_number(cell)]
+    id_positions = [position for position in numbers if _is_id(cells[position])]
+    return Kinds(numbers, id_positions, [position for position in range(count) if position not in numbers])
 
 
 def _require_one_line(path: Path, layout: Layout, titles: list[str]) -> None:
@@ -948,22 +976,22 @@ def _require_one_line(path: Path, layout: Layout, titles: list[str]) -> None:
 
 
 def _row_errors(
-    path: Path, layout: Layout, header: _Header, chosen: Chosen, names: bool | None
+    path: Path, layout: Layout, header: _Header, chosen_columns: Chosen, names: bool | None
 ) -> Iterator[FormatError]:
     """Yield an error for each row whose number of columns or types of cells differ from the first row's."""
     titles = header.titles
-    places = [titles.index(title) for title in chosen.titles]
+    column_positions = [titles.index(title) for title in chosen_columns.titles]
     tests: list[_CellTest] | None = None
     for line, row in islice(rows(path, layout), int(header.has_title_line), None):
         if len(row) != len(titles):
             yield FormatError(path, line, f"{len(row)} columns; expected {len(titles)}, as in the first line")
             continue
-        cells = [row[place] for place in places]
+        cells = [row[position] for position in column_positions]
         if tests is None:
-            attribute_cells = list(zip(chosen.titles, cells))[2:]
+            attribute_cells = list(zip(chosen_columns.titles, cells))[2:]
             is_numbered = names is False or (not names and all(map(_is_id, cells[:2])))
             id_test = _NUMBER if is_numbered else _NAME
-            known_tests = {chosen.weight: _WEIGHT, chosen.direction: _ANY}
+            known_tests = {chosen_columns.weight: _WEIGHT, chosen_columns.direction: _ANY}
             tests = [
                 id_test,
                 id_test,
@@ -971,7 +999,7 @@ def _row_errors(
             ]
         if _EMPTY in tests:
             tests = [_choose_test(cell) if test is _EMPTY else test for test, cell in zip(tests, cells)]
-        for title, cell, test in zip(chosen.titles, cells, tests):
+        for title, cell, test in zip(chosen_columns.titles, cells, tests):
             if not test.holds(cell):
                 yield FormatError(path, line, f"column {title!r} holds {cell[:60]!r}; {test.expected}")
                 break
@@ -1022,4 +1050,6 @@ def _choose_test(cell: str) -> _CellTest:
         return _EMPTY
     if looks_dated(cell) and not _is_date(cell):
         return _OTHER_DATE
-    return next((kind for kind in (_DATE, _DURATION, _BOOL) if not is_number(cell) and kind.holds(cell)), _WEIGHT)
+    return next(
+        (cell_test for cell_test in (_DATE, _DURATION, _BOOL) if not is_number(cell) and cell_test.holds(cell)), _WEIGHT
+    )

@@ -55,23 +55,23 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bi
             raise FormatError(path, None, doubt)
 
     each_part = parts(path, skips_bad_rows, bipartite)
-    first = next(each_part)
-    states_n = first.states_n
-    return graph_of_parts(chain([first], each_part), require)
+    first_part = next(each_part)
+    states_n = first_part.states_n
+    return graph_of_parts(chain([first_part], each_part), require)
 
 
 def _valid_rows(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
     """Return the edges of the valid rows in some lines, and the number of malformed rows."""
-    good, bad = [], 0
+    good, bad_count = [], 0
     for line in lines:
-        if words := uncommented(line, _COMMENTS).split():
-            is_bad = _check(words, header.columns) is not None
-            bad += is_bad
+        if words_of_line := uncommented(line, _COMMENTS).split():
+            is_bad = _check(words_of_line, header.columns) is not None
+            bad_count += is_bad
             good += [] if is_bad else [line]
-    part = _parse(header, StringIO("".join(good)))
-    if part is None:
+    parsed_part = _parse(header, StringIO("".join(good)))
+    if parsed_part is None:
         raise _first_error(path, header)
-    return part, bad
+    return parsed_part, bad_count
 
 
 def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
@@ -90,13 +90,15 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
         if start > 0:
             # skips the rest of a line that began before `start`, which the reader of the part before gets
             file.readline()
-        first = file.tell()
-        file.seek(max(first, stop - 1))
-        if stop > first:
+        first_byte = file.tell()
+        file.seek(max(first_byte, stop - 1))
+        if stop > first_byte:
             file.readline()
-        last = file.tell()
-        file.seek(first)
-        return _parse_or_raise(path, header, TextIOWrapper(BytesIO(file.read(last - first)), encoding="latin-1"))
+        last_byte = file.tell()
+        file.seek(first_byte)
+        return _parse_or_raise(
+            path, header, TextIOWrapper(BytesIO(file.read(last_byte - first_byte)), encoding="latin-1")
+        )
 
 
 def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
@@ -104,7 +106,7 @@ def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = Non
 
     With `skips_bad_rows`, malformed rows are left out, with a warning at the end.
     """
-    count = bad = 0
+    count = bad_count = 0
     with open_text(path) as text:
         start = text.tell()
         header = _read_header(path, text, bipartite)
@@ -113,17 +115,17 @@ def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = Non
         weights = nothing if header.columns == 3 else None
         yield Part(nothing, nothing, weights, header.n, states_n=header.line is not None)
         while lines := text.readlines(files.PART):
-            part = _parse(header, StringIO("".join(lines)))
-            if part is None:
+            parsed_part = _parse(header, StringIO("".join(lines)))
+            if parsed_part is None:
                 if not skips_bad_rows:
                     raise _first_error(path, header)
-                part, left_out = _valid_rows(path, header, lines)
-                bad += left_out
-            count += len(part.src)
-            yield part
-    if bad:
-        warn_of_bad_rows(path, bad, _first_error(path, header))
-    if count + bad < header.m:
+                parsed_part, left_out = _valid_rows(path, header, lines)
+                bad_count += left_out
+            count += len(parsed_part.src)
+            yield parsed_part
+    if bad_count:
+        warn_of_bad_rows(path, bad_count, _first_error(path, header))
+    if count + bad_count < header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
@@ -131,10 +133,10 @@ def _parse_or_raise(path: Path, header: _Header, text: TextIO) -> Part:
     """Return the edges in a text. Raise FormatError if a line is malformed."""
     if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
         text.seek(0)
-    part = _parse(header, text)
-    if part is None:
+    parsed_part = _parse(header, text)
+    if parsed_part is None:
         raise _first_error(path, header)
-    return part
+    return parsed_part
 
 
 def _parse(header: _Header, text: TextIO) -> Part | None:
@@ -162,7 +164,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     weighted = has_weights(graph) or bool({".wel", ".tsv"} & set(names))
     for block in edge_blocks(graph):
         if weighted:
-            lines = [f"{u}{separator}{v}{separator}{w}\n" for u, v, w in zip(*block)]
+            lines = [f"{u}{separator}{v}{separator}{edge_weight}\n" for u, v, edge_weight in zip(*block)]
         else:
             lines = [f"{u}{separator}{v}\n" for u, v in zip(*block[:2])]
         stream.write("".join(lines).encode())
@@ -178,37 +180,37 @@ class _Header(NamedTuple):
 def _read_header(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header:
     """Read the comments at the beginning of a file, and count the columns of the first edge."""
     counts: tuple[int | None, int, int] = (None, 0, 0)
-    number = 0
-    for number, line in enumerate(stream, start=1):
-        words = line.split()
-        if words and words[0][0] in _COMMENTS:
-            if words[:2] == ["%", "bip"] and bipartite is None:
-                what = "says that the columns hold two kinds of vertices, which this reader would number alike"
+    line_number = 0
+    for line_number, line in enumerate(stream, start=1):
+        words_of_line = line.split()
+        if words_of_line and words_of_line[0][0] in _COMMENTS:
+            if words_of_line[:2] == ["%", "bip"] and bipartite is None:
+                problem = "says that the columns hold two kinds of vertices, which this reader would number alike"
                 remedy = "gasla.io.read of a file tells them apart; pass bipartite=False if they are one kind"
-                raise FormatError(path, number, f"{what}; {remedy}")
+                raise FormatError(path, line_number, f"{problem}; {remedy}")
             match = re.search(r"Nodes:\s*(\d{1,18})\s+Edges:\s*(\d{1,18})\b", line, re.ASCII)
-            counts = (number, int(match[1]), int(match[2])) if match else counts
-        elif words:
+            counts = (line_number, int(match[1]), int(match[2])) if match else counts
+        elif words_of_line:
             columns = len(uncommented(line, _COMMENTS).split())
             if columns not in (2, 3):
                 raise FormatError(
                     path,
-                    number,
+                    line_number,
                     f"{columns} columns; expected `source target [weight]`, separated by spaces; to choose among more "
                     "columns pass src=, dst= and weight=, for another separator pass separator=",
                 )
             return _Header(columns, *counts)
-    if number == 0:
+    if line_number == 0:
         raise FormatError(path, 1, "the file is empty; expected lines `source target [weight]`")
     return _Header(2, *counts)
 
 
-def _check(words: list[str], columns: int) -> str | None:
-    if len(words) != columns:
-        return f"{len(words)} columns; expected {columns}, as in the first edge"
-    for word in words[:2]:
+def _check(words_of_line: list[str], columns: int) -> str | None:
+    if len(words_of_line) != columns:
+        return f"{len(words_of_line)} columns; expected {columns}, as in the first edge"
+    for word in words_of_line[:2]:
         if not is_whole(word) or int(word) < 0:
             return f"vertex {word[:60]!r}; {EXPECTED_ID}"
-    if columns == 3 and not is_number(words[2]):
-        return f"weight {words[2][:60]!r}; {EXPECTED_WEIGHT}"
+    if columns == 3 and not is_number(words_of_line[2]):
+        return f"weight {words_of_line[2][:60]!r}; {EXPECTED_WEIGHT}"
     return None

@@ -187,8 +187,10 @@ def translate_errors(path: Path) -> Iterator[None]:
     except MemoryError as error:
         message = " ".join(str(error).split())
         size = path.stat().st_size if path.is_file() else 0
-        wanted = message if re.search(r"\d", message) else f"the graph needs more than the {size:,} bytes of the file"
-        raise TooLarge.of(path, wanted) from error
+        requirement = (
+            message if re.search(r"\d", message) else f"the graph needs more than the {size:,} bytes of the file"
+        )
+        raise TooLarge.of(path, requirement) from error
 
 
 @contextmanager
@@ -257,8 +259,8 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
     values are integers in that range, else uint64 if possible, else float64.
     """
     text = uncommented(stream.read(), comments)
-    for number in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
-        types = [(name, number if kind == "number" else kind) for name, kind in fields]
+    for number_type in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
+        types = [(name, number_type if field_kind == "number" else field_kind) for name, field_kind in fields]
         try:
             with warning_filters():
                 # NumPy only warns when it parses 1.5 as an integer, so the warning is made an error.
@@ -282,14 +284,14 @@ def complain(path: Path, check: Callable[[int, list[str]], str | None], comments
     `check(line number, words)` returns a message for a malformed line, and None for others. `comments` are the
     characters that start a comment.
     """
-    number = 0
+    line_number = 0
     with open_text(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            words = uncommented(line, comments).split()
-            message = check(number, words) if words else None
+        for line_number, line in enumerate(stream, start=1):
+            words_of_line = uncommented(line, comments).split()
+            message = check(line_number, words_of_line) if words_of_line else None
             if message is not None:
-                return FormatError(path, number, message)
-    return FormatError(path, number, "malformed")
+                return FormatError(path, line_number, message)
+    return FormatError(path, line_number, "malformed")
 
 
 def uncommented(text: str, comments: str) -> str:
@@ -324,9 +326,9 @@ def names_to_json(names: Names) -> str:
     '["Oslo", 7]'
     """
     names_list = [int(name) if isinstance(name, np.integer) else name for name in names.each.tolist()]
-    other = next((name for name in names_list if not isinstance(name, str | int) or isinstance(name, bool)), None)
-    if other is not None:
-        raise TypeError(f"vertex {other!r} has a name of {type(other).__name__}; expected strings or integers")
+    bad_name = next((name for name in names_list if not isinstance(name, str | int) or isinstance(name, bool)), None)
+    if bad_name is not None:
+        raise TypeError(f"vertex {bad_name!r} has a name of {type(bad_name).__name__}; expected strings or integers")
     return json.dumps(names_list)
 
 
@@ -394,19 +396,19 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
     16 bytes per edge, because ids are narrowed part by part, and each array is freed once the next one is built from
     it.
     """
-    kind, sources, targets, weights = WeightType(), [], [], []
+    weight_type, sources, targets, weights = WeightType(), [], [], []
     n = m = 0
-    for part in parts:
-        kind.see(part.weights)
-        n = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst)))
-        m += len(part.src)
-        sources.append(part.src.astype(index_dtype(n)))
-        targets.append(part.dst.astype(index_dtype(n)))
+    for edge_part in parts:
+        weight_type.see(edge_part.weights)
+        n = max(n, edge_part.n, *(1 + int(ids.max(initial=-1)) for ids in (edge_part.src, edge_part.dst)))
+        m += len(edge_part.src)
+        sources.append(edge_part.src.astype(index_dtype(n)))
+        targets.append(edge_part.dst.astype(index_dtype(n)))
         # This is a copy, because a view would keep all records of the part in memory.
-        weights.append(None if part.weights is None else part.weights.copy())
+        weights.append(None if edge_part.weights is None else edge_part.weights.copy())
     require_memory(n, m)
     require(n, m)
-    ids, weight = index_dtype(max(n, m)), kind.dtype  # int32 if possible, because SciPy would keep int64
+    ids, weight = index_dtype(max(n, m)), weight_type.dtype  # int32 if possible, because SciPy would keep int64
     # Arrays are passed without giving them local names, because such a reference would keep `_sort_edges` from freeing
     # them.
     return _sort_edges(
@@ -417,17 +419,17 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
     )
 
 
-def _concatenate(parts: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
+def _concatenate(pieces: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
     """Return the arrays of a list concatenated.
 
     The list is emptied on the way, so that each array is freed once copied.
     """
-    whole, end = np.empty(length, dtype), length
-    while parts:
-        part = parts.pop()
-        whole[end - len(part) : end] = part
-        end -= len(part)
-    return whole
+    joined_array, end = np.empty(length, dtype), length
+    while pieces:
+        piece = pieces.pop()
+        joined_array[end - len(piece) : end] = piece
+        end -= len(piece)
+    return joined_array
 
 
 def require_memory(n: int, m: int) -> None:
@@ -446,12 +448,16 @@ def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]
     """
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
-    whole = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
+    are_integers = values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))
     for start in track(range(0, graph.m, BLOCK), "blocks"):
-        stop = min(start + BLOCK, graph.m)
-        src = rows_of(indptr, start, stop)
-        part = values[start:stop]
-        yield src.tolist(), indices[start:stop].tolist(), [int(x) for x in part.tolist()] if whole else part.tolist()
+        block_end = min(start + BLOCK, graph.m)
+        src = rows_of(indptr, start, block_end)
+        block_values = values[start:block_end]
+        yield (
+            src.tolist(),
+            indices[start:block_end].tolist(),
+            [int(x) for x in block_values.tolist()] if are_integers else block_values.tolist(),
+        )
 
 
 def rows_of(indptr: Array, start: int, stop: int) -> Array:

@@ -54,20 +54,20 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
         for key in group.findall("attribute"):
             description = str(key.get("title", key.get("id"))), key.get("type", "string"), key.findtext("default")
             keys.setdefault(group.get("class"), {})[key.get("id")] = description
-    known: set[Any] = set()
+    known_names: set[Any] = set()
     nodes, labels = [], []
-    for place, node in enumerate(graph.iter("node")):
-        name = known_node(path, place, node.get("id"), known)
+    for index, node in enumerate(graph.iter("node")):
+        name = known_node(path, index, node.get("id"), known_names)
         nodes.append((name, _read_values(path, f"node {name!r}", node, keys["node"])))
         labels.append(node.get("label"))
     edges, undirected = [], []
-    for place, edge in enumerate(graph.iter("edge")):
-        ends = edge.get("source"), edge.get("target")
-        known_ends(path, place, ends, known)
-        data = _read_values(path, f"edge {place}", edge, keys["edge"])
+    for index, edge in enumerate(graph.iter("edge")):
+        end_names = edge.get("source"), edge.get("target")
+        known_ends(path, index, end_names, known_names)
+        data = _read_values(path, f"edge {index}", edge, keys["edge"])
         if (weight := edge.get("weight")) is not None:
             data["weight"] = number_or_text(weight)
-        edges.append((*ends, data))
+        edges.append((*end_names, data))
         undirected.append(edge.get("type", graph.get("defaultedgetype", "undirected")) != "directed")
     record_files.weighted_by_default(edges)
     return record_files.named_by(path, Records(nodes, edges, undirected), labels)
@@ -77,23 +77,25 @@ def _read_values(path: Path, where: str, element: Element, keys: Keys) -> dict[s
     """Return the attributes of a node or an edge by their titles. Attributes that it lacks have their defaults."""
     values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
-        title, kind, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
+        title, type_name, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
         values[title] = (
-            "several values" if title in values else _convert_value(path, where, title, kind, value.get("value", ""))
+            "several values"
+            if title in values
+            else _convert_value(path, where, title, type_name, value.get("value", ""))
         )
-    for title, kind, default in keys.values():
+    for title, type_name, default in keys.values():
         if default is not None and title not in values:
-            values[title] = _convert_value(path, where, title, kind, default)
+            values[title] = _convert_value(path, where, title, type_name, default)
     return values
 
 
-def _convert_value(path: Path, where: str, title: str, kind: str, text: str) -> Any:
+def _convert_value(path: Path, where: str, title: str, type_name: str, text: str) -> Any:
     """Return the value of an attribute, converted from text according to its type in GEXF."""
-    convert: Callable[[str], Any] = int if kind in _INTEGERS else float if kind in _REALS else str
+    convert: Callable[[str], Any] = int if type_name in _INTEGERS else float if type_name in _REALS else str
     try:
-        return text.strip().lower() in ("true", "1") if kind == "boolean" else convert(text)
+        return text.strip().lower() in ("true", "1") if type_name == "boolean" else convert(text)
     except ValueError:
-        raise FormatError(path, None, f"{where} has {title} {text!r}; expected a value of type {kind}") from None
+        raise FormatError(path, None, f"{where} has {title} {text!r}; expected a value of type {type_name}") from None
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
@@ -107,37 +109,39 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     _require_texts(path, names, attribute_columns)
     root = Element("gexf", xmlns="http://gexf.net/1.3", version="1.3")
     top = SubElement(root, "graph", defaultedgetype="directed")
-    for of, each in attribute_columns.items():
-        group = SubElement(top, "attributes", {"class": of})
-        for place, (name, column) in enumerate(each.items()):
-            kind = "string" if isinstance(column, TimeColumn) else _TYPES[column.dtype.kind]
-            SubElement(group, "attribute", id=str(place), title=name, type=kind)
+    for element_name, each in attribute_columns.items():
+        group = SubElement(top, "attributes", {"class": element_name})
+        for index, (name, column) in enumerate(each.items()):
+            type_name = "string" if isinstance(column, TimeColumn) else _TYPES[column.dtype.kind]
+            SubElement(group, "attribute", id=str(index), title=name, type=type_name)
     nodes, edges = SubElement(top, "nodes"), SubElement(top, "edges")
     for name, values in zip(names, rows_of(attribute_columns["node"], graph.n)):
         _add_values(SubElement(nodes, "node", id=name, label=name), values)
     src, dst = (end.tolist() for end in graph.edges())
-    for place, (u, v, w, values) in enumerate(zip(src, dst, weights, rows_of(attribute_columns["edge"], graph.m))):
-        edge = SubElement(edges, "edge", id=str(place), source=names[u], target=names[v])
-        if w is not None:
-            edge.set("weight", str(int(w) if isinstance(w, bool) else w))
+    for index, (u, v, edge_weight, values) in enumerate(
+        zip(src, dst, weights, rows_of(attribute_columns["edge"], graph.m))
+    ):
+        edge = SubElement(edges, "edge", id=str(index), source=names[u], target=names[v])
+        if edge_weight is not None:
+            edge.set("weight", str(int(edge_weight) if isinstance(edge_weight, bool) else edge_weight))
         _add_values(edge, values)
     stream.write(ElementTree.tostring(root, "utf-8", xml_declaration=True))
 
 
-def _require_texts(path: Path, names: list[str], own: dict[str, dict[str, Any]]) -> None:
+def _require_texts(path: Path, names: list[str], attribute_columns: dict[str, dict[str, Any]]) -> None:
     """Raise ValueError for names of vertices or attributes that GEXF can't store or would read as something else."""
-    for text in chain(names, *own.values()):
+    for text in chain(names, *attribute_columns.values()):
         if NOT_IN_XML.search(text):
             raise ValueError(f"{path}: {text!r} has a character that XML lacks; write .npz, .csv or .parquet")
-    for of, each in own.items():
-        if taken := [name for name in each if name in _RESERVED]:
-            what = f"the attribute {taken[0]!r} of a {of} has the name of one of GEXF's own keys"
-            raise ValueError(f"{path}: {what}; rename it, or write .npz")
+    for element_name, columns_by_name in attribute_columns.items():
+        if reserved_names := [name for name in columns_by_name if name in _RESERVED]:
+            problem = f"the attribute {reserved_names[0]!r} of a {element_name} has the name of one of GEXF's own keys"
+            raise ValueError(f"{path}: {problem}; rename it, or write .npz")
 
 
 def _add_values(element: Element, values: tuple[Any, ...]) -> None:
     if values:
         group = SubElement(element, "attvalues")
-        for place, value in enumerate(values):
+        for column_index, value in enumerate(values):
             text = str(value).lower() if isinstance(value, bool) else str(value)
-            SubElement(group, "attvalue", {"for": str(place), "value": text})
+            SubElement(group, "attvalue", {"for": str(column_index), "value": text})

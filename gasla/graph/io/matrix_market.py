@@ -65,9 +65,9 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
     if not bipartite:
         return graph_of_parts(parts(path))
     each_part = parts(path, True)
-    first = next(each_part)
-    graph = graph_of_parts(chain([first], each_part))
-    rows = first.m  # the first part has the number of rows as `m`
+    first_part = next(each_part)
+    graph = graph_of_parts(chain([first_part], each_part))
+    rows = first_part.m  # the first part has the number of rows as `m`
     return graph.with_vertex_attributes({SIDES: sides(graph.n, rows)})
 
 
@@ -84,8 +84,8 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
         if bipartite:
             header = header._replace(shift=header.n)
         elif header.n != header.columns:
-            what = f"a matrix of {header.n} x {header.columns}; expected a square matrix"
-            raise FormatError(path, header.line, f"{what}, or bipartite=True for rows and columns as two sides")
+            matrix_shape = f"a matrix of {header.n} x {header.columns}; expected a square matrix"
+            raise FormatError(path, header.line, f"{matrix_shape}, or bipartite=True for rows and columns as two sides")
         if header.is_array:
             yield from _array_parts(path, stream, header)
             return
@@ -103,8 +103,8 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
 
 def _are_in_range(table: Array, header: _Header) -> bool:
     """Return whether the rows and columns of all entries are within the sizes that the header states."""
-    ends = ("u", header.n), ("v", header.columns)
-    return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in ends)
+    index_limits = ("u", header.n), ("v", header.columns)
+    return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in index_limits)
 
 
 def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
@@ -112,29 +112,33 @@ def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
 
     Of a symmetric array, files hold each column from the diagonal down.
     """
-    count, first, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
-    begins = rows * header.n if header.mirrored == 0 else rows * (header.n - first) - rows * (rows - 1) // 2
-    kind = str(header.type)
-    none = np.zeros(0, [("u", "i8"), ("v", "i8"), ("value", kind)])
-    yield _edges_of_entries(path, none, header)._replace(m=header.n)
-    for table in parts_of_table(stream, [("value", kind)], "%"):
+    count, is_strict, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
+    begins = rows * header.n if header.mirrored == 0 else rows * (header.n - is_strict) - rows * (rows - 1) // 2
+    value_type = str(header.type)
+    no_entries = np.zeros(0, [("u", "i8"), ("v", "i8"), ("value", value_type)])
+    yield _edges_of_entries(path, no_entries, header)._replace(m=header.n)
+    for table in parts_of_table(stream, [("value", value_type)], "%"):
         if table is None or count + len(table) > header.m:
             raise complain(path, lambda line, words: _check_array(line, words, header), "%")
-        places = count + np.arange(len(table))
-        v = np.searchsorted(begins, places, side="right") - 1
-        u = places - begins[v] + (0 if header.mirrored == 0 else v + first)
+        entry_positions = count + np.arange(len(table))
+        v = np.searchsorted(begins, entry_positions, side="right") - 1
+        u = entry_positions - begins[v] + (0 if header.mirrored == 0 else v + is_strict)
         count += len(table)
-        entries = np.zeros(len(table), none.dtype)
+        entries = np.zeros(len(table), no_entries.dtype)
         entries["u"], entries["v"], entries["value"] = u + 1, v + 1, table["value"]
         yield _edges_of_entries(path, entries[table["value"] != 0], header)
     if count != header.m:
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
-def _check_array(line: int, words: list[str], header: _Header) -> str | None:
+def _check_array(line: int, words_of_line: list[str], header: _Header) -> str | None:
     if line <= header.line:
         return None
-    return _check_value(words[0], header) if len(words) == 1 else f"{' '.join(words)[:60]!r}; expected a number a line"
+    return (
+        _check_value(words_of_line[0], header)
+        if len(words_of_line) == 1
+        else f"{' '.join(words_of_line)[:60]!r}; expected a number a line"
+    )
 
 
 def _edges_of_entries(path: Path, table: Array, header: _Header) -> Part:
@@ -165,51 +169,57 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
         if field == "pattern":
             lines = [f"{u + 1} {v + 1}\n" for u, v in zip(*block[:2])]
         else:
-            lines = [f"{u + 1} {v + 1} {w}\n" for u, v, w in zip(*block)]
+            lines = [f"{u + 1} {v + 1} {edge_weight}\n" for u, v, edge_weight in zip(*block)]
         stream.write("".join(lines).encode())
 
 
 def _read_header(path: Path, stream: IO[str]) -> _Header:
     """Read the header of a file, up to the line with the sizes."""
-    first = stream.readline().lower().split()
-    is_array = first[2:3] == ["array"]
-    if len(first) != 5 or first[:2] != ["%%matrixmarket", "matrix"] or not (is_array or first[2] == "coordinate"):
+    banner_words = stream.readline().lower().split()
+    is_array = banner_words[2:3] == ["array"]
+    if (
+        len(banner_words) != 5
+        or banner_words[:2] != ["%%matrixmarket", "matrix"]
+        or not (is_array or banner_words[2] == "coordinate")
+    ):
         expected = "`%%MatrixMarket matrix coordinate FIELD SYMMETRY`, or array in place of coordinate"
-        raise FormatError(path, 1, f"{' '.join(first)[:60]!r}; expected {expected}")
-    field, symmetry = first[3:]
-    for word, known in ((field, _TYPES), (symmetry, _MIRRORED)):
-        if word not in known:
-            raise FormatError(path, 1, f"{word!r}; expected one of {', '.join(known)}")
+        raise FormatError(path, 1, f"{' '.join(banner_words)[:60]!r}; expected {expected}")
+    field, symmetry = banner_words[3:]
+    for word, known_words in ((field, _TYPES), (symmetry, _MIRRORED)):
+        if word not in known_words:
+            raise FormatError(path, 1, f"{word!r}; expected one of {', '.join(known_words)}")
     if symmetry == "skew-symmetric" and field in ("unsigned-integer", "pattern"):
         raise FormatError(path, 1, f"{field} values have no negative; expected real or integer, or not {symmetry}")
     if is_array and field == "pattern":
         raise FormatError(path, 1, "an array of pattern entries; expected coordinates, or another field")
-    number, sizes = 1, "ROWS COLUMNS" if is_array else "ROWS COLUMNS ENTRIES"
+    line_number, sizes = 1, "ROWS COLUMNS" if is_array else "ROWS COLUMNS ENTRIES"
     while line := stream.readline():
-        number += 1
-        words = line.split()
-        if not words or words[0].startswith("%"):
+        line_number += 1
+        words_of_line = line.split()
+        if not words_of_line or words_of_line[0].startswith("%"):
             continue
-        if len(words) != len(sizes.split()) or not all(map(is_count, words)):
-            raise FormatError(path, number, f"{line.strip()[:60]!r}; expected `{sizes}`")
-        rows, columns, *entry_counts = map(int, words)
+        if len(words_of_line) != len(sizes.split()) or not all(map(is_count, words_of_line)):
+            raise FormatError(path, line_number, f"{line.strip()[:60]!r}; expected `{sizes}`")
+        rows, columns, *entry_counts = map(int, words_of_line)
         if rows != columns and symmetry != "general":
-            raise FormatError(path, number, f"a {symmetry} matrix of {rows} x {columns}; expected a square one")
+            raise FormatError(path, line_number, f"a {symmetry} matrix of {rows} x {columns}; expected a square one")
         half = {"general": rows * columns, "symmetric": rows * (rows + 1) // 2}.get(symmetry, rows * (rows - 1) // 2)
         entries = entry_counts[0] if entry_counts else half
-        return _Header(number, _TYPES[field], _MIRRORED[symmetry], rows, columns, entries, is_array)
-    raise FormatError(path, number, f"the file ends; expected `{sizes}`")
+        return _Header(line_number, _TYPES[field], _MIRRORED[symmetry], rows, columns, entries, is_array)
+    raise FormatError(path, line_number, f"the file ends; expected `{sizes}`")
 
 
-def _check(line: int, words: list[str], header: _Header) -> str | None:
+def _check(line: int, words_of_line: list[str], header: _Header) -> str | None:
     if line <= header.line:
         return None
-    if len(words) != (3 if header.type else 2):
-        return f"{' '.join(words)[:60]!r}; expected `row column{' value' if header.type else ''}`, as line 1 says"
-    for end, most in zip(words[:2], (header.n, header.columns)):
-        if not is_whole(end) or not 1 <= int(end) <= most:
-            return f"vertex {end[:60]!r}; expected 1 to {most}, as line {header.line} says"
-    return _check_value(words[2], header) if header.type else None
+    if len(words_of_line) != (3 if header.type else 2):
+        return (
+            f"{' '.join(words_of_line)[:60]!r}; expected `row column{' value' if header.type else ''}`, as line 1 says"
+        )
+    for end, largest_index in zip(words_of_line[:2], (header.n, header.columns)):
+        if not is_whole(end) or not 1 <= int(end) <= largest_index:
+            return f"vertex {end[:60]!r}; expected 1 to {largest_index}, as line {header.line} says"
+    return _check_value(words_of_line[2], header) if header.type else None
 
 
 def _check_value(word: str, header: _Header) -> str | None:

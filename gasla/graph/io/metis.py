@@ -70,14 +70,14 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     weighted = has_weights(graph)
     stream.write(f"{graph.n} {graph.m // 2}{' 001' if weighted else ''}\n".encode())
     row = 0
-    words: list[str] = []
+    words_of_line: list[str] = []
     for block in edge_blocks(graph):
-        for u, v, w in zip(*block):
+        for u, v, edge_weight in zip(*block):
             if u > row:
-                stream.write((" ".join(words) + "\n" * (u - row)).encode())
-                row, words = u, []
-            words.append(f"{v + 1} {w}" if weighted else str(v + 1))
-    stream.write((" ".join(words) + "\n" * (graph.n - row)).encode())
+                stream.write((" ".join(words_of_line) + "\n" * (u - row)).encode())
+                row, words_of_line = u, []
+            words_of_line.append(f"{v + 1} {edge_weight}" if weighted else str(v + 1))
+    stream.write((" ".join(words_of_line) + "\n" * (graph.n - row)).encode())
 
 
 def _require_undirected(path: Path, graph: Graph) -> None:
@@ -107,20 +107,26 @@ def _split_words(line: str) -> list[str]:
 def _read_header(path: Path, stream: IO[str]) -> _Header:
     """Read the header, which is the first line that is not a comment."""
     expected = "expected `VERTICES EDGES [FORMAT [CONSTRAINTS]]`"
-    number = 0
+    line_number = 0
     while line := stream.readline():
-        number += 1
-        words = _split_words(line)
+        line_number += 1
+        header_words = _split_words(line)
         if _is_comment(line):
             continue
-        if not (2 <= len(words) <= 4 and all(map(is_count, words))):
-            raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
-        form = words[2].zfill(3) if len(words) > 2 else "000"
-        if len(form) != 3 or set(form) - {"0", "1"}:
-            raise FormatError(path, number, f"format {words[2]!r}; expected three digits, each 0 or 1")
-        constraints = (int(words[3]) if len(words) == 4 else 1) if form[1] == "1" else 0
-        return _Header(number, int(words[0]), int(words[1]), int(form[0]) + constraints, form[2] == "1")
-    raise FormatError(path, max(number, 1), f"the file ends; {expected}")
+        if not (2 <= len(header_words) <= 4 and all(map(is_count, header_words))):
+            raise FormatError(path, line_number, f"{line.strip()[:60]!r}; {expected}")
+        format_digits = header_words[2].zfill(3) if len(header_words) > 2 else "000"
+        if len(format_digits) != 3 or set(format_digits) - {"0", "1"}:
+            raise FormatError(path, line_number, f"format {header_words[2]!r}; expected three digits, each 0 or 1")
+        constraints = (int(header_words[3]) if len(header_words) == 4 else 1) if format_digits[1] == "1" else 0
+        return _Header(
+            line_number,
+            int(header_words[0]),
+            int(header_words[1]),
+            int(format_digits[0]) + constraints,
+            format_digits[2] == "1",
+        )
+    raise FormatError(path, max(line_number, 1), f"the file ends; {expected}")
 
 
 def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
@@ -133,8 +139,8 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
     if numbers is None or len(numbers) != counts.sum():
         return None
     if header.skip:
-        place = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
-        numbers, counts = numbers[place >= header.skip], counts - header.skip
+        index_in_line = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+        numbers, counts = numbers[index_in_line >= header.skip], counts - header.skip
     values = None
     if header.weighted:
         if (counts % 2).any():
@@ -151,10 +157,10 @@ def _words_per_line(text: str) -> Array:
     word = (characters != 32) & ((characters < 9) | (characters > 13))
     starts = word.copy()
     starts[1:] &= ~word[:-1]
-    ends = np.flatnonzero(characters == 10)
+    line_ends = np.flatnonzero(characters == 10)
     if len(characters) and characters[-1] != 10:
-        ends = np.append(ends, len(characters) - 1)
-    return np.diff(np.cumsum(starts)[ends], prepend=0)
+        line_ends = np.append(line_ends, len(characters) - 1)
+    return np.diff(np.cumsum(starts)[line_ends], prepend=0)
 
 
 def _parse_integers(text: str) -> Array | None:
@@ -178,9 +184,9 @@ def _parse_integers(text: str) -> Array | None:
 def _vertex_lines(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
     """Yield for each vertex the number of its line and the words in it."""
     with open_text(path) as stream:
-        for number, line in enumerate(stream, start=1):
-            if number > header.line and not _is_comment(line):
-                yield number, _split_words(line)
+        for line_number, line in enumerate(stream, start=1):
+            if line_number > header.line and not _is_comment(line):
+                yield line_number, _split_words(line)
 
 
 def _asymmetry_error(path: Path, header: _Header, A: Any) -> FormatError | None:
@@ -188,33 +194,35 @@ def _asymmetry_error(path: Path, header: _Header, A: Any) -> FormatError | None:
     from scipy.sparse import csr_array
 
     ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
-    for which, listed in (("", ones), ("the weight of ", A)):
+    for weight_or_not, listed in (("", ones), ("the weight of ", A)):
         differences = (listed - listed.T).tocoo()
         if differences.nnz:
             u, v = sorted(map(int, (differences.row[0], differences.col[0])))
-            number = next(islice(_vertex_lines(path, header), u, None))[0]
-            reason = f"the lines of vertices {u + 1} and {v + 1} differ in {which}the edges between them"
-            return FormatError(path, number, f"{reason}; expected both to be equal")
+            line_number = next(islice(_vertex_lines(path, header), u, None))[0]
+            reason = f"the lines of vertices {u + 1} and {v + 1} differ in {weight_or_not}the edges between them"
+            return FormatError(path, line_number, f"{reason}; expected both to be equal")
     return None
 
 
 def _first_error(path: Path, header: _Header) -> FormatError:
     """Return the error for the first invalid line of a file, or for a wrong number of lines or edges."""
-    vertex, listed, number = 0, 0, header.line
-    for number, words in _vertex_lines(path, header):
+    vertex, listed, line_number = 0, 0, header.line
+    for line_number, words_of_line in _vertex_lines(path, header):
         vertex += 1
-        message = _check(vertex, words, header)
+        message = _check(vertex, words_of_line, header)
         if message is not None:
-            return FormatError(path, number, message)
-        listed += max(0, len(words) - header.skip) // (2 if header.weighted else 1)
+            return FormatError(path, line_number, message)
+        listed += max(0, len(words_of_line) - header.skip) // (2 if header.weighted else 1)
     if vertex < header.n:
         return FormatError(
             path,
-            number,
+            line_number,
             f"the file ends after vertex {vertex}; expected a line for each of {header.n}; is it truncated?",
         )
-    wanted = f"expected {2 * header.m} neighbors, since both ends list an edge"
-    return FormatError(path, header.line, f"the header says {header.m} edges, and {listed} neighbors follow; {wanted}")
+    expectation = f"expected {2 * header.m} neighbors, since both ends list an edge"
+    return FormatError(
+        path, header.line, f"the header says {header.m} edges, and {listed} neighbors follow; {expectation}"
+    )
 
 
 def _check(vertex: int, words: list[str], header: _Header) -> str | None:

@@ -47,13 +47,13 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
         raise FormatError(
             path, head + 1, "the line begins with a byte order mark; expected one at the begin of the file at most"
         )
-    first = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
-    separator = separator or _detect_separator(path, head + 1, first, is_csv)
+    first_lines = [line for line, comment in zip(lines[head:], is_comment[head:]) if line.strip() and not comment][:2]
+    separator = separator or _detect_separator(path, head + 1, first_lines, is_csv)
     pairs = f"{separator} ", f" {separator}"
-    is_spaced = len(first) == 2 and any(
-        all(0 < line.count(separator) == line.count(pair) for line in first) for pair in pairs
+    is_spaced = len(first_lines) == 2 and any(
+        all(0 < line.count(separator) == line.count(pair) for line in first_lines) for pair in pairs
     )
-    titles = _titles_above(lines[head - 1], first[0], separator) if head and first else ()
+    titles = _titles_above(lines[head - 1], first_lines[0], separator) if head and first_lines else ()
     return Layout(separator, head, not is_csv, is_spaced and separator != SPACES, titles=titles)
 
 
@@ -135,10 +135,10 @@ def _split_rows(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tu
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
-        lines = ("\n" if number < layout.head else line for number, line in enumerate(lines))
+        lines = ("\n" if line_number < layout.head else line for line_number, line in enumerate(lines))
     if layout.separator == SPACES:
-        divided = ((number, _words(line)) for number, line in enumerate(lines, start=1))
-        yield from ((number, row) for number, row in divided if row and number not in layout.left_out)
+        divided = ((line_number, _words(line)) for line_number, line in enumerate(lines, start=1))
+        yield from ((line_number, row) for line_number, row in divided if row and line_number not in layout.left_out)
         return
     reader = csv.reader(lines, delimiter=layout.separator, skipinitialspace=layout.is_spaced)
     try:
@@ -174,10 +174,12 @@ def is_plain(path: Path) -> bool:
     The first row decides, so that in a plain edge list a later comma, as in the weight 1,5, is an error.
     """
     with translate_errors(path), open_text(path) as text:
-        words = next((words for line in text if (words := line.split()) and words[0][0] not in "#%"), [])
-    has_signs = any(sign in word for sign in ",;|" for word in words)
-    numbers = sum(map(is_number, words[:2]))
-    return numbers == 2 or (not has_signs and (len(words) < 2 or numbers == 1))
+        words_of_line = next(
+            (words_of_line for line in text if (words_of_line := line.split()) and words_of_line[0][0] not in "#%"), []
+        )
+    has_signs = any(sign in word for sign in ",;|" for word in words_of_line)
+    numbers = sum(map(is_number, words_of_line[:2]))
+    return numbers == 2 or (not has_signs and (len(words_of_line) < 2 or numbers == 1))
 
 
 def is_bipartite(path: Path) -> bool:

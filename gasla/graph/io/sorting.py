@@ -79,13 +79,13 @@ def parts_of(graph: Graph) -> Iterator[Part]:
     lists = graph.lists.rows or graph.lists.columns
     # a graph without edges has one part, which says how many vertices there are
     for start in range(0, max(graph.m, 1), BLOCK):
-        part = slice(start, min(start + BLOCK, graph.m))
+        edge_range = slice(start, min(start + BLOCK, graph.m))
         if lists is None:
-            src, dst = (ends[part] for ends in graph.edges())
+            src, dst = (endpoints[edge_range] for endpoints in graph.edges())
         else:
-            owners, neighbors = rows_of(lists.indptr, part.start, part.stop), lists.indices[part]
+            owners, neighbors = rows_of(lists.indptr, edge_range.start, edge_range.stop), lists.indices[edge_range]
             src, dst = (owners, neighbors) if lists is graph.lists.rows else (neighbors, owners)
-        yield Part(src, dst, None if graph.values is None else graph.values[part], graph.n)
+        yield Part(src, dst, None if graph.values is None else graph.values[edge_range], graph.n)
 
 
 class _Spool:
@@ -107,8 +107,8 @@ class _Spool:
         self.time_types: dict[str, TimeType] = {}
 
     def append(self, part: Part) -> None:
-        ends = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
-        for file, array in zip(self._files.values(), [*ends, part.weights]):
+        endpoint_ids = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
+        for file, array in zip(self._files.values(), [*endpoint_ids, part.weights]):
             if array is not None:
                 _write(file, array)
         for i, (name, column) in enumerate(part.attributes.items()):
@@ -119,15 +119,15 @@ class _Spool:
                 self._types[name] = column.dtype
             _write(self._of_attributes[name], column)
         self.m += len(part.src)
-        self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
+        self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in endpoint_ids))
         require_vertices(self.n)
-        self.has_loops = self.has_loops or bool((ends[0] == ends[1]).any())
+        self.has_loops = self.has_loops or bool((endpoint_ids[0] == endpoint_ids[1]).any())
         # The array doubles when it is too short, so that growing takes linear time in total.
         if len(self._degrees) < self.n:
             grown = np.zeros(max(self.n, 2 * len(self._degrees)), np.int64)
             grown[: len(self._degrees)] = self._degrees
             self._degrees = grown
-        np.add.at(self._degrees, ends[0], 1)
+        np.add.at(self._degrees, endpoint_ids[0], 1)
         if part.weights is not None:
             self._kinds.append((self.m, part.weights.dtype))
             self._weight_type.see(part.weights)
@@ -153,24 +153,24 @@ class _Spool:
     @property
     def types(self) -> Types:
         """The dtypes of the weights and of the attributes, by the names of their columns."""
-        kind = {} if self.kind is None else {"values": self.kind}
-        return kind | {f"attribute-{i}": kind for i, kind in enumerate(self._types.values())}
+        value_types = {} if self.kind is None else {"values": self.kind}
+        return value_types | {f"attribute-{i}": value_types for i, value_types in enumerate(self._types.values())}
 
     def blocks(self) -> Iterator[Block]:
         """Yield all edges in blocks of sources, targets, weights and attributes. Delete the files at the end."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
         paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
-        kind, types, offset = self.kind, [*self._types.values()], 0
+        value_type, types, offset = self.kind, [*self._types.values()], 0
         with ExitStack() as stack:
             src, dst, weights, *attribute_files = (stack.enter_context(open(path, "rb")) for path in paths)
-            ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
-            for end, stored in ends:
+            stored_types = self._kinds if value_type is not None else [(self.m, np.dtype(np.int64))]
+            for end, stored in stored_types:
                 for start in range(offset, end, BLOCK):
                     count = min(BLOCK, end - start)
-                    read = (_read(file, count, kind) for file, kind in zip(attribute_files, types))
+                    read = (_read(file, count, value_type) for file, value_type in zip(attribute_files, types))
                     columns = {f"attribute-{i}": column for i, column in enumerate(read)}
-                    if kind is not None:
-                        columns["values"] = _read(weights, count, stored).astype(kind, copy=False)
+                    if value_type is not None:
+                        columns["values"] = _read(weights, count, stored).astype(value_type, copy=False)
                     yield _read(src, count, np.dtype(np.int64)), _read(dst, count, np.dtype(np.int64)), columns
                 offset = end
         for path in paths:
@@ -187,7 +187,7 @@ class _Buckets:
         """
         sums = np.cumsum(degrees)
         m = int(sums[-1]) if len(sums) else 0
-        per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
+        per_edge = PER_EDGE + 2 * sum(dtype.itemsize for name, dtype in types.items() if name != "values")
         count = min(MOST_BUCKETS, 1 + m * per_edge // memory)
         cuts = np.searchsorted(sums, np.arange(1, count) * m // count, side="left") + 1
         self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
@@ -200,16 +200,16 @@ class _Buckets:
         """Distribute edges among the buckets. Within a bucket edges keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
-            for own, other, columns in blocks:
-                bucket = np.searchsorted(self.bounds, own, side="right") - 1
+            for own_ids, other_ids, columns in blocks:
+                bucket = np.searchsorted(self.bounds, own_ids, side="right") - 1
                 order = np.argsort(bucket, kind="stable")
-                ends = np.searchsorted(bucket[order], np.arange(len(files) + 1))
-                packed = np.empty(len(own), self._record)
-                packed["own"], packed["other"] = own[order], other[order]
+                bucket_bounds = np.searchsorted(bucket[order], np.arange(len(files) + 1))
+                packed = np.empty(len(own_ids), self._record)
+                packed["own"], packed["other"] = own_ids[order], other_ids[order]
                 for name, column in columns.items():
                     packed[name] = column[order]
-                for file, a, b in zip(files, ends[:-1], ends[1:]):
-                    _write(file, packed[a:b])
+                for file, bucket_start, bucket_end in zip(files, bucket_bounds[:-1], bucket_bounds[1:]):
+                    _write(file, packed[bucket_start:bucket_end])
 
     def each(self) -> Iterator[Array]:
         """Yield the edges of one bucket after the other, and delete its file."""
@@ -221,7 +221,7 @@ class _Buckets:
 
 def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
     """Write the adjacency lists by rows and by columns, and return the properties of the graph."""
-    n, m, kind, types = spool.n, spool.m, spool.kind, spool.types
+    n, m, value_type, types = spool.n, spool.m, spool.kind, spool.types
     buckets = _Buckets(folder, "by-source", spool.degrees, types, memory)
     buckets.fill(_count_progress(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
@@ -233,20 +233,20 @@ def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
             repeat = repeat or bool(same.any())
             np.add.at(in_degrees, edges["other"], 1)
             rows.append(edges)
-    types = {} if kind is None else {"values": kind}
+    types = {} if value_type is None else {"values": value_type}
     buckets = _Buckets(folder, "by-target", in_degrees, types, memory)
-    buckets.fill(_count_progress(_edges_by_rows(folder, m, kind is not None), m, "edges distributed by target"))
+    buckets.fill(_count_progress(_edges_by_rows(folder, m, value_type is not None), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
             # The edges of a bucket come by ascending source, and a stable sort by target keeps that order within a
             # target.
             columns.append(edges[np.argsort(edges["own"], kind="stable")])
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
-    is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
+    is_mirrored = is_symmetric and not repeat and (value_type is None or _are_equal(folder, "values"))
     for name in ("offsets", "ids", "values"):
         if (is_symmetric and name != "values") or (name == "values" and is_mirrored):
             (folder / f"columns-{name}.npy").unlink(missing_ok=True)
-    return Description(n, m, kind is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
+    return Description(n, m, value_type is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
 
 
 class _Lists:
@@ -261,10 +261,10 @@ class _Lists:
         self._ids = _create(folder / f"{name}-ids.npy")
         _write_header(self._ids, m, index_dtype(n))
         self._columns: dict[str, IO[bytes]] = {}
-        for title, kind in types.items():
+        for title, dtype in types.items():
             stem = f"{name}-values" if title == "values" else f"edge-{title}-values"
             self._columns[title] = _create(folder / f"{stem}.npy")
-            _write_header(self._columns[title], m, kind)
+            _write_header(self._columns[title], m, dtype)
 
     def append(self, edges: Array) -> None:
         _write(self._ids, edges["other"])
@@ -283,17 +283,24 @@ def _edges_by_rows(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
     values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):
-        stop = min(start + BLOCK, m)
-        src = rows_of(offsets, start, stop)
-        yield np.asarray(ids[start:stop]), src, {} if values is None else {"values": np.asarray(values[start:stop])}
+        block_end = min(start + BLOCK, m)
+        src = rows_of(offsets, start, block_end)
+        yield (
+            np.asarray(ids[start:block_end]),
+            src,
+            {} if values is None else {"values": np.asarray(values[start:block_end])},
+        )
 
 
 def _are_equal(folder: Path, name: str) -> bool:
     """Return whether an array of the lists by rows equals that of the lists by columns, byte by byte."""
-    with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
+    with (
+        open(folder / f"rows-{name}.npy", "rb") as rows_file,
+        open(folder / f"columns-{name}.npy", "rb") as columns_file,
+    ):
         while True:
-            ours, theirs = a.read(BLOCK), b.read(BLOCK)
-            if ours != theirs:
+            ours, column_bytes = rows_file.read(BLOCK), columns_file.read(BLOCK)
+            if ours != column_bytes:
                 return False
             if not ours:
                 return True

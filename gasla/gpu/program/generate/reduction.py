@@ -15,30 +15,38 @@ def reduction(plan: GpuPlan) -> list[str]:
     """
     edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
-    parts = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
+    reduction_functions = [function(f"bool edge_mask({edge})", [f"return {edge_mask};"])]
     if plan.keyed is not None and plan.traced.monoid is not None:
-        return [*parts, *by_key(plan, plan.keyed, plan.traced.monoid), *(_store_and_load(plan) if plan.keeps else [])]
-    parts.append(function(f"Gathered gather({edge})", [f"return {call(plan, 'gather') if plan.gathers else 0};"]))
+        return [
+            *reduction_functions,
+            *by_key(plan, plan.keyed, plan.traced.monoid),
+            *(_store_and_load(plan) if plan.keeps else []),
+        ]
+    reduction_functions.append(
+        function(f"Gathered gather({edge})", [f"return {call(plan, 'gather') if plan.gathers else 0};"])
+    )
     if not plan.gathers:
-        parts.append(function("Gathered identity()", ["return 0;"]))
-        parts.append(function("Gathered take_back(const Context& c, vertex_t v)", ["return 0;"]))
-        parts.append(function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", []))
-        return parts
-    kind, monoid = plan.traced.gathered_type, plan.traced.monoid
+        reduction_functions.append(function("Gathered identity()", ["return 0;"]))
+        reduction_functions.append(function("Gathered take_back(const Context& c, vertex_t v)", ["return 0;"]))
+        reduction_functions.append(
+            function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", [])
+        )
+        return reduction_functions
+    value_type, monoid = plan.traced.gathered_type, plan.traced.monoid
     assert monoid is not None
-    identity = "identity_()" if plan.wide else literal(monoid.identity(kind), kind)
-    parts.append(function("Gathered identity()", [f"return {identity};"]))
-    combined = "return combine_(x, y);"
-    parts.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combined]))
+    identity = "identity_()" if plan.wide else literal(monoid.identity(value_type), value_type)
+    reduction_functions.append(function("Gathered identity()", [f"return {identity};"]))
+    combine_line = "return combine_(x, y);"
+    reduction_functions.append(function("Gathered combine(const Gathered& x, const Gathered& y)", [combine_line]))
     over = "return false;" if plan.final is None else "return is_terminal_(x);"
-    parts.append(function("bool is_terminal(const Gathered& x)", [over]))
-    parts += _store_and_load(plan) if plan.keeps else []
-    parts += _piece_functions(plan) if plan.wide and plan.partitions_rows else []
+    reduction_functions.append(function("bool is_terminal(const Gathered& x)", [over]))
+    reduction_functions += _store_and_load(plan) if plan.keeps else []
+    reduction_functions += _piece_functions(plan) if plan.wide and plan.partitions_rows else []
     if plan.absorbs:
-        parts += _improve_functions(plan)
+        reduction_functions += _improve_functions(plan)
     elif plan.pushes and not plan.takes_first:
-        parts.append(_accumulate_function(plan))
-    return parts
+        reduction_functions.append(_accumulate_function(plan))
+    return reduction_functions
 
 
 def _store_and_load(plan: GpuPlan) -> list[str]:
@@ -46,13 +54,13 @@ def _store_and_load(plan: GpuPlan) -> list[str]:
 
     If the value is a tuple, each of its items has an array of its own.
     """
-    array_entries = [(f"c.a.{name}[v]", kind) for name, kind in plan.components]
+    array_entries = [(f"c.a.{name}[v]", value_type) for name, value_type in plan.components]
     if plan.is_tuple:
-        stores = [line for i, (at, _) in enumerate(array_entries) for line in put(plan, at, f"gathered.item{i}")]
-        load = f"return Gathered{{{', '.join(got(kind, at) for at, kind in array_entries)}}};"
+        stores = [line for i, (entry, _) in enumerate(array_entries) for line in put(plan, entry, f"gathered.item{i}")]
+        load = f"return Gathered{{{', '.join(got(value_type, entry) for entry, value_type in array_entries)}}};"
     else:
-        ((at, kind),) = array_entries
-        stores, load = put(plan, at, "gathered"), f"return {got(kind, at)};"
+        ((entry, value_type),) = array_entries
+        stores, load = put(plan, entry, "gathered"), f"return {got(value_type, entry)};"
     return [
         function("void put_aside(const Context& c, vertex_t v, const Gathered& gathered)", stores),
         function("Gathered take_back(const Context& c, vertex_t v)", [load]),
@@ -79,8 +87,8 @@ def _accumulate_function(plan: GpuPlan) -> str:
     elif native(plan.parts[0].combined) == "add":
         body = ["gasla::add(c.a.acc + v, value);"]
     else:
-        wanted = "" if plan.final is None else "wanted = !is_terminal_(old); "
-        change = f"[&](Gathered old, bool& wanted) {{ {wanted}return combine_(old, value); }}"
+        set_wanted = "" if plan.final is None else "wanted = !is_terminal_(old); "
+        change = f"[&](Gathered old, bool& wanted) {{ {set_wanted}return combine_(old, value); }}"
         body = [f"gasla::update(c.a.acc + v, {change});"]
     return function("void accumulate(const Context& c, vertex_t v, Gathered value)", body)
 
@@ -97,22 +105,22 @@ def _improve_functions(plan: GpuPlan) -> list[str]:
     )
     if not plan.is_single:
         return [function(signatures[0], improves(plan)), function(signatures[1], improved(plan))]
-    combined, place = plan.parts[0].combined, f"c.a.v_{plan.absorbs[0]}"
-    next_value, name = "const Gathered next = combine_(old, value);", native(combined)
+    combine_expr, field_array = plan.parts[0].combined, f"c.a.v_{plan.absorbs[0]}"
+    next_value, name = "const Gathered next = combine_(old, value);", native(combine_expr)
     if name in ("min", "max"):
-        body = [f"return gasla::improve_{name}({place} + v, value);"]
+        body = [f"return gasla::improve_{name}({field_array} + v, value);"]
     else:
         body = [
             "bool changed = false;",
-            f"gasla::update({place} + v, [&](Gathered old, bool& wanted) {{",
+            f"gasla::update({field_array} + v, [&](Gathered old, bool& wanted) {{",
             f"    {next_value}",
-            f"    wanted = changed = {differs(combined)};",
+            f"    wanted = changed = {differs(combine_expr)};",
             "    if (wanted) value = next;",
             "    return next;",
             "});",
             "return changed;",
         ]
-    better = [f"const Gathered old = {place}[v];", next_value, f"return {differs(combined)};"]
+    better = [f"const Gathered old = {field_array}[v];", next_value, f"return {differs(combine_expr)};"]
     return [function(signatures[0], better), function(signatures[1], body)]
 
 
@@ -120,14 +128,16 @@ def aggregates(plan: GpuPlan) -> list[str]:
     """Return C++ functions that combine aggregates, publish their totals, and compute them for the initial fields."""
     names = list(plan.traced.aggregates)
     add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
-    parts = []
+    aggregate_functions = []
     if are_paired(plan):
-        parts.append(f"typedef {cuda.ctype(plan.traced.aggregate_types[names[0]])} Sum;")
-        parts.append(function("Sum add_sum(const Sum& x, const Sum& y)", [f"return combine_{names[0]}(x, y);"]))
-    first = [Deposit(name, is_first=True) for name in plan.traced.deposits]
-    start = rendered(plan, [*observed(plan), *map(Reduce, names), *first])
+        aggregate_functions.append(f"typedef {cuda.ctype(plan.traced.aggregate_types[names[0]])} Sum;")
+        aggregate_functions.append(
+            function("Sum add_sum(const Sum& x, const Sum& y)", [f"return combine_{names[0]}(x, y);"])
+        )
+    first_deposits = [Deposit(name, is_first=True) for name in plan.traced.deposits]
+    start = rendered(plan, [*observed(plan), *map(Reduce, names), *first_deposits])
     return [
-        *parts,
+        *aggregate_functions,
         *(_deposit_function(plan, name) for name in plan.traced.deposits),
         *([_clear_function(plan)] if plan.traced.deposits else []),
         function("Sums add_sums(const Sums& x, const Sums& y)", [f"return Sums{{{add}}};"]),
@@ -138,9 +148,9 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 def _deposit_function(plan: GpuPlan, name: str) -> str:
     """Return the C++ function that reduces a value into an aggregate with a value per vertex, atomically."""
-    kind, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
-    typed = cuda.ctype(kind)
-    match native(monoid.combination(kind)):
+    value_type, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
+    typed = cuda.ctype(value_type)
+    match native(monoid.combination(value_type)):
         case "add":
             line = "gasla::add(at, value);"
         case "min" | "max" as operator:
@@ -154,9 +164,9 @@ def _clear_function(plan: GpuPlan) -> str:
     """Return the C++ function that resets one vertex's aggregates to the identity for the next iteration."""
     lines = []
     for name, declared in plan.traced.deposits.items():
-        kind = plan.traced.deposit_types[name]
+        value_type = plan.traced.deposit_types[name]
         row = f"c.a.to_{name}[(c.u.self_iteration + 1) % 3 * c.a.self_n + v]"
-        lines.append(f"{row} = {literal(declared.monoid.identity(kind), kind)};")
+        lines.append(f"{row} = {literal(declared.monoid.identity(value_type), value_type)};")
     return function("void clear_deposits(const Context& c, gasla::u64 v)", lines)
 
 
@@ -165,5 +175,11 @@ def are_paired(plan: GpuPlan) -> bool:
 
     Each half of a warp then reduces one of them, which saves half of the shuffles.
     """
-    kinds = {(kind, plan.traced.aggregates[n].monoid) for n, kind in plan.traced.aggregate_types.items()}
-    return len(plan.traced.aggregates) == 2 and len(kinds) == 1 and all(monoid.commutative for _, monoid in kinds)
+    types_and_monoids = {
+        (value_type, plan.traced.aggregates[n].monoid) for n, value_type in plan.traced.aggregate_types.items()
+    }
+    return (
+        len(plan.traced.aggregates) == 2
+        and len(types_and_monoids) == 1
+        and all(monoid.commutative for _, monoid in types_and_monoids)
+    )

@@ -13,20 +13,22 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 def vertex(plan: GpuPlan) -> list[str]:
     """Return the C++ functions that run at one vertex, and those that concern the whole run, such as `stop`."""
-    parts = _finish_functions(plan)
+    functions_of_vertex = _finish_functions(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
         mask = [*rendered(plan, loads(plan, "vertex", "mask")), f"return {call(plan, 'mask')};"]
-    parts.append(function(f"bool admits{AT_VERTEX}", mask))
-    copies = [line for f in sorted(plan.doubled) for line in put(plan, place(plan, f, "new"), load(plan, f))]
-    parts.append(function(f"void carry_over{AT_VERTEX}", copies))
-    parts += [function(f"void revise{AT_VERTEX}", _revise_statements(plan))] if plan.revising else []
-    parts += [function(f"void catch_up{AT_VERTEX}", _copy_statements(plan))] if plan.behind else []
+    functions_of_vertex.append(function(f"bool admits{AT_VERTEX}", mask))
+    copies = [
+        line for field in sorted(plan.doubled) for line in put(plan, place(plan, field, "new"), load(plan, field))
+    ]
+    functions_of_vertex.append(function(f"void carry_over{AT_VERTEX}", copies))
+    functions_of_vertex += [function(f"void revise{AT_VERTEX}", _revise_statements(plan))] if plan.revising else []
+    functions_of_vertex += [function(f"void catch_up{AT_VERTEX}", _copy_statements(plan))] if plan.behind else []
     if "stop" in plan.functions:
-        parts.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
-    parts += _priority_functions(plan) if plan.prioritised else []
-    parts += _resume_functions(plan) if plan.resumes else []
-    return parts + (_phase_functions(plan) if plan.in_turns else [])
+        functions_of_vertex.append(function("bool stop(const Context& c)", [f"return {call(plan, 'stop')};"]))
+    functions_of_vertex += _priority_functions(plan) if plan.prioritised else []
+    functions_of_vertex += _resume_functions(plan) if plan.resumes else []
+    return functions_of_vertex + (_phase_functions(plan) if plan.in_turns else [])
 
 
 def _revise_statements(plan: GpuPlan) -> list[str]:
@@ -47,24 +49,26 @@ def peers(plan: GpuPlan) -> list[str]:
         return []
     byte_offset, parameters, values, store_lines, load_lines = 0, "", [], [], []
     for name in plan.traced.seen_by_neighbors:
-        kind = cuda.ctype(kind_of(plan, name))
-        parameters += f", const {kind}& {name}"
+        value_type = cuda.ctype(kind_of(plan, name))
+        parameters += f", const {value_type}& {name}"
         values.append(load(plan, name))
-        store_lines.append(f"(({kind}*)(to + {byte_offset} * entries))[i] = {name};")
-        load_lines += put(plan, place(plan, name), f"((const {kind}*)(from + {byte_offset} * entries))[i]")
+        store_lines.append(f"(({value_type}*)(to + {byte_offset} * entries))[i] = {name};")
+        load_lines += put(plan, place(plan, name), f"((const {value_type}*)(from + {byte_offset} * entries))[i]")
         byte_offset += bytes_of(kind_of(plan, name))
-    at = "gasla::u64 i, gasla::u64 entries"
+    indices = "gasla::u64 i, gasla::u64 entries"
     call = ", ".join(["to, i, entries", *values])
     functions = [
-        function(f"void send(char* to, {at}{parameters})", store_lines),
-        function(f"void send(const Context& c, vertex_t v, char* to, {at})", [f"send({call});"]),
-        function(f"void receive(const Context& c, vertex_t v, const char* from, {at})", load_lines),
+        function(f"void send(char* to, {indices}{parameters})", store_lines),
+        function(f"void send(const Context& c, vertex_t v, char* to, {indices})", [f"send({call});"]),
+        function(f"void receive(const Context& c, vertex_t v, const char* from, {indices})", load_lines),
     ]
     if plan.sends_at_once:
-        send = f"[&](char* to, {at}) {{ send({', '.join(['to, i, entries', *plan.traced.seen_by_neighbors])}); }}"
+        send = f"[&](char* to, {indices}) {{ send({', '.join(['to, i, entries', *plan.traced.seen_by_neighbors])}); }}"
         body = f"c.a.stores.at_mirrors(c.a.ranks, c.u.half, v, mirrored, {send});"
-        first = "const gasla::Mirrored& mirrored"
-        functions.append(function(f"void send_at_once(const Context& c, vertex_t v, {first}{parameters})", [body]))
+        mirrored_parameter = "const gasla::Mirrored& mirrored"
+        functions.append(
+            function(f"void send_at_once(const Context& c, vertex_t v, {mirrored_parameter}{parameters})", [body])
+        )
         again = ", ".join(["c, v, c.a.stores.load(v)", *values])
         functions.append(function(f"void send_again{AT_VERTEX}", [f"send_at_once({again});"]))
     return functions
@@ -82,16 +86,16 @@ def _finish_functions(plan: GpuPlan) -> list[str]:
     active = f"{active} && {_bucket_condition(plan)}" if plan.has_buckets else active
     outcome = f"gasla::OPEN | ({active} ? gasla::ACTIVE : 0u)"
     result = f"return open ? {outcome} : gasla::ACTIVE;" if plan.closes else f"return {outcome};"
-    loaded = [f"r.f_{f} = {load(plan, f)};" for f in early_fields]
+    loaded = [f"r.f_{field} = {load(plan, field)};" for field in early_fields]
     loaded += ["r.mirrored = c.a.stores.load(v);"] if plan.sends_at_once else []
     mirrored = [("gasla::Mirrored", "mirrored")] if plan.sends_at_once else []
-    sent = [f"after_{f}" for f in plan.traced.seen_by_neighbors]
-    sends = [f"send_at_once({', '.join(['c, v, had.mirrored', *sent])});"] if plan.sends_at_once else []
+    sent_fields = [f"after_{field}" for field in plan.traced.seen_by_neighbors]
+    sends = [f"send_at_once({', '.join(['c, v, had.mirrored', *sent_fields])});"] if plan.sends_at_once else []
     arguments = "Context& c, vertex_t v, const Gathered& gathered"
     return [
-        struct("Had", [*[(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in early_fields], *mirrored]),
+        struct("Had", [*[(warp.ctype(kind_of(plan, field)), f"f_{field}") for field in early_fields], *mirrored]),
         function(f"Had load_had{AT_VERTEX}", ["Had r;", *loaded, "return r;"]),
-        function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, f)});" for f in prefetched]),
+        function(f"void ask_for{AT_VERTEX}", [f"gasla::prefetch(&{place(plan, field)});" for field in prefetched]),
         function(
             f"gasla::u32 finish({arguments}, const Had& had)", [*_apply_statements(plan, early_fields), *sends, result]
         ),
@@ -101,7 +105,7 @@ def _finish_functions(plan: GpuPlan) -> list[str]:
 
 def _copy_statements(plan: GpuPlan) -> list[str]:
     """Return C++ statements that copy a vertex's new fields to the second copies, which other vertices read."""
-    return [f"c.a.was_{f}[v] = c.a.v_{f}[v];" for f in sorted(plan.behind)]
+    return [f"c.a.was_{field}[v] = c.a.v_{field}[v];" for field in sorted(plan.behind)]
 
 
 def _fields_loaded_early(plan: GpuPlan) -> list[str]:
@@ -138,9 +142,9 @@ def _open_condition(plan: GpuPlan) -> str:
     """
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
-    for s in mask.symbols:
-        role, field = mask.sources[s.name]
-        if role == "vertex":
+    for symbol in mask.symbols:
+        source_role, field = mask.sources[symbol.name]
+        if source_role == "vertex":
             arguments.append(f"after_{field}" if field in written else load(plan, field))
         else:
             arguments.append(of_run(plan, field))
@@ -153,8 +157,10 @@ def _bucket_condition(plan: GpuPlan) -> str:
     If the vertex is in a later bucket, the condition also marks it as waiting for that bucket.
     """
     written = written_by(plan, "apply")
-    known = (f"after_{f}" if f in written else load(plan, f) for f in read(plan, "vertex", ["bucket"]))
-    return f"takes_turn({', '.join(['c', 'v', *known])})"
+    bucket_fields = (
+        f"after_{field}" if field in written else load(plan, field) for field in read(plan, "vertex", ["bucket"])
+    )
+    return f"takes_turn({', '.join(['c', 'v', *bucket_fields])})"
 
 
 def _resume_functions(plan: GpuPlan) -> list[str]:
@@ -163,12 +169,12 @@ def _resume_functions(plan: GpuPlan) -> list[str]:
     The functions compute a vertex's bucket (range of priorities), activate waiting vertices, and change the parameters
     that the program's `idle` returns.
     """
-    parts = []
+    resume_functions = []
     if plan.has_buckets:
         body = [*rendered(plan, loads(plan, "vertex", "bucket")), f"return (long long){call(plan, 'bucket')};"]
-        parts.append(function(f"long long bucket{AT_VERTEX}", body))
+        resume_functions.append(function(f"long long bucket{AT_VERTEX}", body))
         fields = read(plan, "vertex", ["bucket"])
-        own = "".join(f", const {warp.ctype(kind_of(plan, f))}& own_{f}" for f in fields)
+        own_parameters = "".join(f", const {warp.ctype(kind_of(plan, field))}& own_{field}" for field in fields)
         lines = [
             f"const long long bucket = (long long){call(plan, 'bucket')};",
             "const bool waits = bucket > c.u.self_bucket;",
@@ -177,17 +183,19 @@ def _resume_functions(plan: GpuPlan) -> list[str]:
             "else if (*word & gasla::bit_of(v)) atomicAnd(word, ~gasla::bit_of(v));",
             "return bucket >= 0 && !waits;",
         ]
-        parts.append(function(f"bool takes_turn(const Context& c, vertex_t v{own})", lines))
+        resume_functions.append(function(f"bool takes_turn(const Context& c, vertex_t v{own_parameters})", lines))
     if "wake" in plan.functions:
         body = [*rendered(plan, loads(plan, "vertex", "wake")), f"return {call(plan, 'wake')};"]
-        parts.append(function(f"bool wake{AT_VERTEX}", body))
-        new = rendered(plan, [Call("idle", "new")]) if plan.changes else []
-        parts.append(function("void idle(Context& c)", [*new, *(f"c.u.self_{n} = new_{n};" for n in plan.changes)]))
+        resume_functions.append(function(f"bool wake{AT_VERTEX}", body))
+        idle_lines = rendered(plan, [Call("idle", "new")]) if plan.changes else []
+        resume_functions.append(
+            function("void idle(Context& c)", [*idle_lines, *(f"c.u.self_{n} = new_{n};" for n in plan.changes)])
+        )
         take_lines = [f"c.u.self_{n} = c.a.fresh ? c.a.self_{n} : c.a.changed->self_{n};" for n in plan.changes]
-        parts.append(function("void take_changed(const Context& c)", take_lines))
+        resume_functions.append(function("void take_changed(const Context& c)", take_lines))
         leave_lines = [f"c.a.changed->self_{n} = c.u.self_{n};" for n in plan.changes]
-        parts.append(function("void leave_changed(const Context& c)", leave_lines))
-    return parts
+        resume_functions.append(function("void leave_changed(const Context& c)", leave_lines))
+    return resume_functions
 
 
 def _phase_functions(plan: GpuPlan) -> list[str]:
@@ -196,10 +204,10 @@ def _phase_functions(plan: GpuPlan) -> list[str]:
     The functions tell which vertices are active when the program starts, and pass fields, parameters and aggregates
     between the programs.
     """
-    traced, parts = plan.traced, []
+    traced, phase_functions = plan.traced, []
     if "start" in plan.functions:
         body = [*rendered(plan, loads(plan, "vertex", "start")), f"return {call(plan, 'start')};"]
-        parts.append(function(f"bool starts{AT_VERTEX}", body))
+        phase_functions.append(function(f"bool starts{AT_VERTEX}", body))
     take_lines = [f"u.self_{n} = values.self_{n};" for n in plan.shared]
     leave_lines = [
         f"values.self_{n} = sums.sum_{n};" for n in traced.aggregate_types if n in (plan.variant.shared or ())
@@ -208,7 +216,7 @@ def _phase_functions(plan: GpuPlan) -> list[str]:
     row = "(c.u.self_iteration + 2) % 3"
     deposits = [f"c.a.last_{n}[v] = c.a.to_{n}[{row} * c.a.self_n + v];" for n in traced.deposits]
     return [
-        *parts,
+        *phase_functions,
         function("void take_shared(Uniform& u, const SharedValues& values)", take_lines),
         function("void leave_shared(const Sums& sums, SharedValues& values)", leave_lines),
         function(f"void settle{AT_VERTEX}", fields),
@@ -220,41 +228,43 @@ def _priority_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions for a vertex's priority, for a given new value and for the current value of its field."""
     is_float = plan.functions["priority"].result.type.kind == "f"
     return_line = f"return {'gasla::ranked' if is_float else ''}((double){call(plan, 'priority')});"
-    others = [Load("vertex", f) for f in read(plan, "vertex", ["priority"]) if f not in plan.absorbs]
+    loads_of_others = [
+        Load("vertex", field) for field in read(plan, "vertex", ["priority"]) if field not in plan.absorbs
+    ]
     own_lines = [f"const Gathered own_{plan.absorbs[0]} = value;"]
     if plan.is_tuple:
-        own_lines = [f"const auto own_{f} = value.item{i};" for i, f in enumerate(plan.absorbs)]
-    known = [*own_lines, *rendered(plan, others), return_line]
+        own_lines = [f"const auto own_{field} = value.item{i};" for i, field in enumerate(plan.absorbs)]
+    priority_lines = [*own_lines, *rendered(plan, loads_of_others), return_line]
     current_priority = (
         "gasla::from_ordered(c.a.waits[v])" if plan.waits else f"priority(c, v, {load(plan, plan.absorbs[0])})"
     )
     return [
-        function("double priority(const Context& c, vertex_t v, Gathered value)", known),
+        function("double priority(const Context& c, vertex_t v, Gathered value)", priority_lines),
         function(f"double priority_of{AT_VERTEX}", [f"return {current_priority};"]),
     ]
 
 
 def starts(plan: GpuPlan) -> list[str]:
     """Return C++ functions that fill fields with their initial values, and evaluate the mask on these values."""
-    parts, lines, original_id = [], [], "c.a.originals[v]" if plan.relabelled else "v"
+    start_functions, lines, original_id = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
-        number = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
-        kind = plan.traced.vertex_types[n]
-        if has_wide(kind):
-            number = f"gasla::alike<{cuda.ctype(kind.scalar)}, {kind.length}>({number})"
-        first = f"return c.a.from_{n} ? {got(kind, f'c.a.from_{n}[{original_id}]')} : {number};"
-        parts.append(function(f"{warp.ctype(kind)} initial_{n}{AT_VERTEX}", [first]))
+        start_value = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
+        value_type = plan.traced.vertex_types[n]
+        if has_wide(value_type):
+            start_value = f"gasla::alike<{cuda.ctype(value_type.scalar)}, {value_type.length}>({start_value})"
+        return_line = f"return c.a.from_{n} ? {got(value_type, f'c.a.from_{n}[{original_id}]')} : {start_value};"
+        start_functions.append(function(f"{warp.ctype(value_type)} initial_{n}{AT_VERTEX}", [return_line]))
         filled = put(plan, place(plan, n), f"initial_{n}(c, v)")
         lines += [f"if (c.a.fills_{n}) {{ {' '.join(filled)} }}" if plan.wide else f"if (c.a.fills_{n}) {filled[0]}"]
     lines += ["__syncwarp();"] if plan.wide and plan.behind else []
     for n, declared in plan.traced.deposits.items():
-        kind = plan.traced.deposit_types[n]
-        identity = literal(declared.monoid.identity(kind), kind)
+        value_type = plan.traced.deposit_types[n]
+        identity = literal(declared.monoid.identity(value_type), value_type)
         lines.append(f"for (long long row = 0; row < 3; ++row) c.a.to_{n}[row * c.a.self_n + v] = {identity};")
-    parts.append(function(f"void fill{AT_VERTEX}", [*lines, *_copy_statements(plan)]))
+    start_functions.append(function(f"void fill{AT_VERTEX}", [*lines, *_copy_statements(plan)]))
     if "mask" in plan.functions:
-        parts.append(_admits_at_start(plan))
-    return parts
+        start_functions.append(_admits_at_start(plan))
+    return start_functions
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
