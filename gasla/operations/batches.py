@@ -124,13 +124,15 @@ class Typed:
     def __init__(self, graph: TypedGraph, k: Any, features: Any) -> None:
         for relation in graph.relations.values():
             in_host_memory("loader", relation)
-        given = {} if features is None else features
-        if not isinstance(given, Mapping):
-            raise TypeError(f"features is a {type(given).__name__}; expected a mapping from type to the features of it")
+        features_by_type = {} if features is None else features
+        if not isinstance(features_by_type, Mapping):
+            raise TypeError(
+                f"features is a {type(features_by_type).__name__}; expected a mapping from type to the features of it"
+            )
         self.graph, self.k = graph, k
         self.features = {
             type_name: _check_features(graph.vertices(type_name).n, type_features)
-            for type_name, type_features in given.items()
+            for type_name, type_features in features_by_type.items()
         }
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
@@ -164,8 +166,8 @@ class Typed:
         The loader has `rows` vertices or edges, and times in `options` are one for each of them.
         """
         sampler = TypedSampler(self.graph, self.k, rows, 0, options)
-        none = typed_ids(self.graph, {})
-        return lambda some, ids, seed: sampler.of(some, seed).sample(none | ids)
+        no_ids = typed_ids(self.graph, {})
+        return lambda some, ids, seed: sampler.of(some, seed).sample(no_ids | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
         """Return the values of each feature for some vertices, by type and by the feature's name.
@@ -199,9 +201,9 @@ class Vertices:
         """
         draw = self.graph.drawing(len(self), self.options)
 
-        def make_batch(places: Array, seed: int) -> Batch:
-            sample = draw(places, {self.kind: self.ids[places]}, seed)
-            return Batch(sample, places, self.graph.rows_of(sample.vertices))
+        def make_batch(seed_positions: Array, seed: int) -> Batch:
+            sample = draw(seed_positions, {self.kind: self.ids[seed_positions]}, seed)
+            return Batch(sample, seed_positions, self.graph.rows_of(sample.vertices))
 
         return make_batch
 
@@ -230,13 +232,15 @@ class Edges:
         """
         draw, draw_negatives = self.graph.drawing(len(self), self.options), self._negative_drawer()
 
-        def make_edge_batch(places: Array, seed: int) -> EdgeBatch:
-            repeated_places = np.repeat(places, self.negatives)
-            ends = np.concatenate([self.ends[:, places], draw_negatives(repeated_places, seed)], axis=1)
-            ids, pairs = self._vertices_and_pairs(ends)
-            sample = draw(np.tile(np.concatenate([places, repeated_places]), 2), ids, seed)
+        def make_edge_batch(edge_positions: Array, seed: int) -> EdgeBatch:
+            repeated_places = np.repeat(edge_positions, self.negatives)
+            endpoints = np.concatenate([self.ends[:, edge_positions], draw_negatives(repeated_places, seed)], axis=1)
+            ids, pairs = self._vertices_and_pairs(endpoints)
+            sample = draw(np.tile(np.concatenate([edge_positions, repeated_places]), 2), ids, seed)
             features = self.graph.rows_of(sample.vertices)
-            return EdgeBatch(sample, places, features, pairs, self._labels_of(places, len(repeated_places)))
+            return EdgeBatch(
+                sample, edge_positions, features, pairs, self._labels_of(edge_positions, len(repeated_places))
+            )
 
         return make_edge_batch
 
@@ -247,76 +251,86 @@ class Edges:
         """
         if self.negatives == 0:
             return lambda rows, seed: self.ends[:, :0]
-        at, time = self.options.get("at"), self.options.get("time", "time")
-        negatives = Negatives(self.own, False, self.by, None if at is None else time)
-        last = None if at is None else span_of(self.own, time, at, None, len(self)).last
+        times, time = self.options.get("at"), self.options.get("time", "time")
+        negatives = Negatives(self.own, False, self.by, None if times is None else time)
+        edge_limits = None if times is None else span_of(self.own, time, times, None, len(self)).last
 
         def draw(rows: Array, seed: int) -> Array:
             word = seed_word(semirings.hash(np.uint64(seed), 1))
-            negative = negatives.draw(len(rows), word) if last is None else negatives.draw_each(last[rows], word)
+            negative = (
+                negatives.draw(len(rows), word) if edge_limits is None else negatives.draw_each(edge_limits[rows], word)
+            )
             pairs: Array = (negative - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
             return pairs
 
         return draw
 
-    def _vertices_and_pairs(self, ends: Array) -> tuple[dict[str, Array], Array]:
+    def _vertices_and_pairs(self, endpoints: Array) -> tuple[dict[str, Array], Array]:
         """Return the vertices around which a batch is sampled, by type, and its pairs as positions among them.
 
-        `ends` has the vertices of the pairs: the ends of the batch's edges, and of pairs that are not edges.
+        `endpoints` has the vertices of the pairs: the ends of the batch's edges, and of pairs that are not edges.
         """
         source, _, target = self.relation
-        vertices_by_type = {source: ends.ravel()} if source == target else {source: ends[0], target: ends[1]}
+        vertices_by_type = (
+            {source: endpoints.ravel()} if source == target else {source: endpoints[0], target: endpoints[1]}
+        )
         if _is_disjoint(self.options):
-            places = [np.arange(len(vertices)) for vertices in vertices_by_type.values()]
+            pair_positions = [np.arange(len(vertices)) for vertices in vertices_by_type.values()]
         else:
             distinct = {
                 type_name: np.unique(vertices, return_inverse=True) for type_name, vertices in vertices_by_type.items()
             }
             vertices_by_type = {type_name: vertices for type_name, (vertices, _) in distinct.items()}
-            places = [inverse.ravel() for _, inverse in distinct.values()]
-        return vertices_by_type, np.concatenate(places).reshape(2, -1)
+            pair_positions = [inverse.ravel() for _, inverse in distinct.values()]
+        return vertices_by_type, np.concatenate(pair_positions).reshape(2, -1)
 
-    def _labels_of(self, places: Array, others: int) -> Array | None:
+    def _labels_of(self, edge_positions: Array, negative_count: int) -> Array | None:
         if self.labels is None:
             return None
-        return np.concatenate([self.labels[places], np.zeros((others, *self.labels.shape[1:]), self.labels.dtype)])
+        return np.concatenate(
+            [self.labels[edge_positions], np.zeros((negative_count, *self.labels.shape[1:]), self.labels.dtype)]
+        )
 
 
 def _is_disjoint(options: Mapping[str, Any]) -> bool:
     return bool(options.get("disjoint", False)) or options.get("at") is not None
 
 
-def _ends_of_edges(given: Any, graph: Graph, graphs_of_ends: tuple[OfVertices, OfVertices], first_target: int) -> Array:
+def _ends_of_edges(
+    argument: Any, graph: Graph, graphs_of_ends: tuple[OfVertices, OfVertices], first_target: int
+) -> Array:
     """Return the sources and targets of the edges that a loader goes through, each numbered within its type.
 
-    `given` has the numbers of the edges, or is a (2, k) array of vertices. Raise an error if it is invalid.
+    `argument` has the numbers of the edges, or is a (2, k) array of vertices. Raise an error if it is invalid.
     """
-    array = moved(as_array("edges", given), "cpu")
+    array = moved(as_array("edges", argument), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):
         numbers = array.astype(np.int64)
         if len(wrong := np.flatnonzero((array < 0) | (array >= graph.m))):
             raise ValueError(f"edges[{wrong[0]}] is {array[wrong[0]]}; expected a number from 0 to {graph.m - 1}")
-        src, dst = (side[numbers] for side in graph.edges())
-        ends: Array = np.stack([src, dst - dst.dtype.type(first_target)])
-        return ends
+        src, dst = (endpoint[numbers] for endpoint in graph.edges())
+        endpoints: Array = np.stack([src, dst - dst.dtype.type(first_target)])
+        return endpoints
     if array.ndim != 2 or len(array) != 2:
         hint = ": pass edges.T" if array.ndim == 2 and array.shape[1] == 2 else ""
         raise ValueError(
             f"edges have type {array.dtype} and shape {array.shape}; expected (2, k) sources and targets{hint}, or a "
             "one-dimensional array of numbers of edges, such as a set of gasla.split_edges"
         )
-    return np.stack([vertex_ids(each, f"edges[{i}]", array[i]) for i, each in enumerate(graphs_of_ends)])
+    return np.stack(
+        [vertex_ids(vertices_of_end, f"edges[{i}]", array[i]) for i, vertices_of_end in enumerate(graphs_of_ends)]
+    )
 
 
-def _check_features(n: int, given: Any) -> dict[str, Array]:
+def _check_features(n: int, features: Any) -> dict[str, Array]:
     """Return the loader's features by name, as arrays with one row for each of the n vertices.
 
     Raise an error if an array has another shape.
     """
-    if given is None:
+    if features is None:
         return {}
     rows_by_name = dict[str, Array]()
-    for name, values in given.items() if isinstance(given, Mapping) else [("x", given)]:
+    for name, values in features.items() if isinstance(features, Mapping) else [("x", features)]:
         if not isinstance(name, str):
             raise TypeError(f"features has the name {name!r}; expected a string")
         array = (

@@ -253,12 +253,14 @@ def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
         raise ValueError(
             f"edges have {len(edges.src)} sources and {len(edges.dst)} destinations; expected equally many"
         )
-    for ends in (edges.src, edges.dst):
-        if ends.dtype.kind not in "iu":
-            raise TypeError(f"the ends of edges are {ends.dtype}; expected integers, ids of vertices")
-        for bad in (int(ends.min()), int(ends.max())) if len(ends) else ():
-            if not 0 <= bad < graph.n:
-                raise ValueError(f"vertex {bad} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}")
+    for endpoint in (edges.src, edges.dst):
+        if endpoint.dtype.kind not in "iu":
+            raise TypeError(f"the ends of edges are {endpoint.dtype}; expected integers, ids of vertices")
+        for extreme_id in (int(endpoint.min()), int(endpoint.max())) if len(endpoint) else ():
+            if not 0 <= extreme_id < graph.n:
+                raise ValueError(
+                    f"vertex {extreme_id} is outside a graph of {graph.n} vertices; expected 0 to {graph.n - 1}"
+                )
     return moved(edges.src, graph.device), moved(edges.dst, graph.device)
 
 
@@ -276,8 +278,8 @@ def _check_weights(graph: Graph, weights: Array) -> Array:
     return xp.ascontiguousarray(moved(weights, graph.device), np.float64)
 
 
-def _check_bounds(graph: Graph, above: Array, count: int) -> Array:
-    above = module_of(graph.device).asarray(moved(above, graph.device))
-    if above.dtype.kind not in "iu" or above.shape != (count,):
-        raise ValueError(f"above is {above.dtype}{above.shape}; expected {count} integers, one per pair")
-    return above.clip(-1, graph.n - 1).astype(graph.id_dtype)
+def _check_bounds(graph: Graph, lower_bounds: Array, count: int) -> Array:
+    lower_bounds = module_of(graph.device).asarray(moved(lower_bounds, graph.device))
+    if lower_bounds.dtype.kind not in "iu" or lower_bounds.shape != (count,):
+        raise ValueError(f"above is {lower_bounds.dtype}{lower_bounds.shape}; expected {count} integers, one per pair")
+    return lower_bounds.clip(-1, graph.n - 1).astype(graph.id_dtype)

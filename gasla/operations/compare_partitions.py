@@ -65,15 +65,15 @@ def compare_partitions(first: Any, second: Any) -> PartitionComparison:
     >>> [round(x, 3) for x in gasla.compare_partitions([0, 0, 1, 1], [0, 0, 0, 1])]
     [0.344, 0.0, 0.824]
     """
-    parts = as_ids("first", first), as_ids("second", second)
-    n = len(parts[0])
-    if len(parts[1]) != n:
-        raise ValueError(f"the partitions have {n} and {len(parts[1])} labels; expected as many in both")
+    partitions = as_ids("first", first), as_ids("second", second)
+    n = len(partitions[0])
+    if len(partitions[1]) != n:
+        raise ValueError(f"the partitions have {n} and {len(partitions[1])} labels; expected as many in both")
     if n == 0:
         return PartitionComparison(1.0, 1.0, 0.0)
-    same_device(first=parts[0], second=parts[1])
-    xp: Any = array_module(parts[0])
-    (_, rows), (column_labels, columns) = (xp.unique(part, return_inverse=True) for part in parts)
+    same_device(first=partitions[0], second=partitions[1])
+    xp: Any = array_module(partitions[0])
+    (_, rows), (column_labels, columns) = (xp.unique(partition, return_inverse=True) for partition in partitions)
     joint_counts = xp.unique(rows.astype(np.int64) * len(column_labels) + columns, return_counts=True)[1]
     counts = [xp.bincount(rows), xp.bincount(columns), joint_counts]
     row_entropy, column_entropy, joint = (

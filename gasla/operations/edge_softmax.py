@@ -188,9 +188,9 @@ def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **column
 
     `columns` are the arrays by the name of the edge field that starts with their values.
     """
-    first = next(iter(columns.values()))
-    if not first.size:
-        return first.copy()
+    first_column = next(iter(columns.values()))
+    if not first_column.size:
+        return first_column.copy()
     outcome: Array = run([Phase(program) for program in programs], graph, max_iterations=1, notice=False, **columns)
     return outcome.state[result]
 
@@ -200,12 +200,12 @@ def _field_type(columns: Array) -> Any:
     return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
 
 
-def _check_columns(graph: Graph, name: str, given: Any) -> Array:
+def _check_columns(graph: Graph, name: str, argument: Any) -> Array:
     """Return an argument with numbers for each edge as a new array of floats on the graph's device.
 
     There is a number or a row of numbers for each edge. Raise an error for anything else.
     """
-    array = as_array(name, given)
+    array = as_array(name, argument)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} has type {array.dtype}; expected numbers")
     if array.ndim not in (1, 2) or len(array) != graph.m:

@@ -159,17 +159,17 @@ def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: i
     return cliques if isinstance(cliques, int) else VertexLists(*cliques)
 
 
-def _check_arguments(name: str, graph: Any, least: int, most: int, bounded: bool) -> tuple[Graph, int, int]:
+def _check_arguments(name: str, graph: Any, shortest: int, longest: int, bounded: bool) -> tuple[Graph, int, int]:
     graph = in_host_memory(name, graph)
     check_flags(bounded=bounded)
     if graph.has_self_loops or graph.has_parallel_edges:
         raise ValueError("the graph has self loops or parallel edges; expected neither: graph.simple()")
     if bounded and not (graph.out.is_sorted and graph.in_.is_sorted):
         raise ValueError("the neighbor lists do not ascend; expected lists that do, as those of graph.simple()")
-    least, most = whole_number("least", least), whole_number("most", most)
-    if least == 0:
+    shortest, longest = whole_number("least", shortest), whole_number("most", longest)
+    if shortest == 0:
         raise ValueError("least is 0; expected 1 or more, the edges of a path")
-    return graph, least, min(most, graph.n)  # no path is longer than n edges, so a larger limit has no effect
+    return graph, shortest, min(longest, graph.n)  # no path is longer than n edges, so a larger limit has no effect
 
 
 def _check_ends(graph: Graph, sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -38,17 +38,22 @@ def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adj
     For each relation these are the lists of out-neighbors and, if the join is directed, of in-neighbors.
     """
     graphs = [graph, *related]
-    parts = [
-        side.sorted_out
+    adjacencies = [
+        directed_graph.sorted_out
         for graph_of_relation in graphs
-        for side in ([graph_of_relation, graph_of_relation.reversed()] if plan.directed else [graph_of_relation])
+        for directed_graph in (
+            [graph_of_relation, graph_of_relation.reversed()] if plan.directed else [graph_of_relation]
+        )
     ]
-    if len(parts) == 1:
-        return parts[0]
-    xp = array_module(parts[0].indices)
-    entry_ends = np.cumsum([len(part.indices) for part in parts]).tolist()
-    indptr = [parts[0].indptr, *(end + part.indptr[1:].astype(np.int64) for end, part in zip(entry_ends, parts[1:]))]
-    return Adjacency(xp.concatenate(indptr), xp.concatenate([part.indices for part in parts]))
+    if len(adjacencies) == 1:
+        return adjacencies[0]
+    xp = array_module(adjacencies[0].indices)
+    entry_ends = np.cumsum([len(adjacency.indices) for adjacency in adjacencies]).tolist()
+    indptr = [
+        adjacencies[0].indptr,
+        *(end + adjacency.indptr[1:].astype(np.int64) for end, adjacency in zip(entry_ends, adjacencies[1:])),
+    ]
+    return Adjacency(xp.concatenate(indptr), xp.concatenate([adjacency.indices for adjacency in adjacencies]))
 
 
 def edge_triples(graph: Graph, src: Any, dst: Any, times: Any, ends: Any) -> list[int]:

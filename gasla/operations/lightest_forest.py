@@ -81,9 +81,9 @@ def lightest_forest(graph: Any) -> Array:
     lists = graph.out if is_ordered else _from_smaller_ends(graph)
     weights = graph.valued.each
     weights = weights.view(np.uint8) if weights is not None and weights.dtype == bool else weights
-    places = engine(graph.engine).primitives().lightest_forest(lists, lists.by_position(weights))
+    edge_positions = engine(graph.engine).primitives().lightest_forest(lists, lists.by_position(weights))
     require_unchanged_files(graph)
-    edges = places if lists.edge_ids is None else lists.edge_ids[places]
+    edges = edge_positions if lists.edge_ids is None else lists.edge_ids[edge_positions]
     if graph.engine != "cpu":
         edges.sort()
         return edges.astype(np.int64, copy=False)

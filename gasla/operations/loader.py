@@ -57,8 +57,8 @@ class Loader:
         make_batch = self._seeds.prepare()
 
         def batch(number: int) -> Any:
-            places = order[number * self._size : (number + 1) * self._size]
-            return self._convert(make_batch(places, int(semirings.hash(seed_bits, epoch, number, 1))))
+            seed_positions = order[number * self._size : (number + 1) * self._size]
+            return self._convert(make_batch(seed_positions, int(semirings.hash(seed_bits, epoch, number, 1))))
 
         return made_ahead(batch, len(self), self._ahead)
 
@@ -185,7 +185,9 @@ def loader(
     negatives = whole_number("negatives", negatives)
     if edges is None and (labels is not None or negatives or by != "uniform"):
         raise ValueError("labels, negatives and by are of edges; expected edges=, too, or none of them")
-    option_names = {name for name, each in signature(sampler_of).parameters.items() if each.kind is each.KEYWORD_ONLY}
+    option_names = {
+        name for name, parameter in signature(sampler_of).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY
+    }
     if unknown := options.keys() - option_names:
         raise TypeError(f"loader has no {min(unknown)!r}; expected options of sample_neighbors")
     options = {"direction": "in", **options}
@@ -213,11 +215,11 @@ def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
 
     def work() -> None:
         try:
-            for number in range(count):
+            for batch_number in range(count):
                 slots.acquire()
                 if ended.is_set():
                     return
-                results.put((make(number), None))
+                results.put((make(batch_number), None))
         except BaseException as error:
             results.put((None, error))
 
@@ -265,11 +267,11 @@ def _import_module(name: str, package: str) -> Any:
         raise ImportError(f"batches for {package} need it: pip install {package}") from None
 
 
-def _map_arrays(function: Callable[[Any], Any], given: Any) -> Any:
+def _map_arrays(function: Callable[[Any], Any], nested_arrays: Any) -> Any:
     """Apply a function to each array in nested dicts, and return dicts of the results. None remains None."""
-    if isinstance(given, dict):
-        return {name: _map_arrays(function, value) for name, value in given.items()}
-    return None if given is None else function(given)
+    if isinstance(nested_arrays, dict):
+        return {name: _map_arrays(function, value) for name, value in nested_arrays.items()}
+    return None if nested_arrays is None else function(nested_arrays)
 
 
 def _torch_converter() -> Callable[[Any], Any]:
@@ -279,7 +281,9 @@ def _torch_converter() -> Callable[[Any], Any]:
     def convert(batch: Batch | EdgeBatch) -> Batch | EdgeBatch:
         names = "vertices", "edge_index", "edge_ids", "batch"
         sample = batch.sample._replace(**{name: _map_arrays(tensor, getattr(batch.sample, name)) for name in names})
-        other_tensors = {name: _map_arrays(tensor, part) for name, part in batch._asdict().items() if name != "sample"}
+        other_tensors = {
+            name: _map_arrays(tensor, field) for name, field in batch._asdict().items() if name != "sample"
+        }
         return batch._replace(sample=sample, **other_tensors)
 
     return convert
@@ -294,8 +298,8 @@ def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
 
     def to_data(batch: Batch | EdgeBatch) -> Any:
         seed_count, batch = len(batch.places), convert_to_torch(batch)
-        sample, places, features = batch[:3]
-        seeds = {"input_id": places, "batch_size": seed_count}
+        sample, seed_positions, features = batch[:3]
+        seeds = {"input_id": seed_positions, "batch_size": seed_count}
         if isinstance(batch, EdgeBatch):
             seeds["edge_label_index"] = batch.pairs
             if batch.labels is not None:
@@ -303,8 +307,8 @@ def _pyg_converter(relation: Relation | None) -> Callable[[Any], Any]:
         if isinstance(sample, TypedSample):
             data = _fill_hetero_data(module.HeteroData(), sample, features)
             type_name = relation or next(type_name for type_name, counts in sample.vertex_counts.items() if counts[0])
-            for name, each in seeds.items():
-                data[type_name][name] = each
+            for name, seed_data in seeds.items():
+                data[type_name][name] = seed_data
             return data
         trees = {} if sample.batch is None else {"batch": sample.batch}
         return module.Data(

@@ -142,7 +142,7 @@ def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) 
     # The free memory is looked up here, where it takes no extra time because a GPU is still busy with `of_matrices`.
     free_bytes = available(device_of(A.indptr))
     shape, types = (len(A.indptr) - 1, B.width), parts(terms.out_type)
-    entry_bytes = sum(t.itemsize for t in types)  # number of bytes for the value of one entry
+    entry_bytes = sum(value_type.itemsize for value_type in types)  # number of bytes for the value of one entry
     most_entries = (
         np.iinfo(np.int64).max if free_bytes is None else free_bytes // (entry_bytes + index_dtype(max(shape)).itemsize)
     )

@@ -227,9 +227,9 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
     flags = x.flags
     if ready is None or isinstance(ready.terms.out_type, TupleType) or not (flags.c_contiguous and flags.aligned):
         return None
-    y = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
+    output = np.empty(len(lists.indptr) - 1, ready.terms.out_type)
     # If the kernel finds an invalid index, the result is None. Then `product` computes again, and raises the error.
-    return y if ready.multiply(x, None, False, (y,)) else None
+    return output if ready.multiply(x, None, False, (output,)) else None
 
 
 def _compiled_product(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:

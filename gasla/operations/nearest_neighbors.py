@@ -212,34 +212,34 @@ def _check_rows(name: str, rows: Any, metric: Metric) -> None:
         raise ValueError(f"{name} has {numbers} in row {row}; expected {expected}")
 
 
-def _find_neighbors(given: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Return the k nearest neighbors among the points `given` of each point in `given_queries`, for any metric.
+def _find_neighbors(given_points: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
+    """Return the k nearest neighbors among the points `given_points` of each point in `given_queries`, for any metric.
 
     For some metrics the points are mapped so that straight lines between them have the same order as the metric.
     """
-    xp, device, exponent = array_module(given), device_of(given), 0
+    xp, device, exponent = array_module(given_points), device_of(given_points), 0
     if metric == "cosine":
-        points = _unit_rows(given)
+        points = _unit_rows(given_points)
         queries = points if is_own else _unit_rows(given_queries)
     elif metric == "haversine":
-        points = _on_sphere(given)
+        points = _on_sphere(given_points)
         queries = points if is_own else _on_sphere(given_queries)
     else:  # other metrics: points are scaled so that differences are 1 at most, and no square overflows
-        largest_coordinate = max(_largest_absolute(given), _largest_absolute(given_queries))
+        largest_coordinate = max(_largest_absolute(given_points), _largest_absolute(given_queries))
         exponent = int(np.frexp(largest_coordinate)[1]) + 1
-        points = xp.ldexp(given.astype(np.float64), np.int32(-exponent))
+        points = xp.ldexp(given_points.astype(np.float64), np.int32(-exponent))
         queries = points if is_own else xp.ldexp(given_queries.astype(np.float64), np.int32(-exponent))
-    if metric in ("euclidean", "cosine") and given.shape[1] >= DIMENSIONS:
+    if metric in ("euclidean", "cosine") and given_points.shape[1] >= DIMENSIONS:
         # squared distance up to which two directions count as equal, as it may come from rounding
-        noise = given.shape[1] * 1e-30 if metric == "cosine" else 0.0
+        noise = given_points.shape[1] * 1e-30 if metric == "cosine" else 0.0
         neighbors, distances = _neighbors_by_blocks(points, queries, k, is_own, noise)
     else:
         tree_points, tree_queries = (np.ascontiguousarray(moved(rows, "cpu")) for rows in (points, queries))
         # The power of Minkowski's metric. In one dimension, 1 gives the same distances as 2, without squares that may
         # underflow.
-        power = 1.0 if given.shape[1] == 1 else POWERS.get(metric, 2.0)
+        power = 1.0 if given_points.shape[1] == 1 else POWERS.get(metric, 2.0)
         nearest = nearest_by_tree(tree_points, tree_queries, k, power, is_own)
-        neighbors, distances = (moved(part, device) for part in nearest)
+        neighbors, distances = (moved(result_array, device) for result_array in nearest)
     if metric == "cosine":
         return NearestNeighbors(neighbors, distances * distances / 2)
     if metric == "haversine":
@@ -261,24 +261,24 @@ def _unit_rows(rows: Any) -> Any:
     return rows / xp.sqrt((rows * rows).sum(axis=1, keepdims=True))
 
 
-def _on_sphere(places: Any) -> Any:
+def _on_sphere(coordinates: Any) -> Any:
     """Return the points of the unit sphere, in three dimensions, at the given latitudes and longitudes in degrees."""
-    xp: Any = array_module(places)
-    latitude, longitude = xp.radians(places.T.astype(np.float64))
+    xp: Any = array_module(coordinates)
+    latitude, longitude = xp.radians(coordinates.T.astype(np.float64))
     across = xp.cos(latitude)
     return xp.stack([across * xp.cos(longitude), across * xp.sin(longitude), xp.sin(latitude)], axis=1)
 
 
-def _neighbors_by_differences(points: Any, query: Any, k: int, own: int | None) -> tuple[Any, Any]:
+def _neighbors_by_differences(points: Any, query: Any, k: int, own_row: int | None) -> tuple[Any, Any]:
     """Return the k nearest neighbors of the point `query` and their distances, from its differences to all points.
 
-    If the point is one of `points`, `own` is its row, which is left out; otherwise `own` is None.
+    If the point is one of `points`, `own_row` is its row, which is left out; otherwise `own_row` is None.
     """
     xp: Any = array_module(points)
     differences = points - query
     lengths = xp.sqrt((differences * differences).sum(axis=1))
-    if own is not None:
-        lengths[own] = np.inf
+    if own_row is not None:
+        lengths[own_row] = np.inf
     ids = xp.argsort(lengths)[:k]
     return ids, lengths[ids]
 
@@ -314,8 +314,8 @@ def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise:
             scores = xp.matmul(rows_and_ones, table, out=buffer[: len(rows)])
             if is_own:
                 scores[xp.arange(len(rows)), xp.arange(first_query, first_query + len(rows))] = -np.inf
-            ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
-            ids = select(ends, columns[: scores.size], scores.ravel(), candidate_count)[0]
+            row_ends = xp.arange(len(rows) + 1, dtype=np.int64) * n
+            ids = select(row_ends, columns[: scores.size], scores.ravel(), candidate_count)[0]
             block = slice(first_query, first_query + len(rows))
             differences = points[ids] - queries[block, None]
             lengths = xp.sqrt((differences * differences).sum(axis=2))

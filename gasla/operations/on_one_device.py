@@ -43,12 +43,12 @@ def on_one_device(shared: str = "", divided: bool = False) -> Callable[[Callable
     """
 
     def decorate(function: Callable[P, Result]) -> Callable[P, Result]:
-        place = [*signature(function).parameters].index("graph")
+        graph_position = [*signature(function).parameters].index("graph")
         DECORATED[function.__name__] = Gains(shared, divided)
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> Result:
-            graph: Any = args[place] if len(args) > place else kwargs.get("graph")
+            graph: Any = args[graph_position] if len(args) > graph_position else kwargs.get("graph")
             if isinstance(graph, Graph) and not graph.is_whole:
                 result: Result = graph.called(function, args, kwargs, divided)
                 return result

@@ -57,8 +57,8 @@ def fits_one_thread(graph: Graph, most: int | None = None) -> bool:
     >>> primitives.fits_one_thread(Graph.from_edges([0, 1], [1, 2]), most=1000)
     True
     """
-    fits = most is None or graph.n + graph.m <= most
-    return graph.engine == "cpu" and fits and chooses_kernels()
+    is_small = most is None or graph.n + graph.m <= most
+    return graph.engine == "cpu" and is_small and chooses_kernels()
 
 
 def louvain_levels(
@@ -145,15 +145,15 @@ def louvain_levels(
         penalty_factor = resolution / (float(first_weights.sum()) or 1.0)
     elif isinstance(node_weights, tuple | list) and len(node_weights) == 2 and np.ndim(node_weights[0]) == 1:
         first_weights, second_weights = (
-            _check_numbers_of_vertices("node_weights", each, graph.n) for each in node_weights
+            _check_numbers_of_vertices("node_weights", vertex_weights, graph.n) for vertex_weights in node_weights
         )
     else:
         first_weights = _check_numbers_of_vertices("node_weights", node_weights, graph.n)
     if max_size is not None:
         max_size = real_number("max_size", max_size)
         sizes = np.ones(graph.n) if sizes is None else _check_numbers_of_vertices("sizes", sizes, graph.n)
-    stay = None if fixed is None else _check_numbers_of_vertices("fixed", fixed, graph.n) != 0
-    vertices = first_weights, second_weights, None if max_size is None else sizes, stay
+    is_fixed = None if fixed is None else _check_numbers_of_vertices("fixed", fixed, graph.n) != 0
+    vertices = first_weights, second_weights, None if max_size is None else sizes, is_fixed
     lists, limits = (graph.out.indptr, graph.out.indices, weights), (penalty_factor, max_size or 0.0)
     return kernels().louvain_levels(lists, start_communities, vertices, limits, seed, refine, iterations)
 
@@ -228,9 +228,9 @@ def parts_of(
         weights = _round_to_exact("node_weights", vertex_numbers(graph, "node_weights", node_weights, least=0))
     lists = graph.out.indptr, graph.out.indices, _exact_weights(graph)
     float_weights = None if lists[2] is None else np.asarray(graph.out_values, np.float64)
-    parts = kernels().balanced_parts(lists, float_weights, weights, k, tolerance, objective == "volume", seed)
+    part_of_vertex = kernels().balanced_parts(lists, float_weights, weights, k, tolerance, objective == "volume", seed)
     require_unchanged_files(graph)
-    return parts
+    return part_of_vertex
 
 
 def _exact_weights(graph: Graph) -> np.ndarray | None:
@@ -274,12 +274,12 @@ def _check_communities(communities: Any, graph: Graph) -> np.ndarray:
     return labels.astype(graph.id_dtype)
 
 
-def _check_numbers_of_vertices(name: str, given: Any, n: int) -> np.ndarray:
+def _check_numbers_of_vertices(name: str, argument: Any, n: int) -> np.ndarray:
     """Return an argument that has one number for each of n vertices as a new array of float64.
 
     Raise an error unless all numbers are finite and at least 0. `name` is the argument's name, for the error.
     """
-    numbers = np.array(given, np.float64)
+    numbers = np.array(argument, np.float64)
     if numbers.shape != (n,):
         raise ValueError(f"{name} has shape {numbers.shape}; expected {(n,)}, one per vertex")
     if not (np.isfinite(numbers) & (numbers >= 0)).all():
@@ -513,8 +513,8 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
     """
     graph, most = _check_capacities("adjacency_order", graph), min(whole_number("most", most), INT64)
-    if graph.m and int(graph.value_range[1]) * graph.m > INT64 and (total := exact_total(graph.values)) > INT64:
-        raise ValueError(f"the values of the graph add up to {float(total):.3g}; expected less than 2**63")
+    if graph.m and int(graph.value_range[1]) * graph.m > INT64 and (capacity_sum := exact_total(graph.values)) > INT64:
+        raise ValueError(f"the values of the graph add up to {float(capacity_sum):.3g}; expected less than 2**63")
     order = kernels().adjacency_order(graph.out, graph.out_values, most)
     require_unchanged_files(graph)
     return order
@@ -565,8 +565,8 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
         raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
     _, flow = kernels().send_flow(graph, source, target)
     require_unchanged_files(graph)
-    first, last = graph.out.indptr[source : source + 2].tolist()
-    return exact_total(flow[graph.out.numbers()[first:last]]), flow
+    first_entry, last_entry = graph.out.indptr[source : source + 2].tolist()
+    return exact_total(flow[graph.out.numbers()[first_entry:last_entry]]), flow
 
 
 def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
@@ -607,8 +607,9 @@ def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     return marks
 
 
-def _check_capacities(name: str, graph: Any, most: int = INT64) -> Graph:
-    """Return the graph of an argument, after checks that its values are capacities of edges: int64 from 0 to `most`.
+def _check_capacities(name: str, graph: Any, largest_allowed: int = INT64) -> Graph:
+    """Return the graph of an argument, after checks that its values are capacities of edges: int64 from 0 to
+    `largest_allowed`.
 
     Raise an error for any other graph, and for a graph that is not in host memory. `name` is the name of the calling
     function, for the error.
@@ -617,10 +618,10 @@ def _check_capacities(name: str, graph: Any, most: int = INT64) -> Graph:
     if graph.value_type != np.int64:
         raise TypeError(f"the values of the graph are {graph.value_type}; expected int64")
     graph.notice_values()
-    least, largest = map(int, graph.value_range) if graph.m else (0, 0)
-    if least < 0 or largest > most:
-        edge, value = first_edge(graph.values, lambda values: (values < 0) | (values > most))
-        raise ValueError(f"the value of edge {edge} is {value}; expected 0 to 2**{most.bit_length()} - 1")
+    smallest, largest = map(int, graph.value_range) if graph.m else (0, 0)
+    if smallest < 0 or largest > largest_allowed:
+        edge, value = first_edge(graph.values, lambda values: (values < 0) | (values > largest_allowed))
+        raise ValueError(f"the value of edge {edge} is {value}; expected 0 to 2**{largest_allowed.bit_length()} - 1")
     return graph
 
 

@@ -41,9 +41,9 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
     if isinstance(A, Graph):
         A.require_whole()
         return _lists_of_graph(A, by_column, ordered)
-    form: Format = "csc" if by_column else "csr"
+    matrix_format: Format = "csc" if by_column else "csr"
     products = engine(device_of(place(A))).products()
-    return products.lists_of(A, form, partial(_lists_of_matrix, A, form, products))
+    return products.lists_of(A, matrix_format, partial(_lists_of_matrix, A, matrix_format, products))
 
 
 def place(A: Any) -> Any:
@@ -55,7 +55,7 @@ def place(A: Any) -> Any:
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
 
-def _lists_of_matrix(A: Any, form: Format, products: Products) -> Lists:
+def _lists_of_matrix(A: Any, matrix_format: Format, products: Products) -> Lists:
     if not isinstance(A, Sparse):
         require_sparse(A)
     elif isinstance(A.data, tuple):
@@ -65,8 +65,8 @@ def _lists_of_matrix(A: Any, form: Format, products: Products) -> Lists:
         )
     if A.ndim != 2:
         raise ValueError(f"the matrix has shape {A.shape}; expected two dimensions")
-    count, width = A.shape if form == "csr" else A.shape[::-1]
-    A = products.in_format(A, form)
+    count, width = A.shape if matrix_format == "csr" else A.shape[::-1]
+    A = products.in_format(A, matrix_format)
     indptr, indices = (contiguous(as_ids(name, getattr(A, name))) for name in ("indptr", "indices"))
     if len(indptr) != count + 1:
         raise ValueError(f"indptr has {len(indptr)} entries in a matrix of shape {A.shape}; expected {count + 1}")
@@ -224,7 +224,10 @@ def outs_for(
     if not masked:
         return tuple(xp.empty(shape, dtype) for dtype in types)
     identity = monoid.identity(terms.out_type)
-    return tuple(xp.full(shape, v, t) for v, t in zip(identity if isinstance(identity, tuple) else (identity,), types))
+    return tuple(
+        xp.full(shape, v, value_type)
+        for v, value_type in zip(identity if isinstance(identity, tuple) else (identity,), types)
+    )
 
 
 def is_plain(array: Array) -> bool:

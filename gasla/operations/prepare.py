@@ -211,19 +211,21 @@ class Prepared:
                     )
                 self._turn = lock
             if self._variant.scheduled is (schedule is None):
-                words = ("with", "without") if self._variant.scheduled else ("without", "with")
+                variant_words = ("with", "without") if self._variant.scheduled else ("without", "with")
                 name = type(self._program).__name__
-                raise ValueError(f"{name} was prepared {words[0]} scheduled=True, and called {words[1]} a schedule")
+                raise ValueError(
+                    f"{name} was prepared {variant_words[0]} scheduled=True, and called {variant_words[1]} a schedule"
+                )
             if self._notices:
                 self._given.notice_values()
                 # The graph discards what it derived from edge values when they change. As this object was derived from
                 # them, a value has changed since the last call.
                 if self._given.known("values") is not self._mark:
                     self._note_values()
-            begin = Begin(values, active, schedule, out, start)
+            run_arguments = Begin(values, active, schedule, out, start)
             course = Course(max_iterations, delta, trace, callback, progress, wait)
             runs = runs_of(self._program, self._graph, self._variant, lock)
-            return run_once(runs, self._program, self._graph, begin, course)
+            return run_once(runs, self._program, self._graph, run_arguments, course)
 
 
 def _after_fork() -> None:
@@ -264,9 +266,11 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
                 runs.turn = turn
                 return runs
     if variant.scheduled:
-        *hook_names, last = (name for name, hook in HOOKS.items() if not hook.in_schedule)
-        if any(getattr(program, name, None) for name in (*hook_names, last)):
-            raise ValueError(f"the program of a scheduled run has no {', '.join(hook_names)} and {last}; remove them")
+        *hook_names, last_hook = (name for name, hook in HOOKS.items() if not hook.in_schedule)
+        if any(getattr(program, name, None) for name in (*hook_names, last_hook)):
+            raise ValueError(
+                f"the program of a scheduled run has no {', '.join(hook_names)} and {last_hook}; remove them"
+            )
     direction, deterministic, scheduled, compiled = variant
     runs = runner(graph.engine, compiled).prepare(program, graph, direction, deterministic, scheduled)
     runs.turn = turn
@@ -286,8 +290,8 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
     if not course.has_limit and course.callback is None and schedule is None:
         check_ends(program, graph.id_dtype)
     if program.parameters:
-        changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
-        program = type(program)(**program.values | changed) if changed else program
+        changed_parameters = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
+        program = type(program)(**program.values | changed_parameters) if changed_parameters else program
     values = by_number(graph, values)
     if start is not None:
         if schedule is not None:

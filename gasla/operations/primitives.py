@@ -618,10 +618,10 @@ def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, num
     the triangles at each vertex (if `per_vertex`), and at its end their total.
     """
     oriented, primitives = orient(graph), _primitives_on(graph.engine)
-    for number in numbers:
-        total, counts = primitives.count_common_neighbors(oriented._lists, per_vertex, (number, count))
+    for portion_number in numbers:
+        triangle_total, counts = primitives.count_common_neighbors(oriented._lists, per_vertex, (portion_number, count))
         xp = array_module(oriented.graph.out.indices)
-        yield xp.concatenate([*([] if counts is None else [counts]), xp.asarray(total, np.int64).reshape(1)])
+        yield xp.concatenate([*([] if counts is None else [counts]), xp.asarray(triangle_total, np.int64).reshape(1)])
 
 
 def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
@@ -682,11 +682,11 @@ def _sort_order(ranks: np.ndarray) -> np.ndarray:
 
     The integers are sorted by digits of 16 bits, which takes a third of the time of NumPy's sort of wider integers.
     """
-    words = ranks.astype(np.int64 if ranks.dtype.kind == "i" else np.uint64).view(np.uint64)
+    sort_keys = ranks.astype(np.int64 if ranks.dtype.kind == "i" else np.uint64).view(np.uint64)
     if ranks.dtype.kind == "i":
         # with the sign bit flipped, negative numbers come before all others as unsigned numbers too
-        words = words ^ np.uint64(2**63)
-    digits = np.ascontiguousarray(words.astype("<u8").view(np.uint16).reshape(-1, 4).T)
+        sort_keys = sort_keys ^ np.uint64(2**63)
+    digits = np.ascontiguousarray(sort_keys.astype("<u8").view(np.uint16).reshape(-1, 4).T)
     return np.lexsort([row for row in digits if (row != row[:1]).any()] or digits[:1])
 
 

@@ -95,24 +95,24 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
         raise ValueError(f"row {int(again.any(axis=1).argmax())} of ranked has a vertex twice; expected each once")
     src, dst = test.edges()
     pairs = distinct(src.astype(np.int64) * test.n + dst)
-    right = xp.bincount(pairs // max(test.n, 1), minlength=test.n)[ids]
+    relevant_counts = xp.bincount(pairs // max(test.n, 1), minlength=test.n)[ids]
     is_right = test.edge_ids(xp.repeat(ids, k), xp.maximum(rows, 0).ravel()).reshape(count, k) >= 0
     is_right &= rows >= 0
-    source_ids = right > 0
+    source_ids = relevant_counts > 0
     if not any_true(source_ids):
         raise ValueError("no source has an out-neighbor in test; expected the edges of a test set")
-    right, is_right = right[source_ids], is_right[source_ids]
+    relevant_counts, is_right = relevant_counts[source_ids], is_right[source_ids]
     gains = 1 / xp.log2(xp.arange(k) + 2.0)
-    hits, best = is_right.sum(axis=1), xp.cumsum(gains)[xp.minimum(right, k) - 1]
+    hits, best_gains = is_right.sum(axis=1), xp.cumsum(gains)[xp.minimum(relevant_counts, k) - 1]
     means = (
-        hits / right,
+        hits / relevant_counts,
         hits / k,
-        (is_right * gains).sum(axis=1) / best,
+        (is_right * gains).sum(axis=1) / best_gains,
         xp.where(hits > 0, 1 / (1 + is_right.argmax(axis=1)), 0),
         hits > 0,
     )
     recall, precision, ndcg, mrr, hit_rate = (float(mean.mean()) for mean in means)
-    return RankingMetrics(recall, precision, ndcg, mrr, hit_rate, len(right))
+    return RankingMetrics(recall, precision, ndcg, mrr, hit_rate, len(relevant_counts))
 
 
 ROW = Row(

@@ -58,14 +58,14 @@ class Result:
     trace: np.ndarray | None = field(default=None, repr=False)
 
     def __getattr__(self, name: str) -> Any:
-        own = self.__dict__
-        state = own.get("state", {})
+        own_attributes = self.__dict__
+        state = own_attributes.get("state", {})
         if name in state:
             return state[name]
-        if name in own.get("aggregates", {}):
-            return own["aggregates"][name]
-        if "_running" in own and not name.startswith("_"):
-            _wait_for(own)
+        if name in own_attributes.get("aggregates", {}):
+            return own_attributes["aggregates"][name]
+        if "_running" in own_attributes and not name.startswith("_"):
+            _wait_for(own_attributes)
             return getattr(self, name)
         raise AttributeError(f"the result has no {name!r}; its fields: {', '.join(state)}")
 
@@ -87,15 +87,17 @@ def pending_result(running: Running) -> Result:
     return result
 
 
-def _wait_for(own: dict[str, Any]) -> None:
-    """Wait until the run of a result has ended, and add what is known then to `own`, the result's `__dict__`."""
-    running: Running = own.pop("_running")
+def _wait_for(own_attributes: dict[str, Any]) -> None:
+    """Wait until the run of a result has ended, and add what is known then to `own_attributes`, the result's
+    `__dict__`.
+    """
+    running: Running = own_attributes.pop("_running")
     try:
         running.finish()
         finished = Result(*running.outcome())
     finally:
         running.close()
-    own.update(vars(finished) | own)
+    own_attributes.update(vars(finished) | own_attributes)
 
 
 # --- warm start: a run that goes on from the result of another run ----------------------------------------------------
@@ -122,8 +124,10 @@ def warm_start(
     if not isinstance(start, Mapping):
         raise TypeError(f"start is {type(start).__name__}; expected a Result, or a dict of field to array")
     if unknown := sorted(start.keys() - program.vertex_fields):
-        known = ", ".join(sorted(program.vertex_fields)) or "none"
-        raise TypeError(f"{type(program).__name__} has no vertex field {unknown[0]!r} to go on from; its own: {known}")
+        field_names = ", ".join(sorted(program.vertex_fields)) or "none"
+        raise TypeError(
+            f"{type(program).__name__} has no vertex field {unknown[0]!r} to go on from; its own: {field_names}"
+        )
     if twice := sorted(start.keys() & values.keys()):
         raise TypeError(f"{twice[0]} is given twice, by start and by itself; expected one of them")
     for name, array in start.items():
@@ -174,10 +178,10 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 
 @cache
-def _why_no_warm_start(kind: Any, id_type: np.dtype[Any]) -> str | None:
+def _why_no_warm_start(program_class: Any, id_type: np.dtype[Any]) -> str | None:
     """Return the reason why a run of the program can't start from an earlier run's values, or None if it can."""
-    plan = Plan(kind.traced(id_type))
-    if kind.everyone:
+    plan = Plan(program_class.traced(id_type))
+    if program_class.everyone:
         return "everyone takes part in each iteration, from the first on"
     if isinstance(plan.absorption, str):
         return plan.absorption

@@ -158,10 +158,10 @@ def run(
     if device is not None:
         graph = graph.to(check_device(device))
     variant = Variant(WAYS[direction], deterministic, schedule is not None, compile and compiles())
-    begin = Begin(values, active, schedule, out, start)
+    run_arguments = Begin(values, active, schedule, out, start)
     if phases:
-        return run_phases(phases, graph, variant, begin, course)
+        return run_phases(phases, graph, variant, run_arguments, course)
     (single,) = programs
     turn = Lock()
     with turn:
-        return run_once(runs_of(single, graph, variant, turn), single, graph, begin, course)
+        return run_once(runs_of(single, graph, variant, turn), single, graph, run_arguments, course)

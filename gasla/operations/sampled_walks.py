@@ -110,8 +110,8 @@ def temporal_walks(
     if at is None:
         from_time = xp.full(count, earliest, times.dtype)
     else:  # a span that ends at `at` and has length 0 begins at `at` too, so its first time is `at`, converted
-        none = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
-        from_time = cast(Array, span_of(graph, time, at, none, count).first)
+        zero_duration = 0 if graph.edge_attributes.time_types.get(time) is None else np.timedelta64(0, "s")
+        from_time = cast(Array, span_of(graph, time, at, zero_duration, count).first)
     width = None if window is None else _window_length(graph, time, window)
     walks, to_time = xp.full((count, length + 1), -1, starts.dtype), xp.full(count, latest, times.dtype)
     sampler = TimedSampler(sampler_of(graph, count, 0, weighted=weighted), time, Span(from_time, to_time), False)
@@ -137,10 +137,10 @@ def _window_length(graph: Graph, time: str, window: Any) -> Array | None:
     """
     dates = graph.edge_attributes.time_types.get(time)
     zero = np.zeros(1, np.int64 if dates is None else dates.dtype)
-    first, last = span_of(graph, time, zero, window, 1)
-    if first is None:
+    earliest_time, latest_time = span_of(graph, time, zero, window, 1)
+    if earliest_time is None:
         return None
-    width = last - first
+    width = latest_time - earliest_time
     # The length is limited so that its sum with any time of an edge fits int64.
     return width if width.dtype.kind == "f" else array_module(width).minimum(width, LARGEST_TIME)
 
@@ -208,8 +208,8 @@ def metapath_walks(
         seed_word(seed),
         _check_metapath(graph, metapath, length),
     )
-    first = graph.vertices(path[0][0])
-    starts = vertex_ids(first, "starts", starts)
+    first_type_vertices = graph.vertices(path[0][0])
+    starts = vertex_ids(first_type_vertices, "starts", starts)
     samplers = {name: sampler_of(graph[name], len(starts), 0, weighted=weighted) for name in path[:length]}
     dtype = np.result_type(graph.id_dtype, np.int64 if sum(graph.sizes.values()) > 2**31 - 1 else np.int32)
     require_room("the walks have", len(starts) * (length + 1), dtype.itemsize, graph.device, "fewer steps, or starts")
@@ -241,8 +241,8 @@ def _draw_neighbors(sampler: Sampler, current: Array, offset: int, key: int) -> 
     ids = xp.maximum(current - offset, 0)
     if not len(lists.indices):
         return xp.full(len(current), -1, id_dtype)
-    begins, ends = lists.indptr[:-1][ids], lists.indptr[1:][ids]
-    range_lists, ranges = ranges_of(lists, begins, xp.where(current < 0, begins, ends), id_dtype)
+    begins, list_ends = lists.indptr[:-1][ids], lists.indptr[1:][ids]
+    range_lists, ranges = ranges_of(lists, begins, xp.where(current < 0, begins, list_ends), id_dtype)
     return sampler.primitives.sample(range_lists, ranges, 1, sampler.draws._replace(key=key))[:, 0]
 
 

@@ -158,10 +158,10 @@ class TypedSample(NamedTuple):
                 name: Block(
                     vertices[name[0]][i + 1],
                     vertices[name[2]][i],
-                    self.edge_index[name][:, : ends[i]],
-                    self.edge_ids[name][: ends[i]],
+                    self.edge_index[name][:, : edge_totals[i]],
+                    self.edge_ids[name][: edge_totals[i]],
                 )
-                for name, ends in edges.items()
+                for name, edge_totals in edges.items()
             }
             for i in reversed(range(len(next(iter(edges.values()), []))))
         ]

@@ -66,9 +66,11 @@ class Sparse:
             raise ValueError(
                 f"indptr has {len(self.indptr)} entries in a matrix of shape {self.shape}; expected {m + 1}"
             )
-        for part in self.data if isinstance(self.data, tuple) else (self.data,):
-            if np.shape(part) != self.indices.shape:
-                raise ValueError(f"data has shape {np.shape(part)}; expected {self.indices.shape}, one value per entry")
+        for component in self.data if isinstance(self.data, tuple) else (self.data,):
+            if np.shape(component) != self.indices.shape:
+                raise ValueError(
+                    f"data has shape {np.shape(component)}; expected {self.indices.shape}, one value per entry"
+                )
 
     @property
     def nnz(self) -> int:
@@ -85,7 +87,7 @@ class Sparse:
         """
         from scipy.sparse import csr_array
 
-        data, indices, indptr = (moved(a, "cpu") for a in (self._one_value(), self.indices, self.indptr))
+        data, indices, indptr = (moved(array, "cpu") for array in (self._one_value(), self.indices, self.indptr))
         return csr_array((data, indices, indptr), shape=self.shape)
 
     def to_cupy(self) -> Any:
@@ -106,7 +108,7 @@ class Sparse:
             )
         require_gpu()
         sparse = import_module("cupyx.scipy.sparse")
-        data, indices, indptr = (moved(a, "gpu") for a in (data, self.indices, self.indptr))
+        data, indices, indptr = (moved(array, "gpu") for array in (data, self.indices, self.indptr))
         return sparse.csr_matrix((data, indices, indptr), shape=self.shape)
 
     def asformat(self, form: str) -> Any:
@@ -122,6 +124,8 @@ class Sparse:
         return self.data
 
     def __repr__(self) -> str:
-        kinds = [str(part.dtype) for part in (self.data if isinstance(self.data, tuple) else (self.data,))]
-        values = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
+        dtype_names = [
+            str(component.dtype) for component in (self.data if isinstance(self.data, tuple) else (self.data,))
+        ]
+        values = dtype_names[0] if len(dtype_names) == 1 else f"({', '.join(dtype_names)})"
         return f"Sparse(shape={self.shape}, nnz={self.nnz}, values={values})"

@@ -185,17 +185,17 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
     """
     graph = on.graph if isinstance(on, State) else whole_graph(on)
     xp: Any = module_of(graph.device)
-    reached = xp.full(graph.n, edges is None)
+    is_reached = xp.full(graph.n, edges is None)
     if edges is not None:
         if isinstance(edges, EdgeFrontier) and edges.n != graph.n:
             raise ValueError(
                 f"the edges are of a graph of {edges.n} vertices; this graph has {graph.n}; pass edges of this one"
             )
-        reached[ends_of(graph, edges)[1]] = True
+        is_reached[ends_of(graph, edges)[1]] = True
     if isinstance(on, State) and "mask" in on.has:
-        ids = xp.flatnonzero(reached)
-        reached[ids] = on._bound.mask(ids, on.iteration)
-    return Frontier(graph.n, mask=reached)
+        ids = xp.flatnonzero(is_reached)
+        is_reached[ids] = on._bound.mask(ids, on.iteration)
+    return Frontier(graph.n, mask=is_reached)
 
 
 def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
@@ -221,12 +221,12 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
     array([1, 2], dtype=int32)
     """
     _require_function(state, "gather")
-    bound, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
-    bound.gather(ids, _frontier_on_device(state.graph, frontier), state.iteration)
-    parts = tuple(bound.arrays[name][ids] for name, _ in bound.plan.components)
-    if conversion := bound.plan.traced.held:
-        return conversion.lower(parts)
-    return parts if bound.plan.is_tuple else parts[0]
+    bound_program, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
+    bound_program.gather(ids, _frontier_on_device(state.graph, frontier), state.iteration)
+    gathered_arrays = tuple(bound_program.arrays[name][ids] for name, _ in bound_program.plan.components)
+    if conversion := bound_program.plan.traced.held:
+        return conversion.lower(gathered_arrays)
+    return gathered_arrays if bound_program.plan.is_tuple else gathered_arrays[0]
 
 
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
@@ -248,10 +248,10 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
     >>> state.parent
     array([-1,  0, -1], dtype=int32)
     """
-    bound, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
-    if bound.plan.gathers:
+    bound_program, ids = state._bound, _frontier_on_device(state.graph, receivers).ids
+    if bound_program.plan.gathers:
         _store_gathered(state, ids, gathered)
-    return Frontier(state.graph.n, mask=bound.apply(ids, state.iteration))
+    return Frontier(state.graph.n, mask=bound_program.apply(ids, state.iteration))
 
 
 def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
@@ -259,21 +259,25 @@ def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
 
     Raise an error if it is not valid.
     """
-    bound, components = state._bound, state._bound.plan.components
+    bound_program, components = state._bound, state._bound.plan.components
     if gathered is None:
-        raise TypeError(f"{type(bound.program).__name__} gathers, so apply needs the values that gather returned")
-    if conversion := bound.plan.traced.held:
+        raise TypeError(
+            f"{type(bound_program.program).__name__} gathers, so apply needs the values that gather returned"
+        )
+    if conversion := bound_program.plan.traced.held:
         gathered = *conversion.lift(gathered)[:-1], np.ones(len(ids), bool)
-    parts = gathered if bound.plan.is_tuple else (gathered,)
-    if not isinstance(parts, tuple | list) or len(parts) != len(components):
+    gathered_arrays = gathered if bound_program.plan.is_tuple else (gathered,)
+    if not isinstance(gathered_arrays, tuple | list) or len(gathered_arrays) != len(components):
         raise TypeError(f"gathered is {gathered!r}; expected a tuple of {len(components)} arrays, as gather gives it")
-    for (name, dtype), part_given in zip(components, map(imported, parts)):
-        part, (shape, base) = array_module(part_given).asarray(part_given), layout(dtype, len(ids))
-        if part.shape != shape:
-            raise ValueError(f"gathered has shape {part.shape}; expected {shape}, one value for each receiver")
-        if not np.can_cast(part.dtype, base, "same_kind"):
-            raise TypeError(f"gathered has type {part.dtype}; expected {base}")
-        bound.arrays[name][ids] = moved(part, state.graph.device)
+    for (name, dtype), part_given in zip(components, map(imported, gathered_arrays)):
+        gathered_array, (shape, base) = array_module(part_given).asarray(part_given), layout(dtype, len(ids))
+        if gathered_array.shape != shape:
+            raise ValueError(
+                f"gathered has shape {gathered_array.shape}; expected {shape}, one value for each receiver"
+            )
+        if not np.can_cast(gathered_array.dtype, base, "same_kind"):
+            raise TypeError(f"gathered has type {gathered_array.dtype}; expected {base}")
+        bound_program.arrays[name][ids] = moved(gathered_array, state.graph.device)
 
 
 def scatter(state: State, frontier: Any) -> None:

@@ -93,8 +93,8 @@ def top_k(A: Any, k: int) -> TopK:
         position = int(xp.isnan(values).argmax())
         raise ValueError(f"value {position} of A is NaN; expected numbers that can be put in order")
     numbers = values.view(np.uint8) if values.dtype.kind == "b" else values
-    columns, best = engine(device_of(values)).primitives().top_k(lists.indptr, lists.indices, numbers, k)
-    return TopK(columns, best.view(values.dtype))
+    columns, largest_values = engine(device_of(values)).primitives().top_k(lists.indptr, lists.indices, numbers, k)
+    return TopK(columns, largest_values.view(values.dtype))
 
 
 ROW = Row(

@@ -48,14 +48,14 @@ class VertexLists:
     def tolist(self) -> list[list[int]]:
         """Return the lists of vertices as lists of Python's integers."""
         offsets, vertices = self.indptr.tolist(), self.vertices.tolist()
-        return [vertices[begin:end] for begin, end in pairwise(offsets)]
+        return [vertices[list_start:end] for list_start, end in pairwise(offsets)]
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def __getitem__(self, i: int) -> Array:
-        begin, end = self.indptr[range(len(self))[i] :][:2].tolist()
-        return self.vertices[begin:end]
+        list_start, end = self.indptr[range(len(self))[i] :][:2].tolist()
+        return self.vertices[list_start:end]
 
     def __iter__(self) -> Iterator[Array]:
         return (self[i] for i in range(len(self)))

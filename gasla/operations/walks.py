@@ -112,23 +112,25 @@ def walk(
     starts = vertex_ids(graph, "starts", starts)
     count = len(starts) * (steps + 1)
     require_room("the walks have", count, starts.itemsize, graph.device, "fewer steps, or fewer starts")
-    changed = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
-    program = type(program)(**program.values | changed) if changed else program
+    changed_parameters = {name: values.pop(name) for name in program.parameters.keys() & values.keys()}
+    program = type(program)(**program.values | changed_parameters) if changed_parameters else program
     # In a distributed run, a rank that walks can't ask other ranks for their blocks of an array. So each rank gets
     # whole arrays.
     values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
-    form = program, steps, key, weighted, by_number(graph, values)
+    walk_options = program, steps, key, weighted, by_number(graph, values)
     if graph.sharers(len(starts), STEP * len(starts) * steps):
-        return graph.map_shares(partial(_walk_some, form), starts)  # each rank runs the walks of some of the walkers
-    return _walk_some(form, graph, starts, 0)
+        return graph.map_shares(
+            partial(_walk_some, walk_options), starts
+        )  # each rank runs the walks of some of the walkers
+    return _walk_some(walk_options, graph, starts, 0)
 
 
-def _walk_some(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -> Array:
+def _walk_some(walk_options: tuple[Any, ...], graph: Graph, starts: Array, first_walker: int) -> Array:
     """Return the random walks of some of the walkers, which start at the vertices `starts`.
 
-    Walkers are numbered from `first`, and the random draws of a walk depend on its walker's number.
+    Walkers are numbered from `first_walker`, and the random draws of a walk depend on its walker's number.
     """
-    program, steps, key, weighted, values = form
+    program, steps, key, weighted, values = walk_options
     check_lists(graph)
     if program.edge_fields:
         graph.notice_values()
@@ -136,7 +138,7 @@ def _walk_some(form: tuple[Any, ...], graph: Graph, starts: Array, first: int) -
     weights = weights_of(graph, primitives) if weighted and graph.value_type is not None and graph.m else None
     starts = here(starts, graph.device)  # copied to the graph's GPU if it is on another GPU of this process
     values = {name: here(x, graph.device) if np.ndim(x) and hasattr(x, "dtype") else x for name, x in values.items()}
-    return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first)
+    return primitives.walk(WalkBinding(program, graph, values), starts, steps, key, weights, first_walker)
 
 
 ROW = Row(
