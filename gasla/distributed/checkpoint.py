@@ -133,9 +133,9 @@ class Saver(NamedTuple):
             with replacing(Path(self.path, _CURRENT)) as stream:
                 contents = {"version": VERSION, "folder": name, "run": self.number, "ranks": communicator.size}
                 stream.write(json.dumps(contents).encode())
-            for other in Path(self.path).glob("*-*"):
-                if other.name != name:
-                    shutil.rmtree(other)
+            for state_folder in Path(self.path).glob("*-*"):
+                if state_folder.name != name:
+                    shutil.rmtree(state_folder)
 
     def restore(self, run: Any) -> None:
         """Set this rank's part of a run to the saved state, if the folder has a state of this run.
@@ -162,9 +162,9 @@ class Saver(NamedTuple):
         with self._report_damage(file):
             with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 saved = dict(archive)
-            of, expected = str(saved.pop("of")), _describe_run(run)
-        if of != expected:
-            raise ValueError(f"{self.path} has the state of {of}; expected that of {expected}")
+            saved_run, expected = str(saved.pop("of")), _describe_run(run)
+        if saved_run != expected:
+            raise ValueError(f"{self.path} has the state of {saved_run}; expected that of {expected}")
         with self._report_damage(file):
             for name in (*_NUMBERS, *_ARRAYS, *map("field.{}".format, run.state)):
                 if name not in saved:
@@ -178,8 +178,8 @@ class Saver(NamedTuple):
         with self._report_damage(current):
             said = json.loads(current.read_text(encoding="utf-8"))
             if said.get("version", VERSION) == VERSION:
-                for key, kind in (("run", int), ("ranks", int), ("folder", str)):
-                    if not isinstance(said.get(key), kind):
+                for key, expected_type in (("run", int), ("ranks", int), ("folder", str)):
+                    if not isinstance(said.get(key), expected_type):
                         raise ValueError(f"{key} is {said.get(key)!r}")
         return dict(said)
 
@@ -191,9 +191,9 @@ class Saver(NamedTuple):
         try:
             yield
         except (*_MISSING, *_DAMAGED) as error:
-            why = "is missing" if isinstance(error, FileNotFoundError) else f"holds no state of a run ({error})"
+            reason = "is missing" if isinstance(error, FileNotFoundError) else f"holds no state of a run ({error})"
             raise ValueError(
-                f"the checkpoint in {self.path} is damaged: {file} {why}; restore the folder from a copy, or delete "
+                f"the checkpoint in {self.path} is damaged: {file} {reason}; restore the folder from a copy, or delete "
                 "it, and the run begins at its start"
             ) from error
 
@@ -222,8 +222,8 @@ def _describe_run(run: Any) -> str:
     for array in edges:
         crc = zlib.crc32(b"" if array is None else np.ascontiguousarray(array).view(np.uint8).data, crc)
     values = {**run.program.values, **run.program._chosen}
-    given = ", ".join(f"{name}={np.asarray(x).tolist()!r}" for name, x in sorted(values.items()))
-    return f"{type(run.program).__name__}({given}) on a graph of {shard.n} vertices and {shard.m} edges, part {crc:08x}"
+    text = ", ".join(f"{name}={np.asarray(x).tolist()!r}" for name, x in sorted(values.items()))
+    return f"{type(run.program).__name__}({text}) on a graph of {shard.n} vertices and {shard.m} edges, part {crc:08x}"
 
 
 def _state_arrays(run: Any) -> dict[str, Any]:
@@ -234,7 +234,9 @@ def _state_arrays(run: Any) -> dict[str, Any]:
     arrays |= {f"parameter.{name}": np.asarray(x) for name, x in run.parameters.items()}
     arrays |= {f"aggregate.{name}": np.asarray(x) for name, x in run.aggregates.items()}
     arrays |= {
-        f"sent.{rank}.{i}": moved(x, "cpu") for rank, sent in enumerate(run.exchange.sent) for i, x in enumerate(sent)
+        f"sent.{rank}.{i}": moved(x, "cpu")
+        for rank, sent_arrays in enumerate(run.exchange.sent)
+        for i, x in enumerate(sent_arrays)
     }
     return arrays | {name: np.asarray(moved(getattr(run, name), "cpu")) for name in (*_NUMBERS, *_ARRAYS)}
 
@@ -242,21 +244,21 @@ def _state_arrays(run: Any) -> dict[str, Any]:
 def _set_state(run: Any, saved: Mapping[str, np.ndarray]) -> None:
     """Set the state of this rank's part of a run to saved arrays."""
     for name, array in saved.items():
-        kind, _, key = name.partition(".")
-        if kind == "field":
+        array_kind, _, key = name.partition(".")
+        if array_kind == "field":
             run.state[key][...] = moved(
                 array, run.options.device
             )  # )  # copied into the array, because the compiled loop has the array's address
-        elif kind == "at_vertices":
+        elif array_kind == "at_vertices":
             run.at_vertices.arrays[key][...] = array
-        elif kind == "parameter":
+        elif array_kind == "parameter":
             run.parameters[key] = array[()]
-        elif kind == "aggregate":
+        elif array_kind == "aggregate":
             run.aggregates[key] = array[()]
-        elif kind == "sent":
-            rank, place = map(int, key.split("."))
-            run.exchange.sent[rank][place][...] = moved(array, run.options.device)
-        elif kind in _NUMBERS:
-            setattr(run, kind, array.item())
+        elif array_kind == "sent":
+            rank, field_index = map(int, key.split("."))
+            run.exchange.sent[rank][field_index][...] = moved(array, run.options.device)
+        elif array_kind in _NUMBERS:
+            setattr(run, array_kind, array.item())
         else:
-            setattr(run, kind, moved(array, run.options.device) if kind == "active" else array)
+            setattr(run, array_kind, moved(array, run.options.device) if array_kind == "active" else array)

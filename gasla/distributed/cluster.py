@@ -173,12 +173,12 @@ def current() -> Cluster:
 def _numbers_of(cards: Any) -> list[int]:
     """Return the device numbers of the GPUs that the argument `cards` of `Cluster` selects."""
     device_count = int(require_gpu().cuda.runtime.getDeviceCount())
-    wanted: Any = cards
+    card_numbers: Any = cards
     if isinstance(cards, str) and cards == "all":
-        wanted = range(device_count)
+        card_numbers = range(device_count)
     elif isinstance(cards, int) and not isinstance(cards, bool):
-        wanted = range(cards)
-    numbers = [] if isinstance(wanted, str | bool) else list(wanted)
+        card_numbers = range(cards)
+    numbers = [] if isinstance(card_numbers, str | bool) else list(card_numbers)
     if not numbers or not all(isinstance(card, int) and 0 <= card < device_count for card in numbers):
         raise ValueError(
             f'cards is {cards!r}; expected "all", 1 to {device_count}, or numbers of GPUs from 0 to {device_count - 1}'
@@ -191,8 +191,8 @@ def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callabl
     `Cluster`.
     """
     check_flags(gpus=gpus)
-    given = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
-    names = [name for name, value in given.items() if value is not None]
+    values_by_parameter = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}
+    names = [name for name, value in values_by_parameter.items() if value is not None]
     if len(names) > 1 and names != ["client", "gpus"]:
         raise ValueError(f"{' and '.join(names)} were given; expected one of them")
     if cards is not None:

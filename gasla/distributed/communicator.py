@@ -51,7 +51,7 @@ class Communicator(Protocol):
 
 def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
     """Return the bytes that each rank has passed, in rank order (collective)."""
-    return [part.tobytes() for part in communicator.allgather(np.frombuffer(own, np.uint8))]
+    return [byte_array.tobytes() for byte_array in communicator.allgather(np.frombuffer(own, np.uint8))]
 
 
 @dataclass(eq=False)

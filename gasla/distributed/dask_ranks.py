@@ -107,13 +107,15 @@ class DaskRanks:
         distributed.wait(futures)
         holders = self._user.who_has(futures)
         numbers_by_rank: list[list[int]] = [[] for _ in self.here]
-        for number, future in enumerate(futures):
-            holding_ranks = [self._addresses.index(a) for a in holders[future.key] if a in self._addresses]
+        for part_number, future in enumerate(futures):
+            holding_ranks = [
+                self._addresses.index(address) for address in holders[future.key] if address in self._addresses
+            ]
             numbers_by_rank[
                 min(holding_ranks, key=lambda rank: len(numbers_by_rank[rank]))
                 if holding_ranks
-                else number * self.size // len(parts)
-            ].append(number)
+                else part_number * self.size // len(parts)
+            ].append(part_number)
         self._run_on_ranks(
             self._user,
             lambda rank, _: (
@@ -122,7 +124,7 @@ class DaskRanks:
                 rank,
                 key,
                 numbers_by_rank[rank],
-                [futures[number] for number in numbers_by_rank[rank]],
+                [futures[part_number] for part_number in numbers_by_rank[rank]],
             ),
         )
         return True
@@ -219,13 +221,13 @@ class DaskRanks:
                     "expected more or larger workers, or a higher distributed.worker.memory.pause"
                 )
 
-    def _stop(self, call: int, why: str) -> None:
+    def _stop(self, call: int, reason: str) -> None:
         """Tell the ranks on all workers that are left to raise an error in their current or next operation.
 
         Return at once, without waiting for their answers.
         """
         addresses_left = [address for address in self._addresses if address not in self._lost]
-        arguments = (interrupt, self._session, call, why)
+        arguments = (interrupt, self._session, call, reason)
         Thread(
             target=self._client.run,
             args=arguments,
@@ -263,10 +265,10 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
     [0, 0]
     """
     cards = []
-    for number, (host, _, count) in enumerate(there):
-        first = [gpu for other_host, gpu, _ in there if other_host == host]
-        before = sum(other_host == host for other_host, _, _ in there[:number])
-        cards.append(0 if len(set(first)) == len(first) else before % count)
+    for rank_number, (host, _, count) in enumerate(there):
+        first_gpus = [gpu for other_host, gpu, _ in there if other_host == host]
+        earlier_ranks = sum(other_host == host for other_host, _, _ in there[:rank_number])
+        cards.append(0 if len(set(first_gpus)) == len(first_gpus) else earlier_ranks % count)
     return cards
 
 

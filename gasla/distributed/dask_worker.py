@@ -118,14 +118,14 @@ def unregister(session: str) -> None:
 
 def interrupt(session: str, call: int, why: str) -> None:
     """Make the ranks of a session on this worker raise an error in their current or next operation."""
-    for (other, _), state in list(_states.items()):
-        if other == session:
+    for (other_session, _), state in list(_states.items()):
+        if other_session == session:
             state.fail(call, why)
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
     """Return whether Dask has paused this worker, and a rank on it has not begun the call of this number."""
-    waits = any(state.begun < call for (other, _), state in _states.items() if other == session)
+    waits = any(state.begun < call for (other_session, _), state in _states.items() if other_session == session)
     return waits and str(dask_worker.status.name) == "paused"
 
 
@@ -137,10 +137,10 @@ def _deliver(session: str, rank: int, sender: int, channel: list[int], number: i
             state.changed.notify_all()
 
 
-def _fail(session: str, rank: int, call: int, why: str) -> None:
+def _fail(session: str, rank: int, call: int, reason: str) -> None:
     state = _states.get((session, rank))
     if state is not None:
-        state.fail(call, why)
+        state.fail(call, reason)
 
 
 # --- functions that run on the thread of a Dask task, and the communicator that they use ------------------------------
@@ -160,11 +160,11 @@ def work(session: str, rank: int, call: int, worlds: list[int] | None, message: 
     state.begun = call
     with state.changed:
         state.mail = {key: part for key, part in state.mail.items() if key[0][0] >= call}
-    wanted = _Cancellation(session, rank)
+    cancellation = _Cancellation(session, rank)
     if worlds:
-        communicator = _mpi_communicator(state, call, worlds, wanted)
+        communicator = _mpi_communicator(state, call, worlds, cancellation)
     else:
-        communicator = DaskCommunicator(state, session, (call,), wanted)
+        communicator = DaskCommunicator(state, session, (call,), cancellation)
 
     def perform(rank: Rank) -> Any:
         function, arguments, dropped = pickle.loads(message)
@@ -244,7 +244,7 @@ class _Cancellation:
                 raise ConnectionAbortedError("the client was lost, or has cancelled the call")
 
 
-def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _Cancellation) -> Any:
+def _mpi_communicator(state: _RankState, call: int, worlds: list[int], cancellation: _Cancellation) -> Any:
     """Return the rank's communicator over MPI. The first call creates it, and later calls of the client reuse it.
 
     While it waits, it raises an error if this call has failed or was cancelled.
@@ -259,7 +259,7 @@ def _mpi_communicator(state: _RankState, call: int, worlds: list[int], wanted: _
     def raise_if_interrupted() -> None:
         # A RankError would not be reported to the other ranks, as they are taken to know it. So this is a RuntimeError.
         state.check(call, RuntimeError)
-        wanted.check()
+        cancellation.check()
 
     state.mpi.raise_if_interrupted = raise_if_interrupted
     return state.mpi
@@ -310,46 +310,48 @@ class DaskCommunicator(Rounds):
         """
         self._state.check(self._channel[0])
         self._wanted.check()
-        number, self._number = self._number, self._number + 1
-        sending = asyncio.run_coroutine_threadsafe(self._send(number, kind, parts), self._worker.loop.asyncio_loop)
-        received = {self.rank: (kind, parts[self.rank])}
+        meeting_number, self._number = self._number, self._number + 1
+        sending = asyncio.run_coroutine_threadsafe(
+            self._send(meeting_number, kind, parts), self._worker.loop.asyncio_loop
+        )
+        received_parts = {self.rank: (kind, parts[self.rank])}
         for peer, member in enumerate(self._members):
             if peer != self.rank:
-                received[peer] = self._receive((self._channel, number, member))
+                received_parts[peer] = self._receive((self._channel, meeting_number, member))
         sending.result()
-        self.check(kind, [received[peer][0] for peer in range(self.size)], ())
-        return [received[peer][1] for peer in range(self.size)]
+        self.check(kind, [received_parts[peer][0] for peer in range(self.size)], ())
+        return [received_parts[peer][1] for peer in range(self.size)]
 
     async def _send(self, number: int, kind: int, parts: Sequence[np.ndarray]) -> None:
         from distributed.protocol import to_serialize
 
         common = {"session": self._session, "sender": self._state.rank, "channel": self._channel}
-        sent = [
+        deliveries = [
             self._worker.rpc(self._state.addresses[member]).gasla_deliver(
                 rank=member, number=number, kind=kind, part=to_serialize(parts[peer]), **common
             )
             for peer, member in enumerate(self._members)
             if peer != self.rank
         ]
-        await asyncio.gather(*sent)
+        await asyncio.gather(*deliveries)
 
-    def _receive(self, which: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
+    def _receive(self, mail_key: tuple[Channel, int, int]) -> tuple[int, np.ndarray]:
         """Wait for a message from another rank.
 
-        Return the number of the operation that the sender calls, and the content. `which` identifies the message: the
-        communicator, the number of the exchange, and the sender.
+        Return the number of the operation that the sender calls, and the content. `mail_key` identifies the message:
+        the communicator, the number of the exchange, and the sender.
         """
         state = self._state
         with state.changed:
-            while which not in state.mail:
+            while mail_key not in state.mail:
                 state.check(self._channel[0])
                 state.changed.wait(LOOK)
                 self._wanted.check()
-            return state.mail.pop(which)
+            return state.mail.pop(mail_key)
 
     def split(self, color: int) -> "DaskCommunicator":
         """Return a communicator of the ranks that passed the same color, in rank order."""
-        colors = [int(part[0]) for part in self.allgather(np.array([color]))]
+        colors = [int(color_of_rank[0]) for color_of_rank in self.allgather(np.array([color]))]
         self.end(SPLIT)
         self._splits += 1
         members = [member for member, other_color in zip(self._members, colors) if other_color == color]
@@ -360,16 +362,16 @@ class DaskCommunicator(Rounds):
     def abort(self, error: BaseException) -> None:
         """Report to all ranks that this rank has failed. Ranks that wait for messages wake, and raise an error."""
         call = self._channel[0]
-        why = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
-        self._state.fail(call, why)
-        asyncio.run_coroutine_threadsafe(self._tell(call, why), self._worker.loop.asyncio_loop)
+        reason = str(error) if isinstance(error, RankError) else describe_failure(self.place, error)
+        self._state.fail(call, reason)
+        asyncio.run_coroutine_threadsafe(self._tell(call, reason), self._worker.loop.asyncio_loop)
 
-    async def _tell(self, call: int, why: str) -> None:
-        others = [rank for rank in range(len(self._state.addresses)) if rank != self._state.rank]
-        sent = [
+    async def _tell(self, call: int, reason: str) -> None:
+        other_ranks = [rank for rank in range(len(self._state.addresses)) if rank != self._state.rank]
+        calls = [
             self._worker.rpc(self._state.addresses[rank]).gasla_fail(
-                session=self._session, rank=rank, call=call, why=why
+                session=self._session, rank=rank, call=call, why=reason
             )
-            for rank in others
+            for rank in other_ranks
         ]
-        await asyncio.gather(*sent, return_exceptions=True)
+        await asyncio.gather(*calls, return_exceptions=True)

@@ -96,17 +96,17 @@ class EdgeValues:
         """Return what `function(values, numbers)` returns on each rank, where `numbers` are the edge numbers of the
         values.
         """
-        parts: list[Any] = self.handle.ranks.each(_call_with_values, self.handle.key, self.name, function)[0]
-        return parts
+        rank_results: list[Any] = self.handle.ranks.each(_call_with_values, self.handle.key, self.name, function)[0]
+        return rank_results
 
     def __getitem__(self, edges: Any) -> np.ndarray:
         """Return the values of some edges. `edges` is an array of edge numbers."""
         edges = np.asarray(edges)
         if edges.dtype.kind not in "iu" or edges.ndim != 1:
             self.__array__()
-        for bad in (edges.min(), edges.max()) if len(edges) else ():
-            if not 0 <= bad < len(self):
-                raise IndexError(f"edge {bad} is outside a graph of {len(self)} edges")
+        for extreme_edge in (edges.min(), edges.max()) if len(edges) else ():
+            if not 0 <= extreme_edge < len(self):
+                raise IndexError(f"edge {extreme_edge} is outside a graph of {len(self)} edges")
         values: np.ndarray = self._as_own_dtype(
             self.handle.ranks.each(_values_of, self.handle.key, self.name, edges)[0]
         )
@@ -129,22 +129,22 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
     Arrays that the ranks already store are replaced by references. Raise ValueError if an array has the wrong length or
     is on other ranks.
     """
-    sent: dict[str, Any] = {}
+    sent_by_name: dict[str, Any] = {}
     for name, column in given.items():
         if isinstance(column, BlockArray | EdgeValues) and column.handle.ranks is not ranks:
             raise ValueError(f"edge attribute {name!r} is on other ranks than the graph; expected the same ranks")
         if isinstance(column, BlockArray):
             if column.shape != (m,):
                 raise ValueError(f"edge attribute {name!r} has shape {column.shape}; expected ({m},), one per edge")
-            sent[name] = Reference(column.handle.key, column.name)
+            sent_by_name[name] = Reference(column.handle.key, column.name)
         elif isinstance(column, EdgeValues):
-            sent[name] = Column(column.handle.key, column.name)
+            sent_by_name[name] = Column(column.handle.key, column.name)
         elif column is None or callable(column):
-            sent[name] = column
+            sent_by_name[name] = column
         else:
             # `imported` also accepts a column of dates or durations (a `TimeColumn`), which is stored as integers
-            sent[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")
-    return sent
+            sent_by_name[name] = checked("edge", name, moved(imported(column), "cpu"), m, "cpu")
+    return sent_by_name
 
 
 # --- functions that run on each rank: storing edge values and attributes, and looking them up -------------------------
@@ -157,10 +157,10 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
     Return the types of all edge attributes.
     """
     shard = rank.kept[graph][SHARE].shard
-    own = {
+    own_columns = {
         name: None if column is None else _column_of_rank(rank, shard, name, column) for name, column in given.items()
     }
-    attributes = shard.attributes.replaced(own, shard.graph.m, "cpu")
+    attributes = shard.attributes.replaced(own_columns, shard.graph.m, "cpu")
     _require_one_type(rank, attributes)
     new_shard = shard.with_graph(shard.graph.with_edge_attributes())
     new_shard.set_attributes(attributes)
@@ -174,9 +174,9 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
     """
     shard = rank.kept[graph][SHARE].shard
     new_shard = shard.with_graph(shard.graph.with_edge_attributes())
-    own = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
+    own_columns = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
     new_shard.set_vertex_attributes(
-        rank.communicator, {name: moved(each, new_shard.graph.device) for name, each in own.items()}
+        rank.communicator, {name: moved(each, new_shard.graph.device) for name, each in own_columns.items()}
     )
     rank.kept[key] = {SHARE: Share(new_shard), FREE: rank.kept[graph][FREE]}
 
@@ -211,13 +211,19 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
     This happens if a caller's function, which each rank calls for its own edges, returns different dtypes.
     """
     types = {**attributes.types, **attributes.time_types}
-    own_text = "\n".join(f"{name!r} holds {kind}" for name, kind in types.items()).encode()
+    own_text = "\n".join(f"{name!r} holds {dtype}" for name, dtype in types.items()).encode()
     first_text, *other_texts = (text.decode() for text in share_bytes(rank.communicator, own_text))
     for other_text in other_texts:
         if other_text != first_text:
             pairs = zip(first_text.splitlines(), other_text.splitlines(), strict=True)
-            one, two = next((a, b) for a, b in pairs if a != b)
-            raise TypeError(f"edge attribute {one} on one rank, and {two} on another; expected one type: use .astype")
+            first_type, second_type = next(
+                (description, other_description)
+                for description, other_description in pairs
+                if description != other_description
+            )
+            raise TypeError(
+                f"edge attribute {first_type} on one rank, and {second_type} on another; expected one type: use .astype"
+            )
 
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
@@ -256,13 +262,14 @@ def describe(rank: Rank, shard: Shard) -> Described:
     return values.each.dtype, *_joint_range(rank, values.range, values.each.dtype)
 
 
-def _joint_range(rank: Rank, own: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def _joint_range(rank: Rank, own_range: tuple[Any, Any] | None, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest edge value of all ranks (collective).
 
-    `own` has those of this rank, or is None if this rank has no edges. If no rank has edges, both results are None.
+    `own_range` has those of this rank, or is None if this rank has no edges. If no rank has edges, both results are
+    None.
     """
-    some = np.concatenate(rank.communicator.allgather(np.array(own or (), dtype)))
-    return range_of(some) if len(some) else (None, None)
+    extremes = np.concatenate(rank.communicator.allgather(np.array(own_range or (), dtype)))
+    return range_of(extremes) if len(extremes) else (None, None)
 
 
 def _range_of(rank: Rank, graph: Any, name: str | None) -> tuple[Any, Any]:
@@ -273,23 +280,23 @@ def _range_of(rank: Rank, graph: Any, name: str | None) -> tuple[Any, Any]:
 def _call_with_values(rank: Rank, graph: Any, name: str | None, function: Callable[[Any, Any], Any]) -> list[Any]:
     shard = rank.kept[graph][SHARE].shard
     result = function(column_of(shard, name), shard.array_on("cpu", "edge_ids", shard.edge_ids))
-    return [pickle.loads(part) for part in share_bytes(rank.communicator, pickle.dumps(result))]
+    return [pickle.loads(pickled_result) for pickled_result in share_bytes(rank.communicator, pickle.dumps(result))]
 
 
 def _distinct_values(rank: Rank, graph: Any, name: str | None) -> Any:
-    own = distinct(column_of(rank.kept[graph][SHARE].shard, name))
-    return distinct(np.concatenate(rank.communicator.allgather(own)))
+    own_values = distinct(column_of(rank.kept[graph][SHARE].shard, name))
+    return distinct(np.concatenate(rank.communicator.allgather(own_values)))
 
 
-def _values_of(rank: Rank, graph: Any, name: str | None, wanted: np.ndarray) -> np.ndarray:
-    """Return the values of the edges with the numbers `wanted`, whichever rank stores the edges (collective).
+def _values_of(rank: Rank, graph: Any, name: str | None, wanted_edges: np.ndarray) -> np.ndarray:
+    """Return the values of the edges with the numbers `wanted_edges`, whichever rank stores the edges (collective).
 
     `name` is the name of an edge attribute, or None for the graph's edge values.
     """
     shard = rank.kept[graph][SHARE].shard
     ids = shard.array_on("cpu", "edge_ids", shard.edge_ids)
     values: Any = column_of(shard, name)
-    distinct_edges, position_of_wanted = np.unique(wanted, return_inverse=True)
+    distinct_edges, position_of_wanted = np.unique(wanted_edges, return_inverse=True)
     stored_places = np.flatnonzero(np.isin(ids, distinct_edges))
     values_of_edges = np.empty(len(distinct_edges), values.dtype)
     values_of_edges[

@@ -99,10 +99,10 @@ class Link:
         """
         # NCCL may have raised a RuntimeError because another rank has failed. So wait some time for that rank's
         # warning.
-        until = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)
+        deadline = time.monotonic() + (PATIENCE if isinstance(error, RuntimeError) else 0.0)
         is_caused = isinstance(error, PeerFailed)
         try:
-            while not is_caused and time.monotonic() < until:
+            while not is_caused and time.monotonic() < deadline:
                 is_caused = communicator.is_warned(task)
                 time.sleep(0.01)
             if is_caused:
@@ -147,7 +147,7 @@ def connect(rank: Rank) -> None:
         return
     if link is not None:
         link.close()
-    number, connection = int(all_states[:, 0].max()) + 1, None
+    link_number, connection = int(all_states[:, 0].max()) + 1, None
     obstacle = first_text(communicator, peers().nccl.obstacle()) or _find_shared_card(communicator)
     if not obstacle:
         key = peers().nccl.new_key() if communicator.rank == 0 else np.zeros(0, np.uint8)
@@ -157,7 +157,7 @@ def connect(rank: Rank) -> None:
             connection.abort()
         if obstacle and communicator.rank == 0:
             warnings.warn(f"values between GPUs go through the memory of the hosts, as {obstacle}", stacklevel=2)
-    communicator.link = Link(number, connection, obstacle)
+    communicator.link = Link(link_number, connection, obstacle)
 
 
 def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:

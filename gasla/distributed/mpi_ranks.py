@@ -87,12 +87,14 @@ class MPICommunicator(Rounds):
         if kinds.count(kind) < self.size:
             self._is_interrupted = False
             self.check(kind, kinds, [slots_received.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
-        received = [slots_received.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
-        received[self.rank] = parts[self.rank]
+        received_parts = [slots_received.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
+        received_parts[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
-            self._send_large(parts, lengths, received, self._large_buffers if kind == EXCHANGE else [EMPTY] * self.size)
+            self._send_large(
+                parts, lengths, received_parts, self._large_buffers if kind == EXCHANGE else [EMPTY] * self.size
+            )
         self._is_interrupted = False
-        return received
+        return received_parts
 
     def raise_if_interrupted(self) -> None:
         """Do nothing.
@@ -231,7 +233,7 @@ class _Slots:
         The message to the rank `own`, this rank itself, is not written, because it need not be sent.
         """
         self.heads[:, 0] = kind
-        self.heads[:, 1] = lengths = [len(part) for part in parts]
+        self.heads[:, 1] = lengths = [len(message) for message in parts]
         for peer, length in enumerate(lengths):
             if 0 < length <= _CAPACITY and peer != own:
                 self.slots[peer, _HEAD : _HEAD + length] = parts[peer]
@@ -247,9 +249,9 @@ def card_of(comm: Any) -> int:
     It is the number of the process among the processes of its host, modulo the number of GPUs.
     """
     processes_of_host = comm.Split_type(mpi().COMM_TYPE_SHARED)
-    number = int(processes_of_host.rank)
+    rank_on_host = int(processes_of_host.rank)
     processes_of_host.Free()
-    return number % int(require_gpu().cuda.runtime.getDeviceCount())
+    return rank_on_host % int(require_gpu().cuda.runtime.getDeviceCount())
 
 
 class MPIRanks:

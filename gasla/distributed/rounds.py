@@ -55,8 +55,8 @@ class Rounds:
     def allgather(self, array: np.ndarray) -> list[np.ndarray]:
         """Return the one-dimensional arrays of all ranks, in rank order."""
         array = np.ascontiguousarray(array)
-        parts = self.meet(ALLGATHER + (array.dtype.num << _SHIFT), [array.view(np.uint8)] * self.size)
-        return [part.view(array.dtype).copy() for part in parts]
+        bytes_of_ranks = self.meet(ALLGATHER + (array.dtype.num << _SHIFT), [array.view(np.uint8)] * self.size)
+        return [array_bytes.view(array.dtype).copy() for array_bytes in bytes_of_ranks]
 
     def barrier(self) -> None:
         """Wait until all ranks have called this."""
@@ -101,9 +101,20 @@ class Rounds:
 
 
 def _name(kind: int) -> str:
-    number = kind >> _SHIFT
-    of = next((f" of {t.__name__}" for t in np.sctypeDict.values() if np.dtype(t).num == number), "") if number else ""
-    return _NAMES[kind & ((1 << _SHIFT) - 1)] + of
+    type_number = kind >> _SHIFT
+    type_suffix = (
+        next(
+            (
+                f" of {scalar_type.__name__}"
+                for scalar_type in np.sctypeDict.values()
+                if np.dtype(scalar_type).num == type_number
+            ),
+            "",
+        )
+        if type_number
+        else ""
+    )
+    return _NAMES[kind & ((1 << _SHIFT) - 1)] + type_suffix
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:

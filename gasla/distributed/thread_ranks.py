@@ -75,10 +75,10 @@ class ThreadCommunicator(Rounds):
         self.check(kind, [other_kind for other_kind, _ in entries], ())
         return [sent[self.rank] for _, sent in entries]
 
-    def _share_in_table(self, what: Any) -> list[Any]:
+    def _share_in_table(self, own_entry: Any) -> list[Any]:
         row = self._table.rows[self._round & 1]
         self._round += 1
-        row[self.rank] = what
+        row[self.rank] = own_entry
         try:
             self._table.barrier.wait()
         except threading.BrokenBarrierError:
@@ -87,7 +87,7 @@ class ThreadCommunicator(Rounds):
 
     def split(self, color: int) -> "ThreadCommunicator":
         """Return a communicator of the ranks that passed the same color, in rank order."""
-        colors = [int(part[0]) for part in self.allgather(np.array([color]))]
+        colors = [int(color_of_rank[0]) for color_of_rank in self.allgather(np.array([color]))]
         members = [rank for rank in range(self.size) if colors[rank] == color]
         self.end(SPLIT)
         tables = self._share_in_table(_Table(len(members)))
@@ -148,8 +148,8 @@ class ThreadRanks:
         self._stores: list[dict[Any, Any]] = [{} for _ in range(size)]
         host = socket.gethostname()
         self._members = [
-            Member(rank, card, f"card {card} of {host}", kept)
-            for rank, (card, kept) in enumerate(zip(cards or (), self._stores, strict=False))
+            Member(rank, card, f"card {card} of {host}", rank_store)
+            for rank, (card, rank_store) in enumerate(zip(cards or (), self._stores, strict=False))
         ]
         self._group = OneProcess(self, self._members)
         # threads of ranks that did not end in time after an earlier call had failed; the next call waits for them
@@ -238,10 +238,10 @@ class ThreadRanks:
         A rank learns of the failure only at its next exchange. Threads that have not ended by then are noted, and the
         next call waits for them.
         """
-        until = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         self._late = [thread for thread in threads if thread.is_alive()]
         for thread in self._late:
-            thread.join(max(0.0, until - time.monotonic()))
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """Return False, because these ranks are not Dask workers."""

@@ -156,14 +156,14 @@ class Declared:
         if len(self.values) > len(self._defaults):
             raise self._unknown_argument_error(min(values.keys() - self.parameters.keys()))
 
-    def _unknown_argument_error(self, given: str) -> TypeError:
+    def _unknown_argument_error(self, argument: str) -> TypeError:
         """Return the error for a keyword argument that is not a parameter of the program."""
         name, option_values = type(self).__name__, self._chosen
-        if given in option_values:
-            return TypeError(f"{name}.{given} is {option_values[given]!r} in this class; expected no other value")
+        if argument in option_values:
+            return TypeError(f"{name}.{argument} is {option_values[argument]!r} in this class; expected no other value")
         options = f"; its options: {', '.join(option_values)}" if option_values else ""
         parameter_names = ", ".join(self.parameters) or "none"
-        return TypeError(f"{name} has no parameter {given!r}; its parameters: {parameter_names}{options}")
+        return TypeError(f"{name} has no parameter {argument!r}; its parameters: {parameter_names}{options}")
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
@@ -236,7 +236,9 @@ def _names_in(function: Any) -> set[str]:
     code = function if isinstance(function, CodeType) else getattr(function, "__code__", None)
     if code is None:
         return set()
-    return {*code.co_names}.union(*(_names_in(part) for part in code.co_consts if isinstance(part, CodeType)))
+    return {*code.co_names}.union(
+        *(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    )
 
 
 P = TypeVar("P", bound=Declared)
@@ -392,25 +394,25 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
     bounds, base = bounds_of(kind), kind.scalar if isinstance(kind, VectorType) else kind
     if bounds is None:
         return
-    low, high = bounds
-    if not (low <= given <= high if type(given) is int else _are_within(given, low, high, base)):
+    smallest, largest = bounds
+    if not (smallest <= given <= largest if type(given) is int else _are_within(given, smallest, largest, base)):
         raise ValueError(
             f"{program.__name__}.{name} {verb} {reprlib.repr(given)}; expected values of {base}, whole numbers "
-            f"from {low} to {high}"
+            f"from {smallest} to {largest}"
         )
 
 
-def _are_within(given: Any, low: int, high: int, dtype: np.dtype) -> bool:
-    """Return whether all given numbers are whole, and from `low` to `high`.
+def _are_within(start_value: Any, lowest: int, highest: int, dtype: np.dtype) -> bool:
+    """Return whether all given numbers are whole, and from `lowest` to `highest`.
 
     Return True also for values that are not numbers, as other checks refuse those.
     """
-    array: Any = given if hasattr(given, "dtype") else np.asarray(given)
+    array: Any = start_value if hasattr(start_value, "dtype") else np.asarray(start_value)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    # Converted to Python's numbers, because comparing these with `low` and `high` never rounds.
+    # Converted to Python's numbers, because comparing these with `lowest` and `highest` never rounds.
     smallest, largest = array.min().item(), array.max().item()
-    return bool(low <= smallest and largest <= high) and (array.dtype.kind != "f" or not (array % 1).any())
+    return bool(lowest <= smallest and largest <= highest) and (array.dtype.kind != "f" or not (array % 1).any())
 
 
 @functools.cache
@@ -430,12 +432,12 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:
 
 def check_length(what: str, kind: Any) -> None:
     """Raise TypeError for vectors, tuples and dicts of results that have more items than the engines support."""
-    parts = list(kind) if isinstance(kind, dict) else parts_of(kind)
-    if len(parts) > MOST_ITEMS:
+    components = list(kind) if isinstance(kind, dict) else parts_of(kind)
+    if len(components) > MOST_ITEMS:
         raise TypeError(
-            f"{what}: {len(parts)} together; expected at most {MOST_ITEMS}, as each is a variable in compiled code"
+            f"{what}: {len(components)} together; expected at most {MOST_ITEMS}, as each is a variable in compiled code"
         )
-    longest = max((part.length for part in parts if isinstance(part, VectorType)), default=0)
+    longest = max((component.length for component in components if isinstance(component, VectorType)), default=0)
     if longest > MOST_LANES:
         raise TypeError(
             f"{what}: a vector of {longest} items; expected at most {MOST_LANES}, "
@@ -448,8 +450,8 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 
     A wide vector has more than 8 items. It is reduced item by item, so no item may depend on another.
     """
-    combined = program.reduce.combination(kind)
-    for e in in_order(combined):
+    combination = program.reduce.combination(kind)
+    for e in in_order(combination):
         reads_whole = e.op == "fold" or (e.op == "item" and getattr(e.args[0].type, "is_wide", False))
         if reads_whole and semirings.free_symbols(e):
             raise TypeError(
@@ -468,8 +470,8 @@ def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
     """
     expression = semirings.as_expr(index) if isinstance(index, int | np.integer) else index
     if not isinstance(expression, Expr) or getattr(expression.type, "kind", "") not in tuple("iu"):
-        what = f"{expression}, of type {expression.type}" if isinstance(expression, Expr) else repr(index)
-        raise TypeError(f"{where} calls {asked}({what}); expected a whole number, a vertex id")
+        index_text = f"{expression}, of type {expression.type}" if isinstance(expression, Expr) else repr(index)
+        raise TypeError(f"{where} calls {asked}({index_text}); expected a whole number, a vertex id")
     return cast_expr(expression, np.dtype(np.int64))
 
 

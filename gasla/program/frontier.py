@@ -139,19 +139,19 @@ class Frontier:
     def __xor__(self, other: "Frontier") -> "Frontier":
         return self._combine(other, "^", xor)
 
-    def _combine(self, other: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
+    def _combine(self, other_frontier: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
         """Return the set that an operator such as ``|`` gives for this set and another.
 
         `operation` combines the masks of both sets, and `sign` is the operator as text, for errors.
         """
-        if not isinstance(other, Frontier):
+        if not isinstance(other_frontier, Frontier):
             raise TypeError(
-                f"{self} {sign} {other!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
+                f"{self} {sign} {other_frontier!r}; expected another Frontier: gasla.Frontier({self.n}, ids) makes one"
             )
-        if self.n != other.n:
-            raise ValueError(f"{self} {sign} {other}; expected two frontiers of one graph")
-        device: Device = "gpu" if "gpu" in (self._array_device, other._array_device) else "cpu"
-        return Frontier(self.n, mask=operation(self.to(device).mask, other.to(device).mask))
+        if self.n != other_frontier.n:
+            raise ValueError(f"{self} {sign} {other_frontier}; expected two frontiers of one graph")
+        device: Device = "gpu" if "gpu" in (self._array_device, other_frontier._array_device) else "cpu"
+        return Frontier(self.n, mask=operation(self.to(device).mask, other_frontier.to(device).mask))
 
     @property
     def _array_device(self) -> Device:
@@ -181,8 +181,8 @@ class EdgeFrontier:
     """A set of edges: parallel arrays of edge ids (positions in the graph's input), sources and destinations."""
 
     def __init__(self, n: int, ids: Any, src: Any, dst: Any) -> None:
-        arrays = (imported(each) for each in (ids, src, dst))
-        self.n, (self.ids, self.src, self.dst) = n, (array_module(each).asarray(each) for each in arrays)
+        arrays = (imported(array) for array in (ids, src, dst))
+        self.n, (self.ids, self.src, self.dst) = n, (array_module(array).asarray(array) for array in arrays)
 
     def __len__(self) -> int:
         return len(self.ids)

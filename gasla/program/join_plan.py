@@ -88,14 +88,21 @@ class JoinPlan(NamedTuple):
 
     @property
     def tabled(self) -> list[int]:
-        """The positions in `free` of vertices whose neighbors are the first matched vertex and one after the second.
+        """The positions in `free_vertex` of vertices whose neighbors are the first matched vertex and one after the
+        second.
 
         For each first vertex, the numbers of its common neighbors with all others are computed once, by going along two
         edges, and put in a table.
         """
-        return [k for k, free in enumerate(self.free) if _is_between(free.join)]
+        return [k for k, free_vertex in enumerate(self.free) if _is_between(free_vertex.join)]
 
 
 def _is_between(join: Join) -> bool:
-    places = [reach.place for reach in join.within]
-    return len(places) == 2 and places[0] == 0 and places[1] > 1 and not join.outside and not any(join.above)
+    matched_positions = [reach.place for reach in join.within]
+    return (
+        len(matched_positions) == 2
+        and matched_positions[0] == 0
+        and matched_positions[1] > 1
+        and not join.outside
+        and not any(join.above)
+    )

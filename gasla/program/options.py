@@ -78,7 +78,9 @@ def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     if isinstance(declared, Option):
         return _resolve_value(declared, members)
     declared_values = {field.name: getattr(declared, field.name) for field in fields(declared)}
-    resolved_values = {name: _resolve_value(given, members) for name, given in declared_values.items()}
+    resolved_values = {
+        name: _resolve_value(declared_value, members) for name, declared_value in declared_values.items()
+    }
     if not (isinstance(when := resolved_values.get("when", True), Option) or when):
         return None
     return (
@@ -88,15 +90,21 @@ def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
     )
 
 
-def _resolve_value(given: Any, members: Mapping[str, Any]) -> Any:
-    if isinstance(given, Option):
-        if given.name not in members:
-            raise TypeError(f"{given!r} is not a member of the class that uses it; expected name = gasla.option(…)")
-        return members[given.name]
-    if type(given) is tuple:
-        values = tuple(_resolve_value(item, members) for item in given)
-        return given if all(new_item is old_item for new_item, old_item in zip(values, given, strict=True)) else values
-    return given
+def _resolve_value(declared_value: Any, members: Mapping[str, Any]) -> Any:
+    if isinstance(declared_value, Option):
+        if declared_value.name not in members:
+            raise TypeError(
+                f"{declared_value!r} is not a member of the class that uses it; expected name = gasla.option(…)"
+            )
+        return members[declared_value.name]
+    if type(declared_value) is tuple:
+        values = tuple(_resolve_value(item, members) for item in declared_value)
+        return (
+            declared_value
+            if all(new_item is old_item for new_item, old_item in zip(values, declared_value, strict=True))
+            else values
+        )
+    return declared_value
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:

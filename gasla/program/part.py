@@ -47,16 +47,18 @@ def in_part(
     `id_type` is the dtype of global ids. The part keeps the function `priority` only if `has_priority`. `together` says
     that the kernels of all parts exchange values themselves.
     """
-    whole = base.traced(id_type)
-    used = {f.sources[s.name] for f in whole.functions.values() for s in f.symbols}
-    decided = whole.functions.keys() & {*DECIDED} - ({"stop"} if together else set())
-    body: dict[str, Any] = {"direction": "in", **dict.fromkeys(decided), "_tracer": PartTracer, "_whole": whole}
+    whole_traced = base.traced(id_type)
+    used = {
+        function.sources[symbol.name] for function in whole_traced.functions.values() for symbol in function.symbols
+    }
+    decided = whole_traced.functions.keys() & {*DECIDED} - ({"stop"} if together else set())
+    body: dict[str, Any] = {"direction": "in", **dict.fromkeys(decided), "_tracer": PartTracer, "_whole": whole_traced}
     declared: dict[str, Any] = {**base.vertex_fields, **base.parameters}
     for name, field in declared.items():
         if field.type is ID:
             body[name] = replace(field, type=id_type)
     dtypes = {"id": id_type, "in_degree": np.dtype(np.int64), "out_degree": np.dtype(np.int64)}
-    of_vertices = {name for role, name in used if role not in ("self", "edge", "")}
+    of_vertices = {name for source_role, name in used if source_role not in ("self", "edge", "")}
     body |= {PREFIX + name: VertexField(dtype, 0) for name, dtype in dtypes.items() if name in of_vertices}
     body |= {PREFIX + name: Parameter(np.int64, 0) for name in (("n",) if together else NUMBERS)}
     body |= {name: Parameter(np.int64, 0) for name in (OWN, FIRST)}
@@ -67,7 +69,7 @@ def in_part(
     if not has_priority:
         body["priority"] = None
     for name, aggregate in base.aggregates.items():
-        dtype = {**whole.aggregate_types, **whole.deposit_types}[inner(name)]
+        dtype = {**whole_traced.aggregate_types, **whole_traced.deposit_types}[inner(name)]
         aggregate_in_part = replace(aggregate, type=dtype)
         # In a part, an aggregate with a value per vertex becomes a field with the totals over all parts. Ranks write
         # this field between iterations.
@@ -79,7 +81,9 @@ def in_part(
                 {name: aggregate_in_part} if together else {name: Parameter(dtype, 0), PREFIX + name: aggregate_in_part}
             )
     body["_decided"] = tuple(sorted(decided))
-    changing = whole.writes("idle") | whole.aggregate_types.keys() | {PREFIX + "iteration", PREFIX + "bucket"}
+    changing = (
+        whole_traced.writes("idle") | whole_traced.aggregate_types.keys() | {PREFIX + "iteration", PREFIX + "bucket"}
+    )
     body["_changing"] = tuple(sorted(changing))
     body["_most"] = {PREFIX + "id": int(np.iinfo(id_type).max) - 1}
     return type(base.__name__, (base,), body)
@@ -96,9 +100,11 @@ class PartTracer(Tracer):
         """Return the symbol of a parameter, an int64 number, that only the program of a part has."""
         return self._symbol("self", name, np.dtype(np.int64))
 
-    def _is_own(self, role: str) -> Any:
-        """Return an expression that is true if the part owns the vertex that is the argument `role`, such as "dst"."""
-        return self._symbol(role, "id", self.id_type) < self._parameter_symbol(OWN)
+    def _is_own(self, source_role: str) -> Any:
+        """Return an expression that is true if the part owns the vertex that is the argument `source_role`, such as
+        "dst".
+        """
+        return self._symbol(source_role, "id", self.id_type) < self._parameter_symbol(OWN)
 
     def _local_number(self, index: Any) -> Any:
         """Return an expression for the number that a part gives to the vertex with the global id `index`.
@@ -109,9 +115,9 @@ class PartTracer(Tracer):
             index, self._parameter_symbol(FIRST), self._parameter_symbol(OWN), self._parameter_symbol(f"{PREFIX}n")
         )
 
-    def _make_vertex(self, role: str) -> Record:
+    def _make_vertex(self, source_role: str) -> Record:
         """Return the record that functions get for a vertex. Its id and degrees are those in the whole graph."""
-        fields = dict(super()._make_vertex(role)._fields)
+        fields = dict(super()._make_vertex(source_role)._fields)
         fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
         return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
 
@@ -192,7 +198,7 @@ def renamed(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
     `names` maps a name that functions use to the name of the field whose value they then get.
     """
-    return fields | {name: fields[other] for name, other in names.items() if other in fields}
+    return fields | {name: fields[original_name] for name, original_name in names.items() if original_name in fields}
 
 
 def local_vertex(index: Any, first: Any, own: Any, n: Any) -> Any:

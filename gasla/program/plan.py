@@ -354,10 +354,10 @@ class Plan:
         for value, accumulator, leaf in zip(
             scalars(semirings.as_expr(gather.result)), self.parts, field_numbers, strict=True
         ):
-            x, second_symbol = (Symbol(name, accumulator.type) for name in "xy")
+            x, y = (Symbol(name, accumulator.type) for name in "xy")
             terms = _terms_of_sum(value)
             added = [term for term in terms if term is not leaf]
-            if accumulator.combined is not semirings.minimum(x, second_symbol) or len(terms) != 2 or len(added) != 1:
+            if accumulator.combined is not semirings.minimum(x, y) or len(terms) != 2 or len(added) != 1:
                 return False
             if gather.sources.get(added[0].payload) not in values:
                 return False

@@ -133,8 +133,10 @@ class VertexProgram(Declared):
         cls._check_names()
         for name, allowed in WORDS.items():
             if not isinstance(setting := getattr(cls, name), Option) and setting not in allowed:
-                *some, last = map(repr, allowed)
-                raise ValueError(f"{cls.__name__}.{name} is {setting!r}; expected {', '.join(some)} or {last}")
+                *choices, last_choice = map(repr, allowed)
+                raise ValueError(
+                    f"{cls.__name__}.{name} is {setting!r}; expected {', '.join(choices)} or {last_choice}"
+                )
 
     def at(self, index: Any) -> Record:
         """Read the fields of any vertex, within the program's functions: `self.at(vertex.parent).parent`.

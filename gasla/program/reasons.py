@@ -103,8 +103,8 @@ def _order_sentences(plan: Plan) -> list[str]:
     if "bucket" in functions:
         lines.append("Vertices wait in buckets: when no vertex is active, the lowest bucket that is not empty opens.")
     if "wake" in functions:
-        changed = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
-        idle_clause = f"idle sets {changed}, and " if changed else ""
+        changed_parameters = " and ".join(f"self.{given(name)}" for name in sorted(plan.traced.writes("idle")))
+        idle_clause = f"idle sets {changed_parameters}, and " if changed_parameters else ""
         lines.append(f"When no vertex is active, {idle_clause}wake is called for every vertex.")
     if plan.gathers and plan.traced.monoid is not None and not plan.traced.monoid.commutative:
         lines.append(
@@ -112,8 +112,10 @@ def _order_sentences(plan: Plan) -> list[str]:
         )
     if plan.keyed is not None:
         order = "in the order of the input" if plan.reduces_in_order else "in the order of the lists"
-        exact = "" if plan.keyed.total.kind != "f" else f", {order} within a key"
-        lines.append(f"Values are reduced by key{exact}; choose scores each key, and the greatest score is gathered.")
+        order_clause = "" if plan.keyed.total.kind != "f" else f", {order} within a key"
+        lines.append(
+            f"Values are reduced by key{order_clause}; choose scores each key, and the greatest score is gathered."
+        )
     if plan.takes_first:
         lines.append("A pull ends at the first value, because any value will do.")
     elif plan.final is not None:
@@ -175,14 +177,17 @@ def _end_sentences(plan: Plan) -> list[str]:
     """Return the sentence of `gasla.explain` that says when a run of the program ends."""
     if (reason := why_endless(plan)) is not None:
         return [f"It never ends by itself: {reason}, and it has no stop. Give max_iterations."]
-    stop = "when stop holds" if "stop" in plan.functions else ""
+    stop_clause = "when stop holds" if "stop" in plan.functions else ""
     if plan.scheduled:
-        ends = ["with the schedule", stop]
+        end_conditions = ["with the schedule", stop_clause]
     elif not plan.ends_when_still:
-        return [f"It ends {stop}, or after max_iterations: {why_unstable(plan)}."]
+        return [f"It ends {stop_clause}, or after max_iterations: {why_unstable(plan)}."]
     else:
-        ends = ["once an iteration changes nothing" if plan.everyone and plan.is_active_by_change else STILL, stop]
-    return [f"It ends {', or '.join(filter(None, ends))}."]
+        end_conditions = [
+            "once an iteration changes nothing" if plan.everyone and plan.is_active_by_change else STILL,
+            stop_clause,
+        ]
+    return [f"It ends {', or '.join(filter(None, end_conditions))}."]
 
 
 STILL = "when no vertex is active"
@@ -236,51 +241,51 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 
     `made` says when the copies are made, such as "for each run".
     """
-    bound = Bound(plan, program, graph)
-    gather, send = bound._sides()
-    sides: list[tuple[str, NeighborLists]] = []
-    sides += [("gathered over", gather)] if plan.gathers else []
+    binding = Bound(plan, program, graph)
+    gather, send = binding._sides()
+    roles_and_lists: list[tuple[str, NeighborLists]] = []
+    roles_and_lists += [("gathered over", gather)] if plan.gathers else []
     only_searches = not (plan.gathers or plan.everyone or plan.scheduled)
-    sides += [("searched for active neighbors", gather)] if only_searches else []
-    sides += [("pushed along", send)] if plan.sends else []
+    roles_and_lists += [("searched for active neighbors", gather)] if only_searches else []
+    roles_and_lists += [("pushed along", send)] if plan.sends else []
     if plan.only_pushes:
-        sides = [("pushed along", send)]
+        roles_and_lists = [("pushed along", send)]
     elif gather is send:
-        sides = [("traversed", gather)] if sides else []
+        roles_and_lists = [("traversed", gather)] if roles_and_lists else []
     lines = []
-    for verb, lists in sides:
+    for verb, lists in roles_and_lists:
         lines.append(f"{NAMES[lists.side].capitalize()} are {verb} {_origin_of_lists(lists, made)}.")
         lines += [
-            _values_sentence(name, plan.traced.edge_types[name], bound.weighted(name), lists, made)
+            _values_sentence(name, plan.traced.edge_types[name], binding.weighted(name), lists, made)
             for name in plan.edge_values
         ]
     return lines
 
 
-def _origin_of_lists(lists: NeighborLists, made: str) -> str:
+def _origin_of_lists(lists: NeighborLists, when_made: str) -> str:
     """Return the part of a sentence that says where a run gets adjacency lists from, and how large they are.
 
-    An example is "as the graph was given". `made` says when copies are made.
+    An example is "as the graph was given". `when_made` says when copies are made.
     """
     if lists.are_given:
         return "as the graph was given"
     if lists.are_cached:
         return f"in lists made from the given edges, {lists.nbytes:,} bytes, which the graph keeps"
-    return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {made}"
+    return f"in lists in the order of the input, {lists.nbytes:,} bytes, made {when_made}"
 
 
-def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, made: str) -> str:
+def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, when_made: str) -> str:
     """Return a sentence that says whether an edge field's values are read where they are, copied or converted.
 
     `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
     """
     subject, size_text = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:
-        return f"{subject} is 1, as the graph has no values: {size_text}, made {made}."
+        return f"{subject} is 1, as the graph has no values: {size_text}, made {when_made}."
     if graph.value_type != dtype:
-        return f"{subject} is converted from {graph.value_type} to {dtype}: {size_text}, made {made}."
+        return f"{subject} is converted from {graph.value_type} to {dtype}: {size_text}, made {when_made}."
     if not lists.caches_values(dtype, graph):
-        return f"{subject} is put in the order of the lists: {size_text}, made {made}."
+        return f"{subject} is put in the order of the lists: {size_text}, made {when_made}."
     if lists.cached_values(graph) is graph.valued.each:
         return f"{subject} is read where it was given."
     return f"{subject} is copied into the order of the lists, {size_text}, which the graph keeps."

@@ -25,9 +25,11 @@ class Record:
         try:
             return self._fields[name]
         except KeyError:
-            known = ", ".join(sorted(self._fields))
+            field_names = ", ".join(sorted(self._fields))
             hint = f"; expected self.{name}, an attribute of the program" if name in self._of_self else ""
-            raise AttributeError(f"a program's {self._what} has no field {name!r}; it has {known}{hint}") from None
+            raise AttributeError(
+                f"a program's {self._what} has no field {name!r}; it has {field_names}{hint}"
+            ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
@@ -41,9 +43,9 @@ class Record:
         self.__setattr__(name, value)
 
     def _is_no_value(self, *_: Any, **__: Any) -> NoReturn:
-        some = ", ".join(f"{self._what}.{name}" for name in sorted(self._fields)[:5])
+        fields = ", ".join(f"{self._what}.{name}" for name in sorted(self._fields)[:5])
         raise TypeError(
-            f"a program's {self._what} is a record of fields, not a value: compute with its fields, such as {some}; "
+            f"a program's {self._what} is a record of fields, not a value: compute with its fields, such as {fields}; "
             "compare vertices by id, `src.id == dst.id`"
         )
 

@@ -91,15 +91,15 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
     Raise ValueError if the schedule has too many iterations for 32 bits.
     """
-    levels, first, depth = schedule.levels, schedule.first, schedule.depth
+    levels, first_level, depth = schedule.levels, schedule.first, schedule.depth
     if depth >= MOST:
         raise ValueError(f"the schedule has {depth} iterations; expected less than {MOST}")
-    if levels.dtype == INT32 and abs(first) + depth < MOST:
-        return levels, first
+    if levels.dtype == INT32 and abs(first_level) + depth < MOST:
+        return levels, first_level
     xp: Any = array_module(levels)
     if depth == 0:
         return xp.full(len(levels), -1, np.int32), 0
-    return xp.subtract(xp.maximum(levels.astype(np.int64), first - 1), first).astype(np.int32), 0
+    return xp.subtract(xp.maximum(levels.astype(np.int64), first_level - 1), first_level).astype(np.int32), 0
 
 
 def as_schedule(n: int, given: Any) -> Schedule:

@@ -108,7 +108,7 @@ def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Sta
 
 def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
     """Return statements that load the fields that the named functions read of an edge and of its reverse edge."""
-    return [LoadEdge(field, role) for role in ("edge", "back") for field in read(plan, role, functions)]
+    return [LoadEdge(field, edge_role) for edge_role in ("edge", "back") for field in read(plan, edge_role, functions)]
 
 
 def applied(plan: Plan) -> list[Statement]:
@@ -161,13 +161,13 @@ def observed(plan: Plan) -> list[Statement]:
 
     Before the first iteration, the vertices "before" and "after" an iteration have the same fields.
     """
-    return [load for role in ("before", "after") for load in loads(plan, role, *plan.traced.measures)]
+    return [load for state_role in ("before", "after") for load in loads(plan, state_role, *plan.traced.measures)]
 
 
 def watched(plan: Plan) -> list[str]:
     """Return the fields whose values before or after `apply` are read by aggregates or by `activate`."""
     observers = [*plan.traced.measures, "activate"]
-    return sorted({field for role in ("before", "after") for field in read(plan, role, observers)})
+    return sorted({field for state_role in ("before", "after") for field in read(plan, state_role, observers)})
 
 
 def written_by(plan: Plan, function: str) -> list[str]:

@@ -73,7 +73,7 @@ class Terms:
 
     @functools.cached_property
     def symbols(self) -> list[Symbol]:
-        return [s for s in semirings.free_symbols(self.product) if isinstance(s, Symbol)]
+        return [symbol for symbol in semirings.free_symbols(self.product) if isinstance(symbol, Symbol)]
 
     @functools.cached_property
     def combination(self) -> Expr:
@@ -103,11 +103,13 @@ class Terms:
     @functools.cached_property
     def reads_old(self) -> bool:
         """Whether the expression that is stored reads the value that the output had before, as with `accum`."""
-        return self.merged is not None and any(s.payload == "old" for s in semirings.free_symbols(self.merged))
+        return self.merged is not None and any(
+            symbol.payload == "old" for symbol in semirings.free_symbols(self.merged)
+        )
 
     def reads(self, name: str) -> bool:
         """Return whether the product of a matrix entry depends on a symbol, such as "row" for the entry's row."""
-        return any(s.name == name for s in self.symbols)
+        return any(symbol.name == name for symbol in self.symbols)
 
 
 def counts_below(pairs: Array, indptr: Array, left_out: Array | None) -> Array:
@@ -132,29 +134,29 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
         semirings.as_expr(True) if dtype is None else Symbol(name, dtype)
         for name, dtype in (("value", value_type), ("x", x_type))
     )
-    row, other = Symbol("row", np.int64), Symbol("other", np.int64)
+    row, other_vertex = Symbol("row", np.int64), Symbol("other", np.int64)
     column = Symbol("column", np.int64) if wide else semirings.constant(0, np.int64)
-    args = (x, value, column, other, row) if by_column else (value, x, row, other, column)
+    args = (x, value, column, other_vertex, row) if by_column else (value, x, row, other_vertex, column)
     product = semirings.as_expr(semirings.trace(semiring.operator.function, *args[: 5 if semiring.positional else 2]))
-    if not all(isinstance(part, np.dtype) for part in parts(product.type)):
+    if not all(isinstance(component, np.dtype) for component in parts(product.type)):
         raise TypeError(f"{semiring.name} multiplies to {product.type}; expected a number, or a tuple of numbers")
-    monoid, lifted, total, has_entry = semiring.monoid, product, None, None
+    monoid, lifted, lifted_total, has_entry = semiring.monoid, product, None, None
     # called only for its check, which raises an error for types that the monoid does not reduce
     monoid.combination(product.type)
     if conversion := monoid.held or monoid.held_of(product.type):
         lifted = semirings.as_expr(semirings.trace(conversion.lift, product))
-        total = semirings.as_expr(semirings.trace(conversion.lower, Symbol("new", lifted.type)))
-        if parts(total.type) != parts(product.type):
+        lifted_total = semirings.as_expr(semirings.trace(conversion.lower, Symbol("new", lifted.type)))
+        if parts(lifted_total.type) != parts(product.type):
             raise TypeError(
-                f"monoid {monoid.name} lowers to {total.type}; expected {product.type}, as it was lifted from"
+                f"monoid {monoid.name} lowers to {lifted_total.type}; expected {product.type}, as it was lifted from"
             )
         has_entry = None if monoid.is_neutral or monoid.held else tuple(Symbol("new", lifted.type))[-1]
         monoid = conversion.monoid
-    return Terms(semiring.name, monoid, lifted, *_merge_with_old(total, has_entry, product.type, merging))
+    return Terms(semiring.name, monoid, lifted, *_merge_with_old(lifted_total, has_entry, product.type, merging))
 
 
 def _merge_with_old(
-    total: Expr | None, has_entry: Expr | None, product_type: Any, merging: Any
+    lifted_total: Expr | None, has_entry: Expr | None, product_type: Any, merging: Any
 ) -> tuple[Expr | None, Any]:
     """Return the expression whose value is stored for a row, and its type, or None if the total itself is stored.
 
@@ -162,19 +164,21 @@ def _merge_with_old(
     whether the row has any entry: if it has none, the old value stays.
     """
     if merging is None:
-        return total, product_type
+        return lifted_total, product_type
     accum, types = merging
     out_type = TupleType(types) if isinstance(product_type, TupleType) else types[0]
-    new = Symbol("new", product_type) if total is None else total
-    old = Symbol("old", out_type)
-    merged = semirings.as_expr(semirings.trace(accum, old, new))
-    merged = merged if has_entry is None else semirings.as_expr(semirings.where(has_entry, merged, old))
-    if parts(merged.type) != types:
+    new_expr = Symbol("new", product_type) if lifted_total is None else lifted_total
+    old_symbol = Symbol("old", out_type)
+    merged_expr = semirings.as_expr(semirings.trace(accum, old_symbol, new_expr))
+    merged_expr = (
+        merged_expr if has_entry is None else semirings.as_expr(semirings.where(has_entry, merged_expr, old_symbol))
+    )
+    if parts(merged_expr.type) != types:
         raise TypeError(
-            f"accum of out, of type {out_type}, and the product, of type {product_type}, gives {merged.type}; "
+            f"accum of out, of type {out_type}, and the product, of type {product_type}, gives {merged_expr.type}; "
             f"expected {out_type}, to be written back: convert out, or cast in accum"
         )
-    return merged, out_type
+    return merged_expr, out_type
 
 
 def parts(kind: Any) -> tuple[Any, ...]:

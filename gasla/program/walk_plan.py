@@ -53,26 +53,26 @@ class WalkTracer(Tracer):
         # The pairs of vertices that `has_edge` tests, as expressions of their ids. As expressions are not hashable
         # here, the keys are their identities.
         self.pairs: dict[tuple[int, int], tuple[Expr, Expr]] = {}
-        number, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
+        accept_type, where = np.dtype(np.float64), f"{self.program.__name__}.accept"
         vertex, target = self._make_vertex("vertex"), self._make_vertex("target")
         id_before = self._symbol("previous", "id", self.id_type)
-        known = self._record_at(where, id_before)
+        record = self._record_at(where, id_before)
         makers = {
-            given_name(n): functools.partial(getattr, known, given_name(n)) for n in (*self.vertex_types, *DEGREES)
+            given_name(n): functools.partial(getattr, record, given_name(n)) for n in (*self.vertex_types, *DEGREES)
         }
         previous = Record("vertex", Lazy({**makers, "id": lambda: id_before}))
         types = {**self.edge_types, "id": np.dtype(np.int64)}
-        edge = Record("edge", {given_name(n): self._symbol("edge", n, t) for n, t in types.items()})
-        self._trace_function("stop", number, vertex)
-        self._trace_function("restart", number, vertex)
-        self._trace_function("accept", number, previous, vertex, target, edge)
+        edge = Record("edge", {given_name(n): self._symbol("edge", n, edge_type) for n, edge_type in types.items()})
+        self._trace_function("stop", accept_type, vertex)
+        self._trace_function("restart", accept_type, vertex)
+        self._trace_function("accept", accept_type, previous, vertex, target, edge)
         for name, kind in {**self.vertex_types, **self.edge_types}.items():
             if has_wide(kind):
                 raise TypeError(
                     f"{self.program.__name__}.{given_name(name)} is a vector of {kind.length} items; expected at most 8"
                 )
-        kinds = self.vertex_types, self.edge_types, self.parameter_types
-        traced = Traced(self.program, self.id_type, *kinds, {}, {}, {}, {}, self.functions)
+        field_types = self.vertex_types, self.edge_types, self.parameter_types
+        traced = Traced(self.program, self.id_type, *field_types, {}, {}, {}, {}, self.functions)
         return WalkPlan(traced, list(self.pairs.values()), self.sources)
 
     def _counters(self) -> dict[str, np.dtype]:
@@ -110,10 +110,10 @@ class WalkPlan:
     def __init__(self, traced: Traced, pairs: list[tuple[Expr, Expr]], sources: Mapping[str, tuple[str, str]]) -> None:
         self.traced, self.pair_count = traced, len(pairs)
         self.doubled = frozenset(traced.vertex_types)
-        self.starting = {name: (field_type, bounds_of(field_type)) for name, field_type in traced.vertex_types.items()}
+        self.starting = {name: (dtype, bounds_of(dtype)) for name, dtype in traced.vertex_types.items()}
         self.functions = dict(traced.functions)
-        for number, ends in enumerate(pairs):
-            self.functions[f"pair_{number}"] = _make_function(f"pair_{number}", ends, sources)
+        for pair_number, edge_pair in enumerate(pairs):
+            self.functions[f"pair_{pair_number}"] = _make_function(f"pair_{pair_number}", edge_pair, sources)
         if pairs:
             accept = self.functions["accept"]
             answers = itertools.product((False, True), repeat=len(pairs))
@@ -143,21 +143,21 @@ class WalkPlan:
         The walker's state and the adjacency lists, which the kernel gets as well, are not among them.
         """
         traced, distinct = self.traced, dict[Input, None]()
-        for f in self.functions.values():
-            for role, field in (f.sources[s.name] for s in f.symbols):
-                if role in ("vertex", "target", "other") and field in traced.vertex_types:
+        for function in self.functions.values():
+            for source_role, field in (function.sources[symbol.name] for symbol in function.symbols):
+                if source_role in ("vertex", "target", "other") and field in traced.vertex_types:
                     distinct[Input("vertex", field, traced.vertex_types[field])] = None
-                elif role in ("vertex", "target") and field == "in_degree":
+                elif source_role in ("vertex", "target") and field == "in_degree":
                     distinct[Input("vertex", field, np.dtype(np.int64))] = None
-                elif role == "edge":
+                elif source_role == "edge":
                     distinct[Input("edge", field, traced.edge_types.get(field, np.dtype(np.int64)))] = None
-                elif role == "self" and field in traced.parameter_types:
+                elif source_role == "self" and field in traced.parameter_types:
                     distinct[Input("self", field, traced.parameter_types[field], True)] = None
         return sorted(distinct, key=lambda each: each.name)
 
 
 def _make_function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tuple[str, str]]) -> Function:
-    symbols = tuple(s for s in in_order(result) if isinstance(s, Symbol))
+    symbols = tuple(symbol for symbol in in_order(result) if isinstance(symbol, Symbol))
     return Function(name, result, symbols, sources)
 
 
@@ -223,11 +223,15 @@ class WalkBinding(Binding):
             for argument in self.plan.inputs
         ]
 
-    def _array(self, wanted: Input) -> Any:
+    def _array(self, array_input: Input) -> Any:
         lists = NeighborLists(self.graph, "out", ordered=False)
-        if wanted.role == "edge":
-            by_id = wanted.field == "id"
-            return lists.ids().astype(np.int64) if by_id else lists.values(wanted.type, self.weighted(wanted.field))
-        if wanted.field == "in_degree":
+        if array_input.role == "edge":
+            by_id = array_input.field == "id"
+            return (
+                lists.ids().astype(np.int64)
+                if by_id
+                else lists.values(array_input.type, self.weighted(array_input.field))
+            )
+        if array_input.field == "in_degree":
             return self.graph.in_degrees.astype(np.int64)
-        return self._start_array(wanted.field, self.given.get(wanted.field))
+        return self._start_array(array_input.field, self.given.get(array_input.field))

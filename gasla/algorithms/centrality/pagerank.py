@@ -391,7 +391,7 @@ def _rank_batches(
         whether weights are divided by their sums at each vertex; type of the weights, or None; type of the ranks
     alpha, tol, max_iter :
         as for `pagerank`
-    graph, chosen :
+    graph, distributions :
         the graph; `personalization`, `dangling` and `nstart`, with one row for each distribution
     """
     rows = _distribution_rows(graph, chosen, normalized)

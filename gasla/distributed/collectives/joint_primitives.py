@@ -39,10 +39,10 @@ class DistributedPrimitives:
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
         """Return the number of triangles of a simple graph, and optionally the number at each vertex."""
         handle = Handle(lists.ranks)
-        fits = lists.ranks.has_cards and min(rooms(lists)) >= bytes_of_replica(lists)
-        count = count_on_replica if fits else count_triangles
-        total = lists.ranks.each(count, lists.handle.key, handle.key, per_vertex)[0]
-        return total, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
+        replica_fits = lists.ranks.has_cards and min(rooms(lists)) >= bytes_of_replica(lists)
+        count = count_on_replica if replica_fits else count_triangles
+        triangle_count = lists.ranks.each(count, lists.handle.key, handle.key, per_vertex)[0]
+        return triangle_count, BlockArray(handle, "counts", (lists.n,), np.dtype(np.int64)) if per_vertex else None
 
     def __getattr__(self, name: str) -> Any:
         raise not_whole(name)

@@ -55,8 +55,8 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: C
 def _multiply_over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
     """Return the product with x as a distributed array, whose rows each rank has computed for its own vertices."""
     handle = Handle(graph.ranks)
-    sent = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
-    dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, sent, semiring, by_column)[0]
+    operand = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
+    dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, operand, semiring, by_column)[0]
     return BlockArray(handle, "y", x.shape, dtype)
 
 

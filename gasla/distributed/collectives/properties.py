@@ -21,15 +21,15 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
     With `weighted`, it is symmetric only if the values are symmetric, too.
     """
-    communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    shard_lists = share.shard.graph.lists
+    communicator, graph_share = rank.communicator, rank.kept[graph][SHARE]
+    shard_lists = graph_share.shard.graph.lists
     # Use new objects for the lists and the graph, so that what is computed from them is freed and not cached with the
     # graph.
     lists = Lists(shard_lists.n, shard_lists.device, shard_lists.rows, shard_lists.columns)
     of_ranks = np.stack(communicator.allgather(np.array([lists.has_self_loops, lists.has_parallel_edges])))
     del lists
     return {
-        "is_symmetric": is_symmetric(communicator, share, weighted),
+        "is_symmetric": is_symmetric(communicator, graph_share, weighted),
         "has_self_loops": bool(of_ranks[:, 0].any()),
         "has_parallel_edges": bool(of_ranks[:, 1].any()),
     }
@@ -42,25 +42,25 @@ def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bo
     """
     shard = share.shard
     lists, values = shard.graph.in_, shard.graph.valued.each if weighted else None
-    own = lists_on(lists.indptr).imbalance(
+    own_imbalance = lists_on(lists.indptr).imbalance(
         lists.indptr[: shard.own + 1],
         shard.ids_as(index_dtype(shard.n)).take(lists.indices),
         None if values is None else with_bits_of_numbers(values),
         shard.first,
     )
-    return not np.sum(communicator.allgather(np.array([own], np.uint64)), dtype=np.uint64)
+    return not np.sum(communicator.allgather(np.array([own_imbalance], np.uint64)), dtype=np.uint64)
 
 
 def simple_edges(rank: Rank, graph: Any) -> Edges:
     """Return this rank's edges of the simple undirected graph: each edge in both directions, no loops, no values."""
-    communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    edges = share.edges().on("cpu")
+    communicator, graph_share = rank.communicator, rank.kept[graph][SHARE]
+    edges = graph_share.edges().on("cpu")
     src, dst = (np.concatenate(pair) for pair in ((edges.src, edges.dst), (edges.dst, edges.src)))
     differ = src != dst
     src, dst = src[differ], dst[differ]
-    places = places_by_owner(share.bounds, dst)
-    own = send_to(communicator, places, Edges(src, dst, np.zeros(len(src), np.int8), None))
-    pairs = np.unique(np.stack([own.dst, own.src], axis=1), axis=0)
+    positions_by_owner = places_by_owner(graph_share.bounds, dst)
+    own_edges = send_to(communicator, positions_by_owner, Edges(src, dst, np.zeros(len(src), np.int8), None))
+    pairs = np.unique(np.stack([own_edges.dst, own_edges.src], axis=1), axis=0)
     counts = np.concatenate(communicator.allgather(np.array([len(pairs)], np.int64)))
-    first = int(counts[: communicator.rank].sum())
-    return Edges(pairs[:, 1], pairs[:, 0], np.arange(first, first + len(pairs)), None)
+    first_edge_number = int(counts[: communicator.rank].sum())
+    return Edges(pairs[:, 1], pairs[:, 0], np.arange(first_edge_number, first_edge_number + len(pairs)), None)

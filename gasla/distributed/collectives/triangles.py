@@ -32,19 +32,21 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
     owners, neighbors = local.owners().astype(np.int64), local.indices.astype(np.int64)
     if not per_vertex:
         degrees = moved(degrees_on(rank, graph, "in", "in"), "cpu")
-        a, b = degrees[owners], degrees[neighbors]
-        later = (a < b) | ((a == b) & (shard.ids[owners] < shard.ids[neighbors]))
+        owner_degrees, neighbor_degrees = degrees[owners], degrees[neighbors]
+        later = (owner_degrees < neighbor_degrees) | (
+            (owner_degrees == neighbor_degrees) & (shard.ids[owners] < shard.ids[neighbors])
+        )
         owners, neighbors = owners[later], neighbors[later]
     lists = _with_lists_of_mirrors(rank, shard, owners, shard.ids[neighbors])
     closed = engine("cpu").primitives().intersect(lists, owners, neighbors, None)
     counts = np.bincount(owners, weights=closed, minlength=shard.own).astype(np.int64)
-    total = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
+    triangle_count = int(np.sum(rank.communicator.allgather(np.array([counts.sum()]))))
     if not per_vertex:
-        return total
+        return triangle_count
     # A vertex finds each of its triangles twice, along both of the triangle's edges at the vertex. So counts are
     # halved.
     rank.kept[result] = {"counts": counts // 2}
-    return total // 6
+    return triangle_count // 6
 
 
 def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
@@ -55,13 +57,17 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
     """
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
-    total, counts = primitives.count_common_neighbors(lists, per_vertex, (communicator.rank, communicator.size))
+    triangle_count, counts = primitives.count_common_neighbors(
+        lists, per_vertex, (communicator.rank, communicator.size)
+    )
     if per_vertex:
         device: Device = rank.device if rank.reaches_cards else "cpu"
         counts, bounds = moved(counts, device), rank.kept[graph][SHARE].bounds
-        first, *others = exchange_arrays(rank.communicator, [counts[a:b] for a, b in pairwise(bounds.tolist())])
-        rank.kept[result] = {"counts": sum(others, first)}
-    return int(np.sum(communicator.allgather(np.array([int(total)], np.int64))))
+        first_counts, *other_counts = exchange_arrays(
+            rank.communicator, [counts[range_start:range_end] for range_start, range_end in pairwise(bounds.tolist())]
+        )
+        rank.kept[result] = {"counts": sum(other_counts, first_counts)}
+    return int(np.sum(communicator.allgather(np.array([int(triangle_count)], np.int64))))
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
@@ -70,17 +76,17 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
     The lists of mirrors (copies of other ranks' vertices) are received from the ranks that own the vertices. The
     neighbors in all lists are numbered in the order of their global ids, so that lists ascend.
     """
-    own = np.bincount(owners, minlength=shard.own)
-    offsets = running_sums(own)
-    sends = [shard.array_on("cpu", ("sends", r), ids) for r, ids in enumerate(shard.sends)]
-    lengths = np.concatenate(exchange_arrays(rank.communicator, [own[ids] for ids in sends]))
-    sent = [_lists(offsets, neighbors, ids) for ids in sends]
-    columns = np.concatenate([neighbors, *exchange_arrays(rank.communicator, sent)])
+    own_list_sizes = np.bincount(owners, minlength=shard.own)
+    offsets = running_sums(own_list_sizes)
+    sends = [shard.array_on("cpu", ("sends", rank_number), ids) for rank_number, ids in enumerate(shard.sends)]
+    lengths = np.concatenate(exchange_arrays(rank.communicator, [own_list_sizes[ids] for ids in sends]))
+    lists_to_send = [_lists(offsets, neighbors, ids) for ids in sends]
+    columns = np.concatenate([neighbors, *exchange_arrays(rank.communicator, lists_to_send)])
     ids, numbers = np.unique(columns, return_inverse=True)
     count = max(len(shard.ids), len(ids))
     indptr = np.full(count + 1, len(columns), np.int64)
     indptr[0] = 0
-    indptr[1 : len(shard.ids) + 1] = np.cumsum(np.concatenate([own, lengths]))
+    indptr[1 : len(shard.ids) + 1] = np.cumsum(np.concatenate([own_list_sizes, lengths]))
     return Graph.from_csr(indptr, numbers.astype(index_dtype(count)))
 
 
@@ -90,6 +96,6 @@ def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.nda
     The list of a vertex v is entries[offsets[v]:offsets[v + 1]].
     """
     counts = offsets[rows + 1] - offsets[rows]
-    ends = np.cumsum(counts)
-    lists: np.ndarray = entries[np.repeat(offsets[rows] - (ends - counts), counts) + np.arange(int(counts.sum()))]
+    list_ends = np.cumsum(counts)
+    lists: np.ndarray = entries[np.repeat(offsets[rows] - (list_ends - counts), counts) + np.arange(int(counts.sum()))]
     return lists

@@ -417,13 +417,13 @@ def _begin(
         The keys under which the rank stores the run, and its shard of the graph.
     options, program :
         The options of the run, and the vertex program.
-    sent : mapping
+    sent_fields : mapping
         Start values of fields by name. A `Reference` stands for an array that the rank already stores.
     active : Frontier
         The vertices that are active first.
     drains : bool
         Whether each rank iterates until it has no work left before values are exchanged.
-    until : int
+    last_iteration : int
         The iteration before which the run pauses.
     trace : bool
         Whether to record a trace.

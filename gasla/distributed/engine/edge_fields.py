@@ -29,38 +29,38 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
     """
     shard, types, functions = run.shard, run.traced.edge_types, run.functions()
     functions.seen_by_others = seen_by_others
-    values = {name: kind for name, kind in types.items() if name not in functions.edge}
-    functions.edge |= {name: _read_only_values(run, given_name(name), kind) for name, kind in values.items()}
+    values = {name: dtype for name, dtype in types.items() if name not in functions.edge}
+    functions.edge |= {name: _read_only_values(run, given_name(name), dtype) for name, dtype in values.items()}
     edge_positions, ids = _find_out_edges(shard, active), shard.array_on("cpu", "edge_ids", shard.edge_ids)
-    src, dst = (functions.vertices(ends[edge_positions]) for ends in shard.graph_on("cpu").edges())
+    src, dst = (functions.vertices(endpoints[edge_positions]) for endpoints in shard.graph_on("cpu").edges())
     leaves = np.bool_(run.program.direction == "in")
-    known = {"id": lambda: as_values(ids[edge_positions].astype(np.int64)), "leaves": lambda: leaves}
+    record_fields = {"id": lambda: as_values(ids[edge_positions].astype(np.int64)), "leaves": lambda: leaves}
     write(
         functions.edge,
         types,
         edge_positions,
-        functions.call("scatter", src, dst, functions.link("edge", edge_positions, known)),
+        functions.call("scatter", src, dst, functions.link("edge", edge_positions, record_fields)),
     )
 
 
-def _read_only_values(run: Any, name: str, kind: Any) -> np.ndarray:
+def _read_only_values(run: Any, name: str, dtype: Any) -> np.ndarray:
     """Return the values of an edge field that the program only reads: an edge attribute, or the edge values of the
     graph.
 
-    They have the dtype `kind`. In a graph without edge values they are ones.
+    They have the dtype `dtype`. In a graph without edge values they are ones.
     """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
-    return np.ones(shard.graph.m, kind) if values is None else values.astype(kind, copy=False)
+    return np.ones(shard.graph.m, dtype) if values is None else values.astype(dtype, copy=False)
 
 
 def _find_out_edges(shard: Shard, vertices: np.ndarray) -> np.ndarray:
     """Return the numbers, within this rank's shard and ascending, of the out-edges of the given local vertices."""
     lists = shard.graph_on("cpu").out
-    first = lists.indptr[vertices].astype(np.int64)
-    counts = lists.indptr[vertices + 1].astype(np.int64) - first
-    ends = np.cumsum(counts)
-    positions = np.repeat(first - (ends - counts), counts) + np.arange(int(counts.sum()))
+    first_positions = lists.indptr[vertices].astype(np.int64)
+    counts = lists.indptr[vertices + 1].astype(np.int64) - first_positions
+    list_ends = np.cumsum(counts)
+    positions = np.repeat(first_positions - (list_ends - counts), counts) + np.arange(int(counts.sum()))
     ids: np.ndarray = np.sort(lists.numbers()[positions])
     return ids
 
@@ -92,13 +92,15 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
     Return the values that this rank stores, in the order of the edge numbers.
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
-    parts = places_by_owner(bounds, edge_ids)
-    ids = exchange_joined(communicator, [edge_ids[part] for part in parts])
-    received = exchange_joined(communicator, [values[part] for part in parts])
-    first, last = bounds[communicator.rank : communicator.rank + 2]
-    share = np.empty((int(last - first), *values.shape[1:]), values.dtype)
-    share[ids - first] = received
-    return share
+    positions_by_owner = places_by_owner(bounds, edge_ids)
+    ids = exchange_joined(communicator, [edge_ids[positions_for_rank] for positions_for_rank in positions_by_owner])
+    received_values = exchange_joined(
+        communicator, [values[positions_for_rank] for positions_for_rank in positions_by_owner]
+    )
+    first_edge, last_edge = bounds[communicator.rank : communicator.rank + 2]
+    values_in_order = np.empty((int(last_edge - first_edge), *values.shape[1:]), values.dtype)
+    values_in_order[ids - first_edge] = received_values
+    return values_in_order
 
 
 def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
@@ -107,9 +109,14 @@ def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray
     `share` has the values for this rank's range of edge numbers. Return the values in the order of the shard's edges.
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
-    parts, first = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
-    answers = [share[ids - first] for ids in exchange_arrays(communicator, [edge_ids[part] for part in parts])]
+    positions_by_owner, first_edge = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
+    answers = [
+        share[ids - first_edge]
+        for ids in exchange_arrays(
+            communicator, [edge_ids[positions_of_owner] for positions_of_owner in positions_by_owner]
+        )
+    ]
     ordered = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
-    for places, values in zip(parts, exchange_arrays(communicator, answers), strict=True):
-        ordered[places] = values
+    for positions_at_owner, values in zip(positions_by_owner, exchange_arrays(communicator, answers), strict=True):
+        ordered[positions_at_owner] = values
     return ordered

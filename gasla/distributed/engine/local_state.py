@@ -28,8 +28,8 @@ def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
     n = shard.graph.n
     if frontier.only is None:
         return Frontier.of(n, local_vertices(shard, frontier))
-    place = shard.local_of(frontier.only)
-    return Frontier.none(n) if place is None else Frontier.one(n, place)
+    local_vertex = shard.local_of(frontier.only)
+    return Frontier.none(n) if local_vertex is None else Frontier.one(n, local_vertex)
 
 
 class InitialState(Binding):
@@ -52,17 +52,19 @@ class InitialState(Binding):
         self.ids = id_type
         fields = program.vertex_fields
         self._fields = [(n, given_name(n), callable(fields[given_name(n)].init)) for n in self.traced.vertex_types]
-        known = {"id": shard.ids_as(id_type), **degrees}
+        id_and_degrees = {"id": shard.ids_as(id_type), **degrees}
         # What the program's functions read of local vertices besides fields: global ids and degrees. The arrays are on
         # the device on which start values are computed.
-        self.global_values = {name: shard.array_on(device, (name, array.dtype), array) for name, array in known.items()}
+        self.global_values = {
+            name: shard.array_on(device, (name, array.dtype), array) for name, array in id_and_degrees.items()
+        }
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
         """Return a record of all vertices of the shard, from which the program's functions read fields, global ids and
         degrees.
         """
-        known = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
-        return Record("vertex", Lazy({**(fields or {}), **known}))
+        global_fields = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
+        return Record("vertex", Lazy({**(fields or {}), **global_fields}))
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Return the start values of all vertex fields at local vertices, by the fields' names in the program."""
@@ -91,20 +93,22 @@ class InitialState(Binding):
                 fields[own_name] = value
         return fields
 
-    def _restrict_to_shard(self, name: str, given: Any) -> Any:
+    def _restrict_to_shard(self, name: str, start_value: Any) -> Any:
         """Return the start values of a field at the vertices of this shard, given those at all vertices of the graph.
 
         A dict of values at few vertices is restricted to vertices of the shard. One value for all vertices is returned
         unchanged.
         """
         shard = self.shard
-        if isinstance(given, LocalArray):
-            return given.array
-        if isinstance(given, FEW):
-            return {place: x for v, x in given.items() if (place := shard.local_of(int(v))) is not None}
-        if given is None or np.shape(given) != layout(self.traced.vertex_types[name], shard.n)[0]:
-            return given  # a single value, which is the start value at all vertices
-        values = np.asarray(given)
+        if isinstance(start_value, LocalArray):
+            return start_value.array
+        if isinstance(start_value, FEW):
+            return {
+                local_vertex: x for v, x in start_value.items() if (local_vertex := shard.local_of(int(v))) is not None
+            }
+        if start_value is None or np.shape(start_value) != layout(self.traced.vertex_types[name], shard.n)[0]:
+            return start_value  # a single value, which is the start value at all vertices
+        values = np.asarray(start_value)
         mirrors = shard.array_on("cpu", "mirrors", shard.mirrors)
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
 

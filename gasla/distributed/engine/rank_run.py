@@ -267,9 +267,9 @@ class RankRun:
 
         Parameters
         ----------
-        new : array
+        new_active : array
             This rank's own vertices that are active next.
-        shares : mapping
+        aggregate_shares : mapping
             This rank's part of each aggregate.
         news : bool
             Whether to send changed values of own vertices to the ranks that mirror them.

@@ -35,13 +35,13 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
         (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
         (bool(late), f"scatter after {LATER}", f"{name} has scatter that reads {given(min(late, default=''))}"),
-        (any(f.reads("back") for f in functions.values()), "edge.back", f"{name} reads edge.back"),
+        (any(function.reads("back") for function in functions.values()), "edge.back", f"{name} reads edge.back"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),
     ]
-    for is_so, key, what in obstacles:
+    for is_so, key, obstacle in obstacles:
         if is_so:
-            raise ValueError(f"{caller()}{what}, which distributed graphs don't support: {UNSUPPORTED[key]}")
+            raise ValueError(f"{caller()}{obstacle}, which distributed graphs don't support: {UNSUPPORTED[key]}")
 
 
 def unsupported(what: str) -> TypeError:

@@ -42,68 +42,75 @@ class VertexAggregates:
         Return the number of bytes sent. `parts` has, by aggregate, what this rank's own vertices contribute to each
         local vertex. It is None if this rank ran no iteration, and so contributes nothing.
         """
-        sent = 0
+        bytes_sent = 0
         for name, array in self.arrays.items():
-            part = self._identities(name) if parts is None else parts[name]
-            total, count = self._combine(communicator, name, part)
-            sent += count + self._publish(communicator, array, total)
-        return sent
+            partial_aggregate = self._identities(name) if parts is None else parts[name]
+            combined, count = self._combine(communicator, name, partial_aggregate)
+            bytes_sent += count + self._publish(communicator, array, combined)
+        return bytes_sent
 
-    def _combine(self, communicator: Communicator, name: str, part: np.ndarray) -> tuple[np.ndarray, int]:
+    def _combine(self, communicator: Communicator, name: str, partial_aggregate: np.ndarray) -> tuple[np.ndarray, int]:
         """Return an aggregate's totals at this rank's own vertices, and the number of bytes sent (collective).
 
-        `part` has what this rank contributes to each local vertex. What concerns other ranks' vertices is sent to these
-        ranks.
+        `partial_aggregate` has what this rank contributes to each local vertex. What concerns other ranks' vertices is
+        sent to these ranks.
         """
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
-        spans = [part[a:b] for a, b in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)]
+        spans = [
+            partial_aggregate[range_start:range_end]
+            for range_start, range_end in zip(shard.cuts[:-1], shard.cuts[1:], strict=True)
+        ]
         messages = [_pack_changes(span, np.broadcast_to(identity, span.shape)) for span in spans]
-        received = communicator.exchange(messages)
-        total = np.full(shard.own, identity)
-        for rank, message in enumerate(received):
+        received_messages = communicator.exchange(messages)
+        combined = np.full(shard.own, identity)
+        for rank, message in enumerate(received_messages):
             if rank == communicator.rank:
-                places: Any = slice(None)
-                values = part[: shard.own]
+                changed_positions: Any = slice(None)
+                values = partial_aggregate[: shard.own]
             else:
-                places, values = _unpack_changes(message, shard.own, dtype)
-            total[places] = _combine_values(monoid, total[places], values)
-        return total, sum(map(len, messages))
+                changed_positions, values = _unpack_changes(message, shard.own, dtype)
+            combined[changed_positions] = _combine_values(monoid, combined[changed_positions], values)
+        return combined, sum(map(len, messages))
 
-    def _publish(self, communicator: Communicator, array: np.ndarray, total: np.ndarray) -> int:
+    def _publish(self, communicator: Communicator, array: np.ndarray, combined: np.ndarray) -> int:
         """Store an aggregate's totals at own vertices, and send those that have changed to all ranks with copies of the
         vertices (collective).
         """
         shard = self._shard
-        message = _pack_changes(total, array[: shard.own])
+        message = _pack_changes(combined, array[: shard.own])
         messages = [message if len(ids) else message[:0] for ids in shard.sends]
-        received = communicator.exchange(messages)
-        array[: shard.own] = total
-        for rank, (first, last) in enumerate(zip(shard.cuts[:-1], shard.cuts[1:], strict=True)):
+        received_messages = communicator.exchange(messages)
+        array[: shard.own] = combined
+        for rank, (first_mirror, last_mirror) in enumerate(zip(shard.cuts[:-1], shard.cuts[1:], strict=True)):
             if rank != communicator.rank:
-                places, values = _unpack_changes(received[rank], int(last - first), array.dtype)
-                array[first:last][places] = values
+                changed_positions, values = _unpack_changes(
+                    received_messages[rank], int(last_mirror - first_mirror), array.dtype
+                )
+                array[first_mirror:last_mirror][changed_positions] = values
         return sum(map(len, messages))
 
 
-def _combine_values(monoid: Monoid, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _combine_values(monoid: Monoid, first_values: np.ndarray, second_values: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return np.asarray(monoid.combine(a, b), a.dtype)
+        return np.asarray(monoid.combine(first_values, second_values), first_values.dtype)
 
 
-def _pack_changes(now: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Return a message with the positions and values of the entries of `now` whose bits have changed since `before`."""
-    bits = f"u{now.itemsize}"
-    places = np.flatnonzero(now.view(bits) != np.ascontiguousarray(before).view(bits))
-    if not len(places):
+def _pack_changes(current: np.ndarray, previous: np.ndarray) -> np.ndarray:
+    """Return a message with the positions and values of the entries of `current` whose bits have changed since
+    `previous`.
+    """
+    bits = f"u{current.itemsize}"
+    changed_positions = np.flatnonzero(current.view(bits) != np.ascontiguousarray(previous).view(bits))
+    if not len(changed_positions):
         return np.zeros(0, np.uint8)
-    return pack_message(b"", Updates(places, None, [now[places]]), len(now))
+    return pack_message(b"", Updates(changed_positions, None, [current[changed_positions]]), len(current))
 
 
-def _unpack_changes(message: np.ndarray, held: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
+def _unpack_changes(message: np.ndarray, entry_count: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
     """Return the positions and values that a message of `_pack_changes` contains. An empty message contains none."""
-    updates = unpack_message(message, 0, held, [(dtype, ())])
+    updates = unpack_message(message, 0, entry_count, [(dtype, ())])
     if not updates.values:
         return slice(0, 0), np.zeros(0, dtype)
-    places: Any = slice(None) if isinstance(updates.places, range) else updates.places
-    return places, updates.values[0]
+    changed_positions: Any = slice(None) if isinstance(updates.places, range) else updates.places
+    return changed_positions, updates.values[0]

@@ -38,8 +38,8 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
         require_vertices(limit)
         if doubt := are_sparse(limit, m, is_table=False):
             raise ValueError(doubt)
-    total: int = ranks.each(_number_stored, handle.key, limit)[0]
-    return total, handle
+    edge_count: int = ranks.each(_number_stored, handle.key, limit)[0]
+    return edge_count, handle
 
 
 def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
@@ -48,19 +48,19 @@ def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
     Raise ValueError if some of the nonempty chunks have weights and others have none.
     """
     try:
-        each = iter(chunks)
+        chunk_iterator = iter(chunks)
     except TypeError:
         raise TypeError(
             f"src is {reprlib.repr(chunks)}, without dst; expected arrays src and dst, or chunks of edges: tuples "
             "(src, dst) or (src, dst, weights)"
         ) from None
-    first: Piece | None = None
-    for number, chunk in enumerate(each):
-        piece = _piece(number, chunk, n)
+    first_piece: Piece | None = None
+    for chunk_number, chunk in enumerate(chunk_iterator):
+        piece = _piece(chunk_number, chunk, n)
         if len(piece.src):
-            first = first or piece
-            if (piece.values is None) != (first.values is None):
-                with_weights, without = (piece, first) if first.values is None else (first, piece)
+            first_piece = first_piece or piece
+            if (piece.values is None) != (first_piece.values is None):
+                with_weights, without = (piece, first_piece) if first_piece.values is None else (first_piece, piece)
                 raise ValueError(
                     f"{with_weights.where} has weights and {without.where} has none; expected weights in all chunks or "
                     "in none"
@@ -78,15 +78,15 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
         raise TypeError(
             f"{where} is {reprlib.repr(chunk)}; expected a tuple of arrays, (src, dst) or (src, dst, weights)"
         )
-    ends = []
+    endpoint_ids = []
     for name, ids_given in zip(("src", "dst"), chunk, strict=False):
         ids = np.array(moved(as_ids(f"{name} of {where}", ids_given), "cpu"))
         if len(ids) and (smallest := int(ids.min())) < 0:
             raise ValueError(f"{name} of {where} has the vertex {smallest}; expected ids from 0")
         if n is not None:
             check_range(f"{name} of {where}: ids", ids, n)
-        ends.append(ids)
-    src, dst = ends
+        endpoint_ids.append(ids)
+    src, dst = endpoint_ids
     if len(src) != len(dst):
         raise ValueError(f"{where} has {len(src)} sources and {len(dst)} targets; expected as many of each")
     try:
@@ -106,10 +106,12 @@ def _begin_list(rank: Rank, key: Any) -> None:
 def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
     """Store this rank's part of each chunk."""
     rank_number, size = rank.communicator.rank, rank.communicator.size
-    for number, where, src, dst, values, *_ in chunks:
-        part = slice(len(src) * rank_number // size, len(src) * (rank_number + 1) // size)
-        kept = None if values is None else values[part].copy()
-        rank.kept[key].append(Piece(number * size + rank_number, where, src[part].copy(), dst[part].copy(), kept))
+    for chunk_number, where, src, dst, values, *_ in chunks:
+        edge_range = slice(len(src) * rank_number // size, len(src) * (rank_number + 1) // size)
+        kept_values = None if values is None else values[edge_range].copy()
+        rank.kept[key].append(
+            Piece(chunk_number * size + rank_number, where, src[edge_range].copy(), dst[edge_range].copy(), kept_values)
+        )
 
 
 def _number_stored(rank: Rank, key: Any, n: int) -> int:

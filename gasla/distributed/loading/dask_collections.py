@@ -23,11 +23,11 @@ def is_collection(edges: Any) -> bool:
 
 def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Handle]:
     """Distribute the edges over ranks. Return the number of vertices, and the handle under which ranks store edges."""
-    parts, places = _parts(edges, columns)
+    partitions, column_positions = _parts(edges, columns)
     handle = Handle(ranks)
-    if ranks.place(handle.key, parts):
-        return ranks.each(_number_placed, handle.key, places, n)[0], handle
-    return ranks.each(_number_own, handle.key, parts, places, n)[0], handle
+    if ranks.place(handle.key, partitions):
+        return ranks.each(_number_placed, handle.key, column_positions, n)[0], handle
+    return ranks.each(_number_own, handle.key, partitions, column_positions, n)[0], handle
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
@@ -37,15 +37,17 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
     The partitions are Dask's delayed values. The positions are of the source, the target and, if given, the weight.
     """
     if hasattr(edges, "columns"):
-        numbers, whole, texts = (
-            [position for position, dtype in enumerate(edges.dtypes) if dtype.kind in kinds]
-            for kinds in ("iuf", "iu", "OUT")
+        numbers, integer_columns, texts = (
+            [position for position, dtype in enumerate(edges.dtypes) if dtype.kind in dtype_kinds]
+            for dtype_kinds in ("iuf", "iu", "OUT")
         )
         titles = [str(name) for name in edges.columns]
-        places = [
-            position for position in choose(titles, *columns, Kinds(numbers, whole, texts)) if position is not None
+        column_positions = [
+            position
+            for position in choose(titles, *columns, Kinds(numbers, integer_columns, texts))
+            if position is not None
         ]
-        return list(edges.to_delayed()), places
+        return list(edges.to_delayed()), column_positions
     if any(column is not None for column in columns):
         raise TypeError("edges is an array, whose columns have no names; leave out src, dst and weight")
     if edges.ndim != 2 or edges.shape[1] != 2:
@@ -55,35 +57,50 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
     return list(edges.rechunk({1: -1}).to_delayed().reshape(-1)), [0, 1]
 
 
-def _piece(number: int, part: Any, places: Sequence[int]) -> Piece:
+def _piece(partition_number: int, partition: Any, column_positions: Sequence[int]) -> Piece:
     """Return the edges of a partition, which is a dataframe or an array of sources and targets."""
-    where = f"partition {number}"
-    if isinstance(part, np.ndarray):
-        src, dst = (np.ascontiguousarray(part[:, end]) for end in (0, 1))
-        return Piece(number, where, src, dst, None)
+    where = f"partition {partition_number}"
+    if isinstance(partition, np.ndarray):
+        src, dst = (np.ascontiguousarray(partition[:, end]) for end in (0, 1))
+        return Piece(partition_number, where, src, dst, None)
     try:
-        return of_table(number, where, as_arrow(part.iloc[:, list(places)]))
+        return of_table(partition_number, where, as_arrow(partition.iloc[:, list(column_positions)]))
     except (ValueError, TypeError) as error:
         raise type(error)(f"{where}: {error}") from error
 
 
-def _number_placed(rank: Rank, key: Any, places: Sequence[int], n: int | None) -> int:
+def _number_placed(rank: Rank, key: Any, column_positions: Sequence[int], n: int | None) -> int:
     """Give the edges in the partitions that Dask has placed on this rank their global numbers (collective).
 
-    Return the number of vertices of the whole graph. `places` has the positions of the columns.
+    Return the number of vertices of the whole graph. `column_positions` has the positions of the columns.
     """
-    parts = rank.kept.pop(key, {})
-    return number_edges(rank, key, [_piece(number, part, places) for number, part in parts.items()], n)
+    partitions = rank.kept.pop(key, {})
+    return number_edges(
+        rank,
+        key,
+        [_piece(partition_number, partition, column_positions) for partition_number, partition in partitions.items()],
+        n,
+    )
 
 
-def _number_own(rank: Rank, key: Any, parts: Sequence[Any], places: Sequence[int], n: int | None) -> int:
+def _number_own(rank: Rank, key: Any, partitions: Sequence[Any], column_positions: Sequence[int], n: int | None) -> int:
     """Compute this rank's share of the partitions, and give their edges their global numbers (collective).
 
-    Return the number of vertices of the whole graph. `places` has the positions of the columns.
+    Return the number of vertices of the whole graph. `column_positions` has the positions of the columns.
     """
     import dask
 
-    size, count = rank.communicator.size, len(parts)
-    own = range(rank.communicator.rank * count // size, (rank.communicator.rank + 1) * count // size)
-    computed = dask.compute(*[parts[number] for number in own], scheduler="synchronous")
-    return number_edges(rank, key, [_piece(number, part, places) for number, part in zip(own, computed)], n)
+    size, count = rank.communicator.size, len(partitions)
+    own_numbers = range(rank.communicator.rank * count // size, (rank.communicator.rank + 1) * count // size)
+    computed = dask.compute(
+        *[partitions[partition_number] for partition_number in own_numbers], scheduler="synchronous"
+    )
+    return number_edges(
+        rank,
+        key,
+        [
+            _piece(partition_number, partition, column_positions)
+            for partition_number, partition in zip(own_numbers, computed)
+        ],
+        n,
+    )

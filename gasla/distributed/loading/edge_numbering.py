@@ -38,11 +38,11 @@ def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -
     """
     pieces = list(pieces)
     starts = _first_numbers(rank.communicator, pieces)
-    kind = _common_dtype(rank.communicator, pieces)
+    value_type = _common_dtype(rank.communicator, pieces)
     ids = [np.arange(start, start + len(piece.src)) for start, piece in zip(starts, pieces, strict=True)]
     values = None
-    if kind is not None:
-        values = _join([piece.values for piece in pieces if piece.values is not None], kind)
+    if value_type is not None:
+        values = _join([piece.values for piece in pieces if piece.values is not None], value_type)
     src, dst = (_join([getattr(piece, end) for piece in pieces], np.dtype(np.int64)) for end in ("src", "dst"))
     rank.kept[key] = Edges(src, dst, _join(ids, np.dtype(np.int64)), values)
     return _count_vertices(rank.communicator, pieces, n)
@@ -50,12 +50,12 @@ def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -
 
 def take_share(rank: Rank, key: Any) -> Edges:
     """Remove and return the edges that `number_edges` has stored on the rank."""
-    share: Edges = rank.kept.pop(key)
-    return share
+    edge_share: Edges = rank.kept.pop(key)
+    return edge_share
 
 
-def _join(parts: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype, copy=False)
+def _join(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    return np.concatenate([np.zeros(0, dtype), *arrays]).astype(dtype, copy=False)
 
 
 def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[int]:
@@ -66,24 +66,27 @@ def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[
     lengths = np.array([(piece.number, len(piece.src)) for piece in pieces], np.int64).reshape(-1, 2)
     all_lengths = np.concatenate(communicator.allgather(lengths.reshape(-1))).reshape(-1, 2)
     all_lengths = all_lengths[np.argsort(all_lengths[:, 0])]
-    before = np.cumsum(all_lengths[:, 1]) - all_lengths[:, 1]
-    places = np.searchsorted(all_lengths[:, 0], lengths[:, 0])
-    return [int(start) for start in before[places]]
+    edges_before = np.cumsum(all_lengths[:, 1]) - all_lengths[:, 1]
+    piece_positions = np.searchsorted(all_lengths[:, 0], lengths[:, 0])
+    return [int(start) for start in edges_before[piece_positions]]
 
 
 def _common_dtype(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
     """Return the common dtype of the values of all pieces, or None if no piece has values (collective)."""
-    own = [
+    own_types = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
-    text = "\n".join(f"{kind}\t{where}" for where, kind in {kind: (where, kind) for where, kind in own}.values())
+    text = "\n".join(
+        f"{value_type}\t{where}"
+        for where, value_type in {value_type: (where, value_type) for where, value_type in own_types}.values()
+    )
     files: dict[str, str] = {}
     for text_of_rank in share_bytes(communicator, text.encode()):
         for line in text_of_rank.decode().splitlines():
-            kind, where = line.split("\t", 1)
-            files.setdefault(kind, where)
+            value_type, where = line.split("\t", 1)
+            files.setdefault(value_type, where)
     if "" in files and len(files) > 1:
-        weighted = next(where for kind, where in files.items() if kind)
+        weighted = next(where for value_type, where in files.items() if value_type)
         raise ValueError(f"{weighted} has weights and {files['']} has none; expected weights in all files or in none")
     return np.result_type(*files) if files.keys() - {""} else None
 
@@ -93,9 +96,9 @@ def _count_vertices(communicator: Communicator, pieces: Sequence[Piece], n: int 
     smallest, largest, stated = NO_LIMIT, -1, 0
     for piece in pieces:
         stated = max(stated, piece.n)
-        for ends in (piece.src, piece.dst):
-            if len(ends):
-                smallest, largest = min(smallest, int(ends.min())), max(largest, int(ends.max()))
+        for endpoint_ids in (piece.src, piece.dst):
+            if len(endpoint_ids):
+                smallest, largest = min(smallest, int(endpoint_ids.min())), max(largest, int(endpoint_ids.max()))
     of_ranks = np.stack(communicator.allgather(np.array([smallest, largest, stated], np.int64)))
     smallest, largest = int(of_ranks[:, 0].min()), int(of_ranks[:, 1].max())
     if smallest < 0:

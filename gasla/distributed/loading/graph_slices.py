@@ -52,40 +52,42 @@ class GraphSlices:
 
     def edges(self, number: int, rounds: int) -> Edges:
         """Return the edges that this rank sends in round `number` of `rounds`."""
-        part, xp = self._slice(number, rounds), module_of(self._device)
-        ids = xp.arange(part.start, part.stop, dtype=index_dtype(self._lists.m))
-        values = None if self._values is None else here(self._values[part], self._device)
-        return Edges(self._ends(part, 0), self._ends(part, 1), ids, values)
+        edge_range, xp = self._slice(number, rounds), module_of(self._device)
+        ids = xp.arange(edge_range.start, edge_range.stop, dtype=index_dtype(self._lists.m))
+        values = None if self._values is None else here(self._values[edge_range], self._device)
+        return Edges(self._ends(edge_range, 0), self._ends(edge_range, 1), ids, values)
 
-    def _slice(self, number: int, rounds: int) -> slice:
-        """Return the positions, in the order of the input, of the edges that this rank sends in round `number` of
+    def _slice(self, round_number: int, rounds: int) -> slice:
+        """Return the positions, in the order of the input, of the edges that this rank sends in round `round_number` of
         `rounds`.
         """
-        m, piece, pieces = self._lists.m, number * self._size + self._rank, rounds * self._size
+        m, piece, pieces = self._lists.m, round_number * self._size + self._rank, rounds * self._size
         return slice(m * piece // pieces, m * (piece + 1) // pieces)
 
-    def _ends(self, part: slice, which: int) -> Array:
-        """Return the sources (`which` is 0) or the targets (`which` is 1) of the edges at the positions `part`."""
+    def _ends(self, edge_range: slice, end_index: int) -> Array:
+        """Return the sources (`end_index` is 0) or the targets (`end_index` is 1) of the edges at the positions
+        `edge_range`.
+        """
         if self._given is None:
             assert self._lists.ends is not None
-            return here(self._lists.ends[which][part], self._device)
-        if which == (self._lists.rows is not None):
-            return here(self._given.indices[part], self._device)
-        return self._owners(self._given.indptr, part)
+            return here(self._lists.ends[end_index][edge_range], self._device)
+        if end_index == (self._lists.rows is not None):
+            return here(self._given.indices[edge_range], self._device)
+        return self._owners(self._given.indptr, edge_range)
 
-    def _owners(self, indptr: Array, part: slice) -> Array:
-        """Return the vertex to whose adjacency list each of the entries at the positions `part` belongs.
+    def _owners(self, indptr: Array, edge_range: slice) -> Array:
+        """Return the vertex to whose adjacency list each of the entries at the positions `edge_range` belongs.
 
         The vertex follows from the offsets `indptr`. Only the offsets that are needed are copied to the rank's device.
         """
         xp: Any = array_module(indptr)
-        if part.start == part.stop:
+        if edge_range.start == edge_range.stop:
             return module_of(self._device).zeros(0, self._lists.id_dtype)
-        ends = xp.asarray([part.start, part.stop - 1])
-        first, last = (xp.searchsorted(indptr, ends, side="right") - 1).tolist()
-        inside = xp.clip(indptr[first : last + 2], part.start, part.stop) - part.start
-        offsets = here(inside.astype(index_dtype(part.stop - part.start)), self._device)
-        entries = module_of(self._device).empty(part.stop - part.start, self._lists.id_dtype)
+        range_bounds = xp.asarray([edge_range.start, edge_range.stop - 1])
+        first_row, last_row = (xp.searchsorted(indptr, range_bounds, side="right") - 1).tolist()
+        offsets_inside = xp.clip(indptr[first_row : last_row + 2], edge_range.start, edge_range.stop) - edge_range.start
+        offsets = here(offsets_inside.astype(index_dtype(edge_range.stop - edge_range.start)), self._device)
+        entries = module_of(self._device).empty(edge_range.stop - edge_range.start, self._lists.id_dtype)
         owners = lists_on(offsets).owners(offsets, entries)
-        owners += first
+        owners += first_row
         return owners

@@ -124,8 +124,8 @@ class Run(Binding):
             self._workspace = self._cached.take_workspace(self, self.numbering)
             self._arguments = self._workspace.arguments
             if self._workspace.program is not self.program:
-                for name, argument, kind in self.plan.parameters:
-                    setattr(self._arguments, argument, self._number(name, kind))
+                for name, argument, value_type in self.plan.parameters:
+                    setattr(self._arguments, argument, self._number(name, value_type))
                 self._workspace.keep_parameters(self.program)
             self._set_fields(fields)
             self._levels = 0 if schedule is None else self._set_schedule(schedule)
@@ -198,11 +198,13 @@ class Run(Binding):
         if start.number is None or (initial_values and len(initial_values) > (self.numbering is None)):
             return False
         for v, x in (initial_values or {}).items():
-            number = start.number_of(x)
-            if number is None and start.is_wide:
+            start_number = start.number_of(x)
+            if start_number is None and start.is_wide:
                 return False
             setattr(self._arguments, start.at, self._vertex(name, v))
-            setattr(self._arguments, start.seed, as_ctypes_value(x, start.kind) if number is None else number)
+            setattr(
+                self._arguments, start.seed, as_ctypes_value(x, start.kind) if start_number is None else start_number
+            )
         return True
 
     def _wrap_memory(self) -> None:
@@ -218,7 +220,7 @@ class Run(Binding):
         fields |= {name: self._arrays[f"e_{name}"] for name in self.plan.edge_states}
         self._fields = fields, fields
         if self.plan.doubled:
-            even, odd = ({name: fields[name][side] for name in self.plan.doubled} for side in range(2))
+            even, odd = ({name: fields[name][buffer_side] for name in self.plan.doubled} for buffer_side in range(2))
             self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
@@ -238,8 +240,8 @@ class Run(Binding):
         self._arguments.first_level, self._arguments.backward = sorted_schedule.first, schedule.is_reversed
         return schedule.depth
 
-    def _start_array(self, name: str, given: Any) -> Any:
-        array = super()._start_array(name, given)
+    def _start_array(self, name: str, start_value: Any) -> Any:
+        array = super()._start_array(name, start_value)
         return array if self.numbering is None else self.numbering.renumber(array)
 
     def _sides(self) -> tuple[NeighborLists, NeighborLists]:
@@ -316,10 +318,10 @@ class Run(Binding):
         if self._fresh:
             self._wrap_memory()  # the host does this while the kernel runs
 
-    def _launch(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel up to iteration `until`. With `trace`, it also logs each iteration."""
+    def _launch(self, iteration_limit: int, trace: bool = False) -> None:
+        """Launch the kernel up to iteration `iteration_limit`. With `trace`, it also logs each iteration."""
         arguments, page = self._arguments, self._workspace.page
-        arguments.limit, arguments.fresh = until, self._fresh
+        arguments.limit, arguments.fresh = iteration_limit, self._fresh
         if trace:
             if "log" not in self._arrays:
                 self._set("log", self.xp.empty((self.log_rows, 4), np.int64))
@@ -384,8 +386,8 @@ class Run(Binding):
         """Return the current values of the parameters to which the program's `idle` may give new values."""
         if not self.plan.changes:
             return {}
-        changed = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
-        return self.by_given_name({name: changed[name].item() for name in self.plan.changes})
+        new_parameters = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
+        return self.by_given_name({name: new_parameters[name].item() for name in self.plan.changes})
 
     def frontier(self) -> Frontier:
         """Return the vertices that are active now, after the last launch."""

@@ -32,20 +32,20 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
     plan, graph = binding.plan, binding.graph
     as_type = graph.lists.as_type
     arrays = {}
-    for side, lists in zip("gs", binding._sides(), strict=True):
-        if side == "s" and not plan.sends:
+    for list_side, lists in zip("gs", binding._sides(), strict=True):
+        if list_side == "s" and not plan.sends:
             continue
-        arrays[f"{side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
+        arrays[f"{list_side}p"] = lists.indptr().astype(plan.offset_type, copy=False)
         ids = lists.stored_ids()
-        arrays[f"{side}i"] = ids if plan.variant.packed else as_type(ids, graph.id_dtype)
-        if (plan.needs_gather_ids if side == "g" else plan.needs_send_ids) and lists.has_ids:
-            arrays[f"{side}e"] = as_type(lists.ids(), plan.offset_type)
+        arrays[f"{list_side}i"] = ids if plan.variant.packed else as_type(ids, graph.id_dtype)
+        if (plan.needs_gather_ids if list_side == "g" else plan.needs_send_ids) and lists.has_ids:
+            arrays[f"{list_side}e"] = as_type(lists.ids(), plan.offset_type)
         for name in plan.edge_values:
-            arrays[f"{side}v_{name}"] = lists.values(binding.traced.edge_types[name], binding.weighted(name))
-        if side == "g" and plan.needs_leaving:
+            arrays[f"{list_side}v_{name}"] = lists.values(binding.traced.edge_types[name], binding.weighted(name))
+        if list_side == "g" and plan.needs_leaving:
             arrays["leaving"] = lists.leaving()
-        if plan.needs_gather_partners if side == "g" else plan.needs_send_partners:
-            arrays[f"{side}b"] = as_type(lists.partners(), plan.offset_type)
+        if plan.needs_gather_partners if list_side == "g" else plan.needs_send_partners:
+            arrays[f"{list_side}b"] = as_type(lists.partners(), plan.offset_type)
     for name in plan.back_values:
         arrays[f"value_{name}"] = values_in_order(binding.weighted(name), binding.traced.edge_types[name])
     for degree in plan.degrees:
@@ -80,4 +80,8 @@ def _mean_size(values: Any) -> float:
     if len(values) <= slices * entries:
         return mean_size(values.get())
     step = len(values) // slices
-    return mean_size(np.concatenate([values[at : at + entries].get() for at in range(0, len(values), step)]))
+    return mean_size(
+        np.concatenate(
+            [values[sample_start : sample_start + entries].get() for sample_start in range(0, len(values), step)]
+        )
+    )

@@ -45,34 +45,34 @@ def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
     """Sort the vertices of a schedule by level, and within a level by id. `ids` is the dtype of vertex ids."""
     import cupy
 
-    levels, first = in_32_bits(schedule)
+    levels, first_level = in_32_bits(schedule)
     levels = cupy.asarray(levels)
     is_few = schedule.depth <= MOST
     return SortedSchedule(
-        levels, first, *(_sort_by_counting if is_few else _sort_by_keys)(levels, first, schedule.depth, ids)
+        levels, first_level, *(_sort_by_counting if is_few else _sort_by_keys)(levels, first_level, schedule.depth, ids)
     )
 
 
-def _sort_by_counting(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+def _sort_by_counting(levels: Array, first_level: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
     import cupy
 
     n = len(levels)
     if depth == 0:
         return cupy.empty(0, ids), cupy.zeros(1, np.int64)
     cuda_source = source(ids.itemsize)
-    count, place = (kernel(cuda_source, name, _THREADS) for name in ("count_levels", "place_by_level"))
+    count, place_kernel = (kernel(cuda_source, name, _THREADS) for name in ("count_levels", "place_by_level"))
     blocks = min(count.blocks, -(-n // _THREADS))
     counts, totals = cupy.empty(blocks * depth * _WARPS, np.uint32), cupy.empty(depth * blocks, np.uint32)
     order, starts = cupy.empty(n, ids), cupy.empty(depth + 1, np.int64)
-    count.plain(blocks, levels, n, first, depth, counts, totals)
-    place.plain(blocks, levels, n, first, depth, counts, totals, order, starts)
+    count.plain(blocks, levels, n, first_level, depth, counts, totals)
+    place_kernel.plain(blocks, levels, n, first_level, depth, counts, totals, order, starts)
     return order, starts
 
 
-def _sort_by_keys(levels: Array, first: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
+def _sort_by_keys(levels: Array, first_level: int, depth: int, ids: np.dtype) -> tuple[Array, Array]:
     import cupy
 
-    keys = cupy.subtract(cupy.maximum(levels, first - 1), first - 1).astype(np.min_scalar_type(depth + 1))
+    keys = cupy.subtract(cupy.maximum(levels, first_level - 1), first_level - 1).astype(np.min_scalar_type(depth + 1))
     # The radix sort is stable, so vertices stay in the order of their ids. It is faster the fewer bits keys have.
     order = cupy.argsort(keys)
     starts = cupy.searchsorted(keys[order], cupy.arange(1, depth + 2, dtype=keys.dtype))

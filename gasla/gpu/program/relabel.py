@@ -132,9 +132,9 @@ def order_of_part(graph: Graph, side: str, own: int) -> tuple[Any, int]:
     xp: Any = module_of(graph.device)
     occurrences = xp.bincount(NeighborLists(graph, side, ordered=False).indices(), minlength=graph.n)
     order = xp.argsort(-occurrences)
-    hot, rest = order[:HOT], order[HOT:]
-    is_own = xp.less(rest, own)
-    return xp.concatenate([hot, rest[is_own], rest[xp.logical_not(is_own)]]), len(hot) + int(is_own.sum())
+    hot, cold = order[:HOT], order[HOT:]
+    is_own = xp.less(cold, own)
+    return xp.concatenate([hot, cold[is_own], cold[xp.logical_not(is_own)]]), len(hot) + int(is_own.sum())
 
 
 def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places: Any) -> None:

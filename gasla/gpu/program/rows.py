@@ -102,8 +102,8 @@ class RowProperties:
         entries.
         """
         lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
-        near = float(facts["near"]) / max(1, int(facts["compared"]))
-        return cls(rows, entries, not facts["wrong_offsets"], lowest, highest, longest, near)
+        near_share = float(facts["near"]) / max(1, int(facts["compared"]))
+        return cls(rows, entries, not facts["wrong_offsets"], lowest, highest, longest, near_share)
 
 
 @dataclass(frozen=True)
@@ -314,10 +314,12 @@ def make_partition(
     names = "cut_rows", "cut_pieces", "long_rows", "numbers"
     for name, array in zip(names, arrays):
         rows_struct[name] = 0 if array is None else array.data.ptr
-    pieces, cut = (0 if array is None else len(array) for array in (long_rows, cut_rows))
-    rows_struct["count"], rows_struct["pieces"], rows_struct["cut"] = properties.rows, pieces, cut
+    pieces, cut_count = (0 if array is None else len(array) for array in (long_rows, cut_rows))
+    rows_struct["count"], rows_struct["pieces"], rows_struct["cut"] = properties.rows, pieces, cut_count
     rows_struct["limit"], rows_struct["piece"] = limit, piece
-    return RowPartition(properties, lanes, limit, pieces, cut, (cut_rows, cut_pieces, long_rows, numbers), rows_struct)
+    return RowPartition(
+        properties, lanes, limit, pieces, cut_count, (cut_rows, cut_pieces, long_rows, numbers), rows_struct
+    )
 
 
 def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:

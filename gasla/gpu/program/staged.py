@@ -73,10 +73,10 @@ class Staged(Binding):
         """
         xp, offsets = self.xp, self.arrays["sp"]
         ids = vertices.astype(np.int64, copy=False)
-        ends = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
-        self._arguments.edges = edges = int(ends[-1]) if len(ends) else 0
-        edges_before = xp.zeros_like(ends)
-        edges_before[1:] = ends[:-1]
+        edge_totals = xp.cumsum(offsets[ids + 1] - offsets[ids], dtype=np.int64)
+        self._arguments.edges = edges = int(edge_totals[-1]) if len(edge_totals) else 0
+        edges_before = xp.zeros_like(edge_totals)
+        edges_before[1:] = edge_totals[:-1]
         widest = max(self.plan.offset_type.itemsize, self.ids.itemsize)
         self._set("queue", xp.stack([edges_before, ids], axis=1).astype(f"i{widest}"))  # `Entry` in frontier.cuh
         self._launch("scatter", edges, len(ids), iteration)
@@ -125,10 +125,14 @@ class Staged(Binding):
         bits[: len(packed)] = packed
         return bits
 
-    def _aside(self, kind: Any) -> Any:
+    def _aside(self, value_type: Any) -> Any:
         """Return an uninitialized array for the gathered values of all vertices."""
         n = self.graph.n
-        return self.xp.empty((n, kind.length), kind.scalar) if isinstance(kind, VectorType) else self.xp.empty(n, kind)
+        return (
+            self.xp.empty((n, value_type.length), value_type.scalar)
+            if isinstance(value_type, VectorType)
+            else self.xp.empty(n, value_type)
+        )
 
 
 def _kernel(plan: generate.Module, stage: str) -> Kernel:

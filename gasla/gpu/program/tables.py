@@ -70,8 +70,8 @@ def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes
     return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 
 
-def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    lengths = _row_lengths(graph, side)
+def _table_sizes(graph: Graph, list_side: str, slots: int, shares: bool) -> TableSizes:
+    lengths = _row_lengths(graph, list_side)
     delayed = lengths[lengths > max(SHORT, most_for(slots))]
     if len(delayed) and int(delayed.max()) > LONGEST:
         raise ValueError(
@@ -82,8 +82,8 @@ def _table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSize
     return TableSizes(len(delayed) if shares else 0, 2 * int(in_global_memory.sum()))
 
 
-def _row_lengths(graph: Graph, side: str) -> np.ndarray:
-    offsets = NeighborLists(graph, side, ordered=False).indptr().astype(np.int64)
+def _row_lengths(graph: Graph, list_side: str) -> np.ndarray:
+    offsets = NeighborLists(graph, list_side, ordered=False).indptr().astype(np.int64)
     return module_of(graph.device).diff(offsets)
 
 

@@ -38,8 +38,12 @@ class ShapeOf:
 
     def __init__(self, program: VertexProgram, graph: Graph, scheduled: bool, small: bool) -> None:
         gathers = program.everyone or scheduled
-        side = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
-        self._lists, self._graph, self._direction = NeighborLists(graph, side, ordered=False), graph, program.direction
+        list_side = program.direction if gathers else {"in": "out", "out": "in", "all": "all"}[program.direction]
+        self._lists, self._graph, self._direction = (
+            NeighborLists(graph, list_side, ordered=False),
+            graph,
+            program.direction,
+        )
         self.is_small = small
 
     @functools.cached_property

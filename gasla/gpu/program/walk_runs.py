@@ -93,12 +93,12 @@ def arguments(
     """Return the arguments for the kernel of a walk program, in the order of its signature in `SOURCE`."""
     plan, graph = walking.plan, walking.graph
     lists, ascending = graph.out, graph.sorted_out if plan.pair_count else graph.out
-    bound = walking.bound() if plan.accepts else 1.0
+    largest_acceptance = walking.bound() if plan.accepts else 1.0
     return [
         *(np.uint64(walks.shape[0]), np.uint64(walks.shape[1] - 1), np.uint64(graph.n), lists.indptr, lists.indices),
         *((NULL, NULL) if weights is None else weights),
         *(ascending.indptr, ascending.indices, starts, np.uint64(first), np.uint64(key)),
-        *(np.float64(bound), error, walks, *walking.arrays()),
+        *(np.float64(largest_acceptance), error, walks, *walking.arrays()),
     ]
 
 
@@ -128,14 +128,16 @@ def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
         offset_t=C_TYPES[offset_size],
         weighted=_flag(weighted),
         prelude=cuda.PRELUDE,
-        functions="\n".join(cuda.function(f.printed, f.symbols, f.result) for f in functions.values()),
+        functions="\n".join(
+            cuda.function(function.printed, function.symbols, function.result) for function in functions.values()
+        ),
         stops=_flag(plan.stops),
         restarts=_flag(plan.restarts),
         accepts=_flag(plan.accepts),
         looks_up=_flag(plan.pair_count > 0),
-        members="\n".join(f"    {kind} {name};" for kind, name in members),
+        members="\n".join(f"    {type_name} {name};" for type_name, name in members),
         methods="\n".join(methods),
-        parameters="".join(f", {kind} {name}" for kind, name in members),
+        parameters="".join(f", {type_name} {name}" for type_name, name in members),
         given="".join(f", {name}" for _, name in members),
     )
 
@@ -148,16 +150,16 @@ def _input_ctype(value: Input) -> str:
     return cuda.ctype(value.type) if value.is_number else f"const {cuda.ctype(value.type)}*"
 
 
-def _method_text(plan: WalkPlan, name: str, kind: str, takes: str) -> str:
+def _method_text(plan: WalkPlan, name: str, return_type: str, takes: str) -> str:
     """Return a C++ method that loads what one of the program's functions reads and calls the function."""
     return METHOD.format(
-        kind=kind, name=name, takes=takes, lines=f"        return {_call_text(plan, plan.functions[name])};"
+        kind=return_type, name=name, takes=takes, lines=f"        return {_call_text(plan, plan.functions[name])};"
     )
 
 
 def _pair_methods(plan: WalkPlan) -> list[str]:
     """Return C++ methods that compute the two vertices of each `has_edge` call in the program's function `accept`."""
-    return [_method_text(plan, f"pair_{number}", "auto", AT_EDGE) for number in range(plan.pair_count)]
+    return [_method_text(plan, f"pair_{pair_number}", "auto", AT_EDGE) for pair_number in range(plan.pair_count)]
 
 
 def _accept_method(plan: WalkPlan) -> str:
@@ -175,15 +177,16 @@ def _accept_method(plan: WalkPlan) -> str:
     return METHOD.format(kind="double", name="accept", takes=f"{AT_EDGE}, const gasla::SortedLists& sorted", lines=text)
 
 
-def _call_text(plan: WalkPlan, f: Function) -> str:
-    return f"{f.printed}({', '.join(_load_text(*f.sources[s.name]) for s in f.symbols)})"
+def _call_text(plan: WalkPlan, function: Function) -> str:
+    return f"{function.printed}({', '.join(_load_text(*function.sources[symbol.name]) for symbol in function.symbols)})"
 
 
-def _load_text(role: str, field: str) -> str:
+def _load_text(source_role: str, field: str) -> str:
     """Return the C++ expression for a value that a walk program reads, such as `walker.start`.
 
-    `role` is the parameter of the program's function, such as "vertex" or "edge", and `field` what the function reads
-    of it. In the expression, `k` is the position in the adjacency lists of the edge that the walker has just drawn.
+    `source_role` is the parameter of the program's function, such as "vertex" or "edge", and `field` what the function
+    reads of it. In the expression, `k` is the position in the adjacency lists of the edge that the walker has just
+    drawn.
     """
     expressions = {
         ("previous", "id"): "walker.previous",
@@ -191,15 +194,15 @@ def _load_text(role: str, field: str) -> str:
         ("self", "step"): "(long long)walker.step",
         ("self", "n"): "(long long)self_n",
     }
-    if (role, field) in expressions:
-        return expressions[role, field]
-    if role in ("self", "near"):
-        return f"{role}_{field}"
-    if role == "other":
+    if (source_role, field) in expressions:
+        return expressions[source_role, field]
+    if source_role in ("self", "near"):
+        return f"{source_role}_{field}"
+    if source_role == "other":
         return f"v_{field}"
-    if role == "edge":
+    if source_role == "edge":
         return f"e_{field}[k]"
-    vertex = {"vertex": "walker.v", "target": "indices[k]"}[role]
+    vertex = {"vertex": "walker.v", "target": "indices[k]"}[source_role]
     if field == "id":
         return vertex
     return f"(long long)(indptr[{vertex} + 1] - indptr[{vertex}])" if field == "out_degree" else f"v_{field}[{vertex}]"

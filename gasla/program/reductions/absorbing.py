@@ -38,15 +38,17 @@ def absorbing_fields(t: Traced) -> Fields | str:
         return f"{min(observers)} reads what each iteration has applied"
     if "bucket" in t.hooks:
         return "bucket decides which vertices are active"
-    parts = semirings.independent(monoid, t.gathered_type)
-    if parts is None:
+    independent_parts = semirings.independent(monoid, t.gathered_type)
+    if independent_parts is None:
         return f"{monoid.name} combines a value as a whole, not part by part"
-    fields = _find_absorbing_fields(t, parts)
+    fields = _find_absorbing_fields(t, independent_parts)
     if not fields:
-        if rounded := [f for f in t.writes("apply") if t.vertex_types[f] != computed(t.vertex_types[f])]:
+        if rounded := [
+            field for field in t.writes("apply") if t.vertex_types[field] != computed(t.vertex_types[field])
+        ]:
             return f"{given(min(rounded))} is float16, to which apply rounds the gathered value"
         return f"apply does more than reduce gathered values, by {monoid.name}, into fields of the same type"
-    return _why_order_matters(t, fields, parts) or fields
+    return _why_order_matters(t, fields, independent_parts) or fields
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
@@ -54,23 +56,24 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
 
     `role` is the argument that stands for the vertex, such as "src".
     """
-    return [part for f in fields for part in scalars(Symbol(f"{role}_{f}", t.vertex_types[f]))]
+    return [scalar for field in fields for scalar in scalars(Symbol(f"{role}_{field}", t.vertex_types[field]))]
 
 
-def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
+def _find_absorbing_fields(traced: Traced, independent_parts: Sequence[Expr]) -> Fields:
     """Return the names of the fields into which `apply` reduces the gathered items by the monoid, one field per item.
 
-    Return an empty tuple if `apply` does anything else. `parts` are the expressions that combine two numbers each.
+    Return an empty tuple if `apply` does anything else. `independent_parts` are the expressions that combine two
+    numbers each.
     """
-    gathered_type: Any = t.gathered_type
+    gathered_type: Any = traced.gathered_type
     gathered: Any = Symbol("gathered", gathered_type)
     items = list(gathered) if isinstance(gathered_type, TupleType) else [gathered]
-    applied, fields, part_start = t.functions["apply"].result if "apply" in t.functions else {}, [], 0
+    applied, fields, part_start = traced.functions["apply"].result if "apply" in traced.functions else {}, [], 0
     for item in items:
-        item_parts = parts[part_start : part_start + len(scalars(item))]
+        item_parts = independent_parts[part_start : part_start + len(scalars(item))]
         part_start += len(item_parts)
         for name, result in applied.items():
-            field_symbol = Symbol(f"vertex_{name}", t.vertex_types[name])
+            field_symbol = Symbol(f"vertex_{name}", traced.vertex_types[name])
             if (
                 field_symbol.type == item.type
                 and name not in fields
@@ -81,12 +84,12 @@ def _find_absorbing_fields(t: Traced, parts: Sequence[Expr]) -> Fields:
     return tuple(fields) if len(fields) == len(items) == len(applied) else ()
 
 
-def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str | None:
+def _why_order_matters(traced: Traced, fields: Fields, independent_parts: Sequence[Expr]) -> str | None:
     """Return a sentence that names a function whose result depends on the order in which values are reduced.
 
     Return None if there is no such function, so that values may be reduced directly into `fields`.
     """
-    functions = t.functions
+    functions = traced.functions
     if "mask" in functions and (read := functions["mask"].reads("vertex") & set(fields)):
         return f"mask reads {min(read)}"
     if "edge_mask" in functions:
@@ -97,16 +100,16 @@ def _why_order_matters(t: Traced, fields: Fields, parts: Sequence[Expr]) -> str 
         if name in functions and (read := functions[name].reads("other") & set(fields)):
             return f"{name} reads {given(min(read))} of another vertex, as it was before the iteration"
     for name in ("gather", "mask", "edge_mask"):
-        if name in functions and (changing := functions[name].reads("self") & t.changing):
+        if name in functions and (changing := functions[name].reads("self") & traced.changing):
             return f"{name} reads self.{given(min(changing))}"
     values = scalars(semirings.as_expr(functions["gather"].result))
-    for value, combined, own in zip(values, parts, leaves(t, "src", fields), strict=True):
-        if not semirings.grows_with(value, [own], order_in(combined)):
+    for value, combination, own in zip(values, independent_parts, leaves(traced, "src", fields), strict=True):
+        if not semirings.grows_with(value, [own], order_in(combination)):
             return f"what gather returns does not grow with {str(own).replace('_', '.', 1)}"
-        others = rebuilt(value, lambda e, _, own=own: Symbol("own", own.type) if e is own else None)  # type: ignore[misc]
-        read = {symbol.payload for symbol in semirings.free_symbols(others)}
-        if read & {f"src_{f}" for f in fields}:
+        value_without_own = rebuilt(value, lambda e, _, own=own: Symbol("own", own.type) if e is own else None)  # type: ignore[misc]
+        read = {symbol.payload for symbol in semirings.free_symbols(value_without_own)}
+        if read & {f"src_{field}" for field in fields}:
             return "gather computes one item of its result from the field of another item"
-        if read & {f"dst_{f}" for f in fields}:
+        if read & {f"dst_{field}" for field in fields}:
             return "gather reads the receiver's field that it is reduced into, which repeated arrivals change"
     return None

@@ -23,31 +23,34 @@ def change(traced: Traced) -> Function:
     It says whether any field that apply returns has changed.
     """
     fields = sorted(traced.functions["apply"].result)
-    sources = {f"{role}_{field}": (role, field) for field in fields for role in ("before", "after")}
+    sources = {f"{state_role}_{field}": (state_role, field) for field in fields for state_role in ("before", "after")}
     symbols = [Symbol(name, traced.vertex_types[field]) for name, (_, field) in sources.items()]
     changes = [change for pair in zip(symbols[::2], symbols[1::2]) for change in _change_expressions(*pair)]
     result = semirings.as_expr(functools.reduce(operator.or_, changes) if changes else False)
     return Function("activate", result, tuple(symbols), sources)
 
 
-def _change_expressions(before: Expr, after: Expr) -> list[Any]:
+def _change_expressions(old_value: Expr, new_value: Expr) -> list[Any]:
     """Return one expression for each number of a field, which says whether the number has changed.
 
     NaN counts as equal to NaN. A vector of more than 8 numbers has one expression for all of them.
     """
-    before, after = (cast_expr(e, computed(e.type)) for e in (before, after))
-    field_type: Any = before.type
-    parts: list[tuple[Any, Any]] = [(before, after)]
+    old_value, new_value = (cast_expr(e, computed(e.type)) for e in (old_value, new_value))
+    field_type: Any = old_value.type
+    scalar_pairs: list[tuple[Any, Any]] = [(old_value, new_value)]
     if has_wide(field_type):
-        differ = before != after
+        differ = old_value != new_value
         if field_type.scalar.kind == "f":
-            differ = differ & ((after == after) | (before == before))
+            differ = differ & ((new_value == new_value) | (old_value == old_value))
         return [fold(operator.or_, differ)]
     if isinstance(field_type, VectorType):
-        field_type, parts = field_type.scalar, [(before[i], after[i]) for i in range(field_type.length)]
+        field_type, scalar_pairs = field_type.scalar, [(old_value[i], new_value[i]) for i in range(field_type.length)]
     if field_type.kind != "f":
-        return [a != b for a, b in parts]
-    return [(a != b) & ((a == a) | (b == b)) for a, b in parts]
+        return [new_scalar != old_scalar for new_scalar, old_scalar in scalar_pairs]
+    return [
+        (new_scalar != old_scalar) & ((new_scalar == new_scalar) | (old_scalar == old_scalar))
+        for new_scalar, old_scalar in scalar_pairs
+    ]
 
 
 def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
@@ -59,16 +62,23 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
     if "activate" not in traced.functions:
         return True
     activating = set(_operands_of_or(traced.functions["activate"].result))
-    numbers = [leaves(traced, role, fields) for role in ("before", "after")]
+    numbers = [leaves(traced, state_role, fields) for state_role in ("before", "after")]
     forms = [
-        {after < before, before > after, after > before, before < after, after != before, before != after}
-        for before, after in zip(*numbers, strict=True)
+        {
+            new_leaf < old_leaf,
+            old_leaf > new_leaf,
+            new_leaf > old_leaf,
+            old_leaf < new_leaf,
+            new_leaf != old_leaf,
+            old_leaf != new_leaf,
+        }
+        for old_leaf, new_leaf in zip(*numbers, strict=True)
     ]
-    return all(activating & form for form in forms) and activating <= set().union(*forms)
+    return all(activating & disjunct for disjunct in forms) and activating <= set().union(*forms)
 
 
 def _operands_of_or(e: Expr) -> list[Expr]:
     """Return the operands of nested logical ors: a, b and c for `a | (b | c)`."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
-        return [part for arg in e.args for part in _operands_of_or(arg)]
+        return [operand for arg in e.args for operand in _operands_of_or(arg)]
     return [e]

@@ -41,8 +41,8 @@ class Keyed:
 
     def fields(self, gathered: Any) -> dict[str, Any]:
         """Return the attributes of the argument `gathered` of apply: the key, the total and the score, by name."""
-        key, total, *scores = gathered
-        return {"key": key, "total": total, "score": scores[0] if self.is_single else tuple(scores)}
+        key, value_total, *scores = gathered
+        return {"key": key, "total": value_total, "score": scores[0] if self.is_single else tuple(scores)}
 
     @functools.cached_property
     def better(self) -> Expr:
@@ -53,12 +53,12 @@ class Keyed:
         """
         key, best_key, *scores = self.better_symbols
         is_better: Any = key < best_key
-        for score, best in reversed(list(zip(scores[::2], scores[1::2], strict=True))):
-            greater, same = score > best, score == best
+        for score, best_score in reversed(list(zip(scores[::2], scores[1::2], strict=True))):
+            greater, same = score > best_score, score == best_score
             if score.dtype.kind == "f":
                 greater, same = (
-                    greater | ((best != best) & (score == score)),
-                    same | ((best != best) & (score != score)),
+                    greater | ((best_score != best_score) & (score == score)),
+                    same | ((best_score != best_score) & (score != score)),
                 )
             is_better = greater | (same & is_better)
         result: Expr = (best_key < 0) | is_better
@@ -67,7 +67,10 @@ class Keyed:
     @property
     def better_symbols(self) -> list[Symbol]:
         """The symbols of the expression `better`: `key`, `best_key`, and `score_0`, `best_score_0` and so on."""
-        pairs = [(Symbol(f"score_{i}", kind), Symbol(f"best_score_{i}", kind)) for i, kind in enumerate(self.scores)]
+        pairs = [
+            (Symbol(f"score_{i}", score_type), Symbol(f"best_score_{i}", score_type))
+            for i, score_type in enumerate(self.scores)
+        ]
         return [Symbol("key", self.key), Symbol("best_key", self.key), *(symbol for pair in pairs for symbol in pair)]
 
 
@@ -81,16 +84,16 @@ def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
     if not monoid.is_neutral:
         raise ValueError(f"{where} reduces by key with {monoid.name}, which has no identity; expected one that has")
     if isinstance(gathered, tuple) or not isinstance(gathered.type, np.dtype):
-        what = "a tuple" if isinstance(gathered, tuple) else f"a vector of type {gathered.type}"
-        raise TypeError(f"{where}.gather returned {what} and reduces by key; expected one number an edge")
+        description = "a tuple" if isinstance(gathered, tuple) else f"a vector of type {gathered.type}"
+        raise TypeError(f"{where}.gather returned {description} and reduces by key; expected one number an edge")
 
 
 def key_type(where: str, key: Any) -> np.dtype:
     """Return the dtype in which a program's keys are stored: int64 if what `key` returns needs it, else int32."""
     dtype = getattr(key, "type", None)
     if getattr(dtype, "kind", "") not in tuple("iu") or dtype == np.uint64:
-        what = "a tuple" if isinstance(key, tuple) else f"{key}, of type {dtype}"
-        raise TypeError(f"{where}.key returned {what}; expected a whole number within int64, below 0 for no key")
+        description = "a tuple" if isinstance(key, tuple) else f"{key}, of type {dtype}"
+        raise TypeError(f"{where}.key returned {description}; expected a whole number within int64, below 0 for no key")
     return np.dtype(np.int64 if dtype in (np.int64, np.uint32) else np.int32)
 
 

@@ -124,7 +124,7 @@ class Module(GpuPlan):
         texts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return PROGRAM.format(
             functions="\n".join(_printed(self)),
-            body="\n".join(INDENT + line for part in texts for line in part.split("\n")),
+            body="\n".join(INDENT + line for text_line in texts for line in text_line.split("\n")),
         )
 
 
@@ -140,7 +140,7 @@ def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> 
     step = "target = gasla::stay<phase_{i}::Program>(a.of_{i}, shared.of_{i}, kept.of_{i}, between, values, target);"
     return "".join([
         _before(plans[0], any(plan.wide for plan in plans)),
-        struct("SharedValues", [(cuda.ctype(kind), f"self_{name}") for name, kind in values.items()]) + "\n",
+        struct("SharedValues", [(cuda.ctype(dtype), f"self_{name}") for name, dtype in values.items()]) + "\n",
         *(f"namespace phase_{i} {{\n{plan.struct_source}}}\n" for i, plan in enumerate(plans)),
         PHASES.format(
             arguments=each("phase_{i}::Program::Arguments of_{i};", 1),
@@ -171,19 +171,23 @@ def _printed(plan: GpuPlan) -> list[str]:
     reductions.
     """
     function_texts, function = [], (warp if plan.wide else cuda).function
-    for f in plan.functions.values():
-        result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
+    for traced_function in plan.functions.values():
+        result = (
+            tuple(traced_function.result.values())
+            if isinstance(traced_function.result, dict)
+            else traced_function.result
+        )
         if isinstance(result, tuple) and len(result) == 1:
             result = result[0]
-        function_texts.append(function(f.printed, f.symbols, result))
+        function_texts.append(function(traced_function.printed, traced_function.symbols, result))
     if plan.gathers:
-        kind, monoid = plan.traced.gathered_type, plan.traced.monoid
+        value_type, monoid = plan.traced.gathered_type, plan.traced.monoid
         if plan.keyed is not None:
-            kind = plan.keyed.total
+            value_type = plan.keyed.total
             function_texts.append(function("better_", plan.keyed.better_symbols, plan.keyed.better))
-        function_texts.append(combination("combine_", monoid, kind, function))
+        function_texts.append(combination("combine_", monoid, value_type, function))
         if plan.wide:
-            function_texts.append(function("identity_", [], semirings.as_expr(monoid.identity(kind))))  # type: ignore[union-attr]
+            function_texts.append(function("identity_", [], semirings.as_expr(monoid.identity(value_type))))  # type: ignore[union-attr]
     if plan.pushes and not plan.is_single:
         function_texts += [
             cuda.function(f"combine_{i}_", [Symbol("x", e.type), Symbol("y", e.type)], e)
@@ -191,8 +195,8 @@ def _printed(plan: GpuPlan) -> list[str]:
         ]
     if plan.final is not None:
         function_texts.append(function("is_terminal_", [Symbol("x", plan.traced.gathered_type)], plan.final))
-    t = plan.traced
-    for name, declared in {**t.aggregates, **t.deposits}.items():
-        kind = t.deposit_types[name] if name in t.deposits else t.aggregate_types[name]
-        function_texts.append(combination(f"combine_{name}", declared.monoid, kind))
+    traced = plan.traced
+    for name, declared in {**traced.aggregates, **traced.deposits}.items():
+        value_type = traced.deposit_types[name] if name in traced.deposits else traced.aggregate_types[name]
+        function_texts.append(combination(f"combine_{name}", declared.monoid, value_type))
     return function_texts

@@ -10,12 +10,12 @@ from semirings.printers import cuda
 
 def native(combined: Expr) -> str | None:
     """Return the atomic operation of the hardware for a combination of `x` and `y`: "add", "min", "max", or None."""
-    kind = combined.dtype
-    if kind.itemsize < 4:
+    value_type = combined.dtype
+    if value_type.itemsize < 4:
         return None
-    x, y = Symbol("x", kind), Symbol("y", kind)
+    x, y = Symbol("x", value_type), Symbol("y", value_type)
     forms = {"add": x + y, "min": semirings.minimum(x, y), "max": semirings.maximum(x, y)}
-    return next((name for name, form in forms.items() if combined is form), None)
+    return next((name for name, operation in forms.items() if combined is operation), None)
 
 
 def differs(combined: Expr) -> str:
@@ -25,22 +25,22 @@ def differs(combined: Expr) -> str:
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
     """Return the different expressions by which the numbers of a gathered value are combined, numbered from 0."""
-    return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in plan.parts))}
+    return {e: i for i, e in enumerate(dict.fromkeys(accumulator.combined for accumulator in plan.parts))}
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
     """Return C++ statements that reduce a gathered `value` into a vertex's accumulators, one for each number."""
     lines = []
-    for part, operand in _parts_of_value(plan):
-        address = _address(f"c.a.{plan.components[part.item or 0][0]}", part)
-        match native(part.combined):
+    for accumulator, operand in _parts_of_value(plan):
+        address = _address(f"c.a.{plan.components[accumulator.item or 0][0]}", accumulator)
+        match native(accumulator.combined):
             case "add":
                 lines.append(f"gasla::add({address}, {operand});")
             case "min" | "max" as name:
                 lines.append(f"gasla::improve_{name}({address}, {operand});")
             case None:
-                kind, combined = cuda.ctype(part.type), _combination_call(plan, part, operand)
-                lines.append(f"gasla::update({address}, [&]({kind} old, bool&) {{ return {combined}; }});")
+                type_name, combined_text = cuda.ctype(accumulator.type), _combination_call(plan, accumulator, operand)
+                lines.append(f"gasla::update({address}, [&]({type_name} old, bool&) {{ return {combined_text}; }});")
     return lines
 
 
@@ -51,8 +51,13 @@ def improves(plan: GpuPlan) -> list[str]:
     any time, so the answer is only a hint.
     """
     lines = ["bool better = false;"]
-    for part, operand in _parts_of_value(plan):
-        lines += ["{", *_load_and_combine(plan, part, operand), f"    better |= {differs(part.combined)};", "}"]
+    for accumulator, operand in _parts_of_value(plan):
+        lines += [
+            "{",
+            *_load_and_combine(plan, accumulator, operand),
+            f"    better |= {differs(accumulator.combined)};",
+            "}",
+        ]
     return [*lines, "return better;"]
 
 
@@ -66,18 +71,25 @@ def improved(plan: GpuPlan) -> list[str]:
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
     lines = ["bool changed = false;"]
-    for (part, operand), identity in zip(_parts_of_value(plan), identities, strict=True):
-        address, kind = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part), cuda.ctype(part.type)
-        unchanged_value = literal(identity, part.type) if plan.ranks_least else "next"
-        lines += ["{", *_load_and_combine(plan, part, operand), f"    bool better = {differs(part.combined)};"]
-        if (name := native(part.combined)) in ("min", "max"):
+    for (accumulator, operand), identity in zip(_parts_of_value(plan), identities, strict=True):
+        address, type_name = (
+            _address(f"c.a.v_{plan.absorbs[accumulator.item or 0]}", accumulator),
+            cuda.ctype(accumulator.type),
+        )
+        unchanged_value = literal(identity, accumulator.type) if plan.ranks_least else "next"
+        lines += [
+            "{",
+            *_load_and_combine(plan, accumulator, operand),
+            f"    bool better = {differs(accumulator.combined)};",
+        ]
+        if (name := native(accumulator.combined)) in ("min", "max"):
             lines.append(f"    if (better) better = gasla::improve_{name}({address}, {operand});")
         else:
             lines += [
                 "    if (better)",
-                f"        gasla::update({address}, [&]({kind} old, bool& wanted) {{",
-                f"            const {kind} next = {_combination_call(plan, part, operand)};",
-                f"            wanted = better = {differs(part.combined)};",
+                f"        gasla::update({address}, [&]({type_name} old, bool& wanted) {{",
+                f"            const {type_name} next = {_combination_call(plan, accumulator, operand)};",
+                f"            wanted = better = {differs(accumulator.combined)};",
                 f"            if (wanted) {operand} = next;",
                 "            return next;",
                 "        });",
@@ -88,28 +100,31 @@ def improved(plan: GpuPlan) -> list[str]:
 
 def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
     """Return each number of a gathered value, with the C++ expression for it in the local variable `value`."""
-    return [(part, _member("value", part)) for part in plan.parts]
+    return [(accumulator, _member("value", accumulator)) for accumulator in plan.parts]
 
 
-def _load_and_combine(plan: GpuPlan, part: Part, operand: str) -> list[str]:
+def _load_and_combine(plan: GpuPlan, accumulator: Part, operand: str) -> list[str]:
     """Return C++ statements that load a number of a field as `old`, and combine it with that of `value` into `next`."""
-    kind = cuda.ctype(part.type)
-    address = _address(f"c.a.v_{plan.absorbs[part.item or 0]}", part)
-    return [f"    const {kind} old = *{address};", f"    const {kind} next = {_combination_call(plan, part, operand)};"]
+    type_name = cuda.ctype(accumulator.type)
+    address = _address(f"c.a.v_{plan.absorbs[accumulator.item or 0]}", accumulator)
+    return [
+        f"    const {type_name} old = *{address};",
+        f"    const {type_name} next = {_combination_call(plan, accumulator, operand)};",
+    ]
 
 
-def _combination_call(plan: GpuPlan, part: Part, operand: str) -> str:
-    return f"combine_{combinations(plan)[part.combined]}_(old, {operand})"
+def _combination_call(plan: GpuPlan, accumulator: Part, operand: str) -> str:
+    return f"combine_{combinations(plan)[accumulator.combined]}_(old, {operand})"
 
 
-def _member(value: str, part: Part) -> str:
-    item = value if part.item is None else f"{value}.item{part.item}"
-    return item if part.lane is None else f"{item}.item[{part.lane}]"
+def _member(value: str, accumulator: Part) -> str:
+    item = value if accumulator.item is None else f"{value}.item{accumulator.item}"
+    return item if accumulator.lane is None else f"{item}.item[{accumulator.lane}]"
 
 
-def _address(array: str, part: Part) -> str:
+def _address(array: str, accumulator: Part) -> str:
     """Return the C++ expression for the address of one number in an array of vertex values."""
-    return f"({array} + v)" if part.lane is None else f"({array}[v].item + {part.lane})"
+    return f"({array} + v)" if accumulator.lane is None else f"({array}[v].item + {accumulator.lane})"
 
 
 def _scalars(value: object) -> list[object]:

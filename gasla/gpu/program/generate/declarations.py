@@ -137,7 +137,7 @@ def flags(plan: GpuPlan) -> str:
 def types(plan: GpuPlan) -> str:
     """Return the C++ structs of arguments, of aggregates, and of values that are the same for a whole block."""
     traced = plan.traced
-    arguments = struct("Arguments", [(kind, name) for name, kind, _ in plan.members])
+    arguments = struct("Arguments", [(type_name, name) for name, type_name, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in traced.aggregate_types.items()])
     uniform = [("long long", "self_iteration"), ("double", "threshold")]
     # The struct has positions in arrays instead of pointers. Of a pointer that is read from shared memory, the compiler
@@ -148,11 +148,13 @@ def types(plan: GpuPlan) -> str:
     uniform += [("gasla::u32", "half")] if plan.sends_at_once else []
     uniform += [("long long", "self_bucket")] if plan.has_buckets else []
     uniform += [(cuda.ctype(traced.parameter_types[n]), f"self_{n}") for n in plan.shared]
-    changed = [(cuda.ctype(traced.parameter_types[n]), f"self_{n}") for n in plan.changes]
-    uniform += changed
+    changed_members = [(cuda.ctype(traced.parameter_types[n]), f"self_{n}") for n in plan.changes]
+    uniform += changed_members
     context = "\n".join([struct("Uniform", uniform), CONTEXT])
-    gathered_type, whole_type = (f.ctype(traced.gathered_type) if plan.gathers else "char" for f in (warp, cuda))
-    changes = [struct("Changed", changed)] if changed else []
+    gathered_type, whole_type = (
+        generator.ctype(traced.gathered_type) if plan.gathers else "char" for generator in (warp, cuda)
+    )
+    changes = [struct("Changed", changed_members)] if changed_members else []
     return "\n".join(
         [
             *changes,
@@ -169,7 +171,10 @@ def types(plan: GpuPlan) -> str:
 def _no_sums(plan: GpuPlan) -> str:
     """Return the C++ function `no_sums`, which returns the identity of each aggregate."""
     types_by_name = plan.traced.aggregate_types
-    values = [literal(a.monoid.identity(types_by_name[n]), types_by_name[n]) for n, a in plan.traced.aggregates.items()]
+    values = [
+        literal(aggregate.monoid.identity(types_by_name[n]), types_by_name[n])
+        for n, aggregate in plan.traced.aggregates.items()
+    ]
     return function("Sums no_sums()", [f"return Sums{{{', '.join(values)}}};"])
 
 

@@ -17,17 +17,20 @@ ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 def edge_records(plan: GpuPlan) -> list[str]:
     """Return the C++ structs for an edge and its two ends (source and target), and the functions that load them."""
     source, target, edge = (_struct_of_fields(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
-    parts = [source, _load_function("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG)))]
-    parts += [_source_by_level(plan)] if plan.read_by_level else []
-    parts += [
+    function_texts = [
+        source,
+        _load_function("Source", "load_source", "vertex_t v", rendered(plan, loads(plan, "src", *ALONG))),
+    ]
+    function_texts += [_source_by_level(plan)] if plan.read_by_level else []
+    function_texts += [
         target,
         _load_function("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))),
         edge,
     ]
-    for side, word in (("g", "in"), ("s", "out")):
-        lines = rendered(plan, edge_loads(plan, *ALONG), side)
-        parts.append(_load_function("Edge", f"load_edge_{word}", "offset_t e", lines))
-    return [*parts, *(_hub_functions(plan) if plan.hub_fields else [])]
+    for list_side, word in (("g", "in"), ("s", "out")):
+        lines = rendered(plan, edge_loads(plan, *ALONG), list_side)
+        function_texts.append(_load_function("Edge", f"load_edge_{word}", "offset_t e", lines))
+    return [*function_texts, *(_hub_functions(plan) if plan.hub_fields else [])]
 
 
 def scatter(plan: GpuPlan) -> list[str]:
@@ -37,10 +40,12 @@ def scatter(plan: GpuPlan) -> list[str]:
     source = rendered(plan, loads(plan, "src", "scatter", copy="new"))
     lines = ["if (!c.a.leaving[e]) return;"] if plan.scatters_from_tails else []
     lines += ["ScatterTarget dst;", "ScatterEdge edge;", *rendered(plan, scattered(plan))]
-    copy_statements = [f"c.a.was_{f}[number] = c.a.e_{f}[number];" for f in sorted(plan.edges_behind)]
-    number = [*lines[: plan.scatters_from_tails], "const offset_t number = c.a.se ? c.a.se[e] : e;"]
+    copy_statements = [
+        f"c.a.was_{edge_field}[number] = c.a.e_{edge_field}[number];" for edge_field in sorted(plan.edges_behind)
+    ]
+    number_lines = [*lines[: plan.scatters_from_tails], "const offset_t number = c.a.se ? c.a.se[e] : e;"]
     catch_up = (
-        [function("void catch_up_edge(const Context& c, offset_t e)", [*number, *copy_statements])]
+        [function("void catch_up_edge(const Context& c, offset_t e)", [*number_lines, *copy_statements])]
         if copy_statements
         else []
     )
@@ -54,9 +59,11 @@ def scatter(plan: GpuPlan) -> list[str]:
 
 def _struct_of_fields(plan: GpuPlan, name: str, *functions: str) -> str:
     """Return the C++ struct of the fields that some functions of a program read of an edge, or of one of its ends."""
-    role = ROLES[name.removeprefix("Scatter")]
-    if role != "edge":
-        return struct(name, [(warp.ctype(kind_of(plan, f)), f"f_{f}") for f in read(plan, role, functions)])
+    edge_role = ROLES[name.removeprefix("Scatter")]
+    if edge_role != "edge":
+        return struct(
+            name, [(warp.ctype(kind_of(plan, field)), f"f_{field}") for field in read(plan, edge_role, functions)]
+        )
     loads = edge_loads(plan, *functions)
     return struct(name, [(warp.ctype(_edge_kind(plan, x.field)), edge_member(x.role, x.field)) for x in loads])
 
@@ -66,9 +73,12 @@ def _edge_kind(plan: GpuPlan, name: str) -> Any:
     return special_types.get(name) or plan.traced.edge_types[name]
 
 
-def _load_function(name: str, loader: str, at: str, lines: list[str]) -> str:
-    role = ROLES[name.removeprefix("Scatter")]
-    return function(f"{name} {loader}(const Context& c, {at})", [f"{name} {role};", *lines, f"return {role};"])
+def _load_function(name: str, loader: str, index_parameter: str, lines: list[str]) -> str:
+    edge_role = ROLES[name.removeprefix("Scatter")]
+    return function(
+        f"{name} {loader}(const Context& c, {index_parameter})",
+        [f"{name} {edge_role};", *lines, f"return {edge_role};"],
+    )
 
 
 def _source_by_level(plan: GpuPlan) -> str:
@@ -89,18 +99,18 @@ def _source_by_level(plan: GpuPlan) -> str:
 
 def _hub_functions(plan: GpuPlan) -> list[str]:
     """Return C++ functions that copy values of hubs (vertices of highest degree) to shared memory and load them."""
-    parts, before = [], 0
+    function_texts, byte_offset = [], 0
     stage: list[str] = []
     lines = []
-    for f in read(plan, "src", ALONG):
-        value = load(plan, f)
-        hub = f"gasla::from_either(v < (vertex_t)c.a.hubs, hubs_{f}(c) + v, &{value})"
-        lines.append(f"src.f_{f} = {hub if f in plan.hub_fields else value};")
-    for f in plan.hub_fields:
-        kind = cuda.ctype(kind_of(plan, f))
-        start = ["extern __shared__ double hubs[];", f"return ({kind}*)((char*)hubs + {before} * c.a.hubs);"]
-        parts.append(function(f"{kind}* hubs_{f}(const Context& c)", start))
-        stage.append(f"gasla::stage(hubs_{f}(c), c.a.hubs, [&](vertex_t v) {{ return {load(plan, f)}; }});")
-        before += kind_of(plan, f).itemsize
-    parts.append(_load_function("Source", "load_hub_or_source", "vertex_t v", lines))
-    return [*parts, function("void stage_hubs(const Context& c)", stage)]
+    for field in read(plan, "src", ALONG):
+        value = load(plan, field)
+        hub = f"gasla::from_either(v < (vertex_t)c.a.hubs, hubs_{field}(c) + v, &{value})"
+        lines.append(f"src.f_{field} = {hub if field in plan.hub_fields else value};")
+    for field in plan.hub_fields:
+        type_name = cuda.ctype(kind_of(plan, field))
+        start = ["extern __shared__ double hubs[];", f"return ({type_name}*)((char*)hubs + {byte_offset} * c.a.hubs);"]
+        function_texts.append(function(f"{type_name}* hubs_{field}(const Context& c)", start))
+        stage.append(f"gasla::stage(hubs_{field}(c), c.a.hubs, [&](vertex_t v) {{ return {load(plan, field)}; }});")
+        byte_offset += kind_of(plan, field).itemsize
+    function_texts.append(_load_function("Source", "load_hub_or_source", "vertex_t v", lines))
+    return [*function_texts, function("void stage_hubs(const Context& c)", stage)]

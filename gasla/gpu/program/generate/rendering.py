@@ -68,15 +68,15 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
     vertices gather, "s" for those along which they send.
     """
     name, is_back = load.field, load.role == "back"
-    number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
+    edge_number = f"c.a.{side}b[e]" if is_back else f"(c.a.{side}e ? c.a.{side}e[e] : e)"
     if name == "id":
-        return f"(long long){number}"
+        return f"(long long){edge_number}"
     if name == "leaves":
         return "!c.a.leaving[e]" if side == "g" else "c.a.leaving[e]"
     if name in plan.edge_values and not is_back:
         return f"c.a.{side}v_{name}[e]"
     array = "value" if name not in plan.edge_states else "was" if load.copy == "before" else "e"
-    return got(plan.traced.edge_types[name], f"c.a.{array}_{name}[{number}]")
+    return got(plan.traced.edge_types[name], f"c.a.{array}_{name}[{edge_number}]")
 
 
 def edge_member(role: str, field: str) -> str:
@@ -90,20 +90,20 @@ def edge_member(role: str, field: str) -> str:
 def call(plan: GpuPlan, name: str) -> str:
     """Return the C++ call of one of the program's functions, with everything that the function reads as arguments."""
     arguments = []
-    for s in plan.functions[name].symbols:
-        role, field = plan.functions[name].sources[s.name]
-        if role == "self":
+    for symbol in plan.functions[name].symbols:
+        source_role, field = plan.functions[name].sources[symbol.name]
+        if source_role == "self":
             arguments.append(of_run(plan, field))
-        elif role == "other":
+        elif source_role == "other":
             arguments.append(copy_of(plan, name, field))
-        elif role == "":
+        elif source_role == "":
             arguments.append(field)
-        elif role in LOCAL:
-            arguments.append(f"{LOCAL[role]}_{field}")
-        elif role in ("edge", "back"):
-            arguments.append(f"edge.{edge_member(role, field)}")
+        elif source_role in LOCAL:
+            arguments.append(f"{LOCAL[source_role]}_{field}")
+        elif source_role in ("edge", "back"):
+            arguments.append(f"edge.{edge_member(source_role, field)}")
         else:
-            arguments.append(f"{role}.f_{field}")
+            arguments.append(f"{source_role}.f_{field}")
     return f"{plan.functions[name].printed}({', '.join(arguments)})"
 
 
@@ -113,10 +113,10 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
     rows["reduced before"] = " + ((c.u.self_iteration + 2) % 3) * c.a.self_n"
-    place = plan.where_found(function, field)
+    copy_name = plan.where_found(function, field)
     if field in plan.traced.deposits:
-        return f"c.a.to_{field}{rows[place]}"
-    return f"c.a.{'was' if place == 'behind' else 'v'}_{field}{rows[place]}"
+        return f"c.a.to_{field}{rows[copy_name]}"
+    return f"c.a.{'was' if copy_name == 'behind' else 'v'}_{field}{rows[copy_name]}"
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
@@ -157,14 +157,14 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
             return put(plan, f"c.a.e_{field}[c.a.se ? c.a.se[e] : e]", f"result_{field}")
         case Deposit(name, is_first):
             row = "2" if is_first else "c.u.self_iteration % 3"
-            inside = f"(gasla::u64)put_{name}.item0 < (gasla::u64)c.a.self_n"
-            inside = f"gasla::lane() == 0 && {inside}" if plan.wide else inside
-            at = f"c.a.to_{name} + ({row}) * c.a.self_n + put_{name}.item0"
+            is_inside = f"(gasla::u64)put_{name}.item0 < (gasla::u64)c.a.self_n"
+            is_inside = f"gasla::lane() == 0 && {is_inside}" if plan.wide else is_inside
+            entry_address = f"c.a.to_{name} + ({row}) * c.a.self_n + put_{name}.item0"
             named = f"const auto put_{name} = {call(plan, name)};"
-            return [named, f"if ({inside}) deposit_{name}({at}, put_{name}.item1);"]
+            return [named, f"if ({is_inside}) deposit_{name}({entry_address}, put_{name}.item1);"]
         case Reduce(name) if plan.wide:
-            combined = f"combine_{name}(c.sums.sum_{name}, given_{name})"
-            once = f"if (gasla::lane() == 0) c.sums.sum_{name} = {combined};"
+            combined_text = f"combine_{name}(c.sums.sum_{name}, given_{name})"
+            once = f"if (gasla::lane() == 0) c.sums.sum_{name} = {combined_text};"
             return [f"const auto given_{name} = {call(plan, name)};", once]
         case Reduce(name):
             return [f"c.sums.sum_{name} = combine_{name}(c.sums.sum_{name}, {call(plan, name)});"]
@@ -172,8 +172,11 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
 
 def _call_and_assign(plan: GpuPlan, name: str, role: str) -> list[str]:
     """Return C++ statements that call a function and assign each field that it returns to a local variable."""
-    kinds = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
-    if len(kinds) == 1:
-        return [f"const {kind} {role}_{field} = {call(plan, name)};" for field, kind in kinds.items()]
-    items = [f"const {kind} {role}_{field} = results.item{i};" for i, (field, kind) in enumerate(kinds.items())]
+    field_types = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
+    if len(field_types) == 1:
+        return [f"const {type_name} {role}_{field} = {call(plan, name)};" for field, type_name in field_types.items()]
+    items = [
+        f"const {type_name} {role}_{field} = results.item{i};"
+        for i, (field, type_name) in enumerate(field_types.items())
+    ]
     return [f"const auto results = {call(plan, name)};", *items]

@@ -18,7 +18,7 @@ def function(head: str, lines: list[str]) -> str:
 
 def struct(name: str, members: list[tuple[str, str]]) -> str:
     """Return a C++ struct. Each of its members is a pair of a type and a name."""
-    return "\n".join([f"struct {name} {{", *(f"{INDENT}{kind} {member};" for kind, member in members), "};"])
+    return "\n".join([f"struct {name} {{", *(f"{INDENT}{type_name} {member};" for type_name, member in members), "};"])
 
 
 def combination(name: str, monoid: Any, kind: Any, printed: Callable[..., str] = cuda.function) -> str:
