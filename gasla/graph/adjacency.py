@@ -101,8 +101,8 @@ class Adjacency:
 
     def row(self, v: int) -> Array:
         """Return the neighbors of one vertex, as a view of `indices`."""
-        begin, end = self.indptr[v : v + 2].tolist()
-        return self.indices[begin:end]
+        row_start, end = self.indptr[v : v + 2].tolist()
+        return self.indices[row_start:end]
 
     def of(self, vertices: Array) -> Adjacency:
         """Return the adjacency lists of some vertices, in the order of the array `vertices`, without edge numbers."""

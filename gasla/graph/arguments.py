@@ -55,9 +55,9 @@ def require_several(name: str, given: Any) -> None:
     """Raise TypeError if an argument is one vertex, where a list or an array of vertices is expected."""
     is_array = hasattr(given, "__iter__") or hasattr(given, "__dlpack__")
     if isinstance(given, str | bytes) or not is_array or getattr(given, "ndim", 1) == 0:
-        one = given.item() if hasattr(given, "item") else given
+        argument = given.item() if hasattr(given, "item") else given
         raise TypeError(
-            f"{name} is {reprlib.repr(one)}; expected several vertices, by ids or names, as a list or an array"
+            f"{name} is {reprlib.repr(argument)}; expected several vertices, by ids or names, as a list or an array"
         )
 
 
@@ -93,9 +93,9 @@ def vertex_ids(graph: OfVertices, name: str, given: Any) -> Any:
             f"{name} is {reprlib.repr(given)}, {ids.dtype}{ids.shape}; expected a one-dimensional array of vertices"
             f"{for_names(ids)}"
         )
-    for bad in map(int, range_of(ids)) if len(ids) else ():
-        if not 0 <= bad < graph.n:
-            raise ValueError(f"{name} has vertex {bad}, outside a graph of {graph.n} vertices")
+    for extreme_id in map(int, range_of(ids)) if len(ids) else ():
+        if not 0 <= extreme_id < graph.n:
+            raise ValueError(f"{name} has vertex {extreme_id}, outside a graph of {graph.n} vertices")
     xp: Any = module_of(graph.device)
     return xp.ascontiguousarray(moved(ids, graph.device), dtype=graph.id_dtype)
 
@@ -152,24 +152,24 @@ def real_number(name: str, given: Any, least: float = 0, most: float = LARGEST, 
     if not is_real or isinstance(given, bool):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a number")
     try:
-        number = float(given)
+        converted = float(given)
     except OverflowError:
-        number = math.inf if given > 0 else -math.inf
-    if not (least < number if above else least <= number) or not number <= most:
-        description = "a finite number" if math.isinf(number) else "a number"
+        converted = math.inf if given > 0 else -math.inf
+    if not (least < converted if above else least <= converted) or not converted <= most:
+        description = "a finite number" if math.isinf(converted) else "a number"
         raise ValueError(
             f"{name} is {reprlib.repr(given)}; expected {description}{_describe_range(least, most, above)}"
         )
-    return number
+    return converted
 
 
-def _describe_range(least: float, most: float, above: bool) -> str:
+def _describe_range(smallest: float, largest: float, above: bool) -> str:
     """Return the allowed range of a number as text for an error message, where it follows the words "a number"."""
-    if most < LARGEST:
-        return f" above {least:g}, and {most:g} at most" if above else f" from {least:g} to {most:g}"
+    if largest < LARGEST:
+        return f" above {smallest:g}, and {largest:g} at most" if above else f" from {smallest:g} to {largest:g}"
     if above:
-        return f" above {least:g}"
-    return f", {least:g} or more" if least > -LARGEST else ""
+        return f" above {smallest:g}"
+    return f", {smallest:g} or more" if smallest > -LARGEST else ""
 
 
 def whole_number(name: str, given: Any, most: int | None = None) -> int:
@@ -178,16 +178,16 @@ def whole_number(name: str, given: Any, most: int | None = None) -> int:
     Raise an error unless it is a whole number from 0 to `most` (None for no maximum).
     """
     try:
-        number = operator.index(given)
+        converted = operator.index(given)
     except TypeError:
-        number = None
-    if number is None or isinstance(given, TRUE_OR_FALSE):
+        converted = None
+    if converted is None or isinstance(given, TRUE_OR_FALSE):
         raise TypeError(f"{name} is {reprlib.repr(given)}; expected a whole number")
-    if number < 0:
-        raise ValueError(f"{name} is {reprlib.repr(number)}; expected 0 or more")
-    if most is not None and number > most:
-        raise ValueError(f"{name} is {reprlib.repr(number)}; expected {most} at most")
-    return number
+    if converted < 0:
+        raise ValueError(f"{name} is {reprlib.repr(converted)}; expected 0 or more")
+    if most is not None and converted > most:
+        raise ValueError(f"{name} is {reprlib.repr(converted)}; expected {most} at most")
+    return converted
 
 
 def most_iterations(name: str, given: Any) -> int:
@@ -232,10 +232,10 @@ def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) 
     return smallest, largest
 
 
-def _is_unusable(positive: bool, shares: bool, weights: Any) -> Any:
+def _is_unusable(positive: bool, are_shares: bool, weights: Any) -> Any:
     """Return a boolean array that is True for weights that an algorithm can't use, such as NaN."""
-    bad = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if shares else weights <= -np.inf
-    return bad | (weights != weights)
+    is_invalid = weights <= 0 if positive else (weights < 0) | (weights >= np.inf) if are_shares else weights <= -np.inf
+    return is_invalid | (weights != weights)
 
 
 def edge_probabilities(graph: Graph, probability: Any) -> Any:
@@ -275,12 +275,12 @@ def score_type(weights: np.dtype | None, dtype: Any) -> np.dtype:
     if dtype is None:
         return weights if weights is not None and weights.kind == "f" else np.dtype(np.float64)
     try:
-        kind = np.dtype(dtype)
+        score_dtype = np.dtype(dtype)
     except (TypeError, ValueError):
         raise TypeError(f"dtype is {reprlib.repr(dtype)}; expected float32 or float64") from None
-    if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype is {kind}; expected float32 or float64")
-    return kind
+    if score_dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype is {score_dtype}; expected float32 or float64")
+    return score_dtype
 
 
 def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.inf) -> Any:
@@ -303,9 +303,9 @@ def vertex_numbers(graph: Graph, name: str, given: Any, *, least: float = -np.in
             f"{name} {described}; expected ({graph.n},), one number per vertex, or a dict of vertex to "
             f"number, such as {_example_dict(graph, given)}, with 0 for all others"
         )
-    bad = ~((numbers >= least) & (abs(numbers) < np.inf))
-    if bool(bad.any()):
-        v, expected = int(bad.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
+    is_invalid = ~((numbers >= least) & (abs(numbers) < np.inf))
+    if bool(is_invalid.any()):
+        v, expected = int(is_invalid.argmax()), "a finite number" + (f", {least:g} or more" if least > -np.inf else "")
         raise ValueError(f"{name} of vertex {v} is {numbers[v].item()}; expected {expected}")
     return numbers
 

@@ -197,7 +197,7 @@ def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
     return _number_column(of, name, column, count, device)
 
 
-def _as_dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
+def _as_dates(owner: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
     """Return the data of an attribute as a column of dates or times, or None if it holds something else."""
     # A column of another graph or of a table may have missing dates (NaT): these were refused when the column was made,
     # or they are intended.
@@ -208,10 +208,10 @@ def _as_dates(of: Of, name: str, data: Any, column: Any) -> TimeColumn | None:
     try:
         times = time_column(data)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{of} attribute {name!r}: {error}") from error
+        raise type(error)(f"{owner} attribute {name!r}: {error}") from error
     if times is not None and (times.numbers == NAT).any():
         raise ValueError(
-            f"{of} attribute {name!r} has no date at {int((times.numbers == NAT).argmax())}; expected one in each"
+            f"{owner} attribute {name!r} has no date at {int((times.numbers == NAT).argmax())}; expected one in each"
         )
     return times
 

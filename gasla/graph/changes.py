@@ -52,7 +52,7 @@ def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lis
     """Return the adjacency lists and values of a graph after a change, and the `Change` itself, for `Graph.changed`."""
     inserted = _new_edges(lists, values.each, insert)
     removed, remains = _find_removed(lists, remove)
-    old_edges = (*(ends.astype(lists.id_dtype, copy=False) for ends in lists.edges()), values.each)
+    old_edges = (*(endpoint.astype(lists.id_dtype, copy=False) for endpoint in lists.edges()), values.each)
     src, dst, all_values = (
         _join_entries(old_entries, remains, new_entries)
         for old_entries, new_entries in zip(old_edges, inserted, strict=True)
@@ -110,23 +110,24 @@ def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapp
         if len(removed):
             remains = array_module(column).ones(m, bool)
             remains[removed] = False
-        joined = _join_entries(column, remains, new[name])
-        assert joined is not None
-        return joined
+        new_column = _join_entries(column, remains, new[name])
+        assert new_column is not None
+        return new_column
 
     return attributes.mapped(join_column)
 
 
 def _update_built_lists(
-    lists: Lists, values: Values, new_lists: Lists, new_values: Values, new: Edges, remains: Array | None
+    lists: Lists, values: Values, new_lists: Lists, new_values: Values, inserted_edges: Edges, remains: Array | None
 ) -> None:
     """Put adjacency lists, and edge values in their order, into a new graph, updated from those that the old graph has.
 
-    `new` are the inserted edges, and `remains` is a mask of the old edges that are not removed, or None if all remain.
+    `inserted_edges` are the inserted edges, and `remains` is a mask of the old edges that are not removed, or None if
+    all remain.
     """
-    src, dst, weights = new
+    src, dst, weights = inserted_edges
     assert new_lists.ends is not None
-    for name, values_name, input_lists, inserted, ends in (
+    for name, values_name, input_lists, inserted, endpoints in (
         ("out", "by_out", lists.rows, (src, dst, weights), new_lists.ends),
         ("in_", "by_in", lists.columns, (dst, src, weights), new_lists.ends[::-1]),
     ):
@@ -136,23 +137,28 @@ def _update_built_lists(
         is_in_input_order = built.edge_ids_known and built.edge_ids is None
         values_by_list = values.__dict__.get(values_name, values.each if is_in_input_order else None)
         new_lists.__dict__[name], merged_values = _merge_lists(
-            built, values_by_list, inserted, remains, ends, new_lists.n
+            built, values_by_list, inserted, remains, endpoints, new_lists.n
         )
         if merged_values is not None:
             new_values.__dict__[values_name] = merged_values
 
 
 def _merge_lists(
-    lists: Adjacency, values: Array | None, new: Edges, stays: Array | None, ends: tuple[Array, Array], n: int
+    lists: Adjacency,
+    values: Array | None,
+    inserted_edges: Edges,
+    stays: Array | None,
+    endpoints: tuple[Array, Array],
+    n: int,
 ) -> tuple[Adjacency, Array | None]:
     """Return adjacency lists after a change: without the removed edges, and with new edges at the end of each list.
 
-    `new` (the new edges) and `ends` (all edges of the new graph) have first the vertex in whose list an edge is, then
-    its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If `values` is None,
-    the returned values are None too.
+    `inserted_edges` (the new edges) and `endpoints` (all edges of the new graph) have first the vertex in whose list an
+    edge is, then its neighbor. Edge numbers that the old lists have not computed yet are computed at first use. If
+    `values` is None, the returned values are None too.
     """
-    owners, neighbors, weights = new
-    xp, lists_module, m = array_module(owners), lists_on(owners), len(ends[0])
+    owners, neighbors, weights = inserted_edges
+    xp, lists_module, m = array_module(owners), lists_on(owners), len(endpoints[0])
     number_type = index_dtype(m)
     indptr, indices, numbers = lists.indptr, lists.indices, lists.numbers() if lists.edge_ids_known else None
     if stays is not None:
@@ -173,18 +179,20 @@ def _merge_lists(
     if values is not None:
         # `weights` is not None here: inserted edges have weights if and only if the graph has values
         values = lists_module.insert_entries(values, plan, positions, weights[order])  # type: ignore[index]
-    compute_numbers = lambda: Adjacency.grouped(*ends, n).numbers()  # noqa: E731
+    compute_numbers = lambda: Adjacency.grouped(*endpoints, n).numbers()  # noqa: E731
     return Adjacency(offsets, indices, compute_numbers if numbers is None else numbers), values
 
 
-def _join_entries(old: Array | None, remains: Array | None, new: Array | None) -> Array | None:
+def _join_entries(old_entries: Array | None, remains: Array | None, new_entries: Array | None) -> Array | None:
     """Return an array of edge data after a change: the entries of remaining edges, then those of inserted edges.
 
     `remains` is a mask of the edges that are not removed, or None if all remain.
     """
-    if old is None:
+    if old_entries is None:
         return None
-    return array_module(old).concatenate([old if remains is None else old[remains], new])
+    return array_module(old_entries).concatenate(
+        [old_entries if remains is None else old_entries[remains], new_entries]
+    )
 
 
 def _find_removed(graph: Lists, argument: Any) -> tuple[Array, Array | None]:
@@ -200,9 +208,9 @@ def _find_removed(graph: Lists, argument: Any) -> tuple[Array, Array | None]:
     _check_device(graph, remove=ids)
     if len(ids) == 0:
         return xp.zeros(0, np.int64), None
-    for bad in (int(ids.min()), int(ids.max())):
-        if not 0 <= bad < graph.m:
-            raise ValueError(f"remove names edge {bad}; expected numbers of edges, 0 to {graph.m - 1}")
+    for extreme_id in (int(ids.min()), int(ids.max())):
+        if not 0 <= extreme_id < graph.m:
+            raise ValueError(f"remove names edge {extreme_id}; expected numbers of edges, 0 to {graph.m - 1}")
     remains = xp.ones(graph.m, bool)
     remains[ids] = False
     ids = xp.sort(ids.astype(np.int64))
@@ -214,7 +222,7 @@ def _find_removed(graph: Lists, argument: Any) -> tuple[Array, Array | None]:
 
 def _edges_between(graph: Lists, sources: Any, targets: Any) -> Array:
     """Return the numbers of all edges from ``sources[k]`` to ``targets[k]``, for every k."""
-    if any(np.ndim(ends) == 0 for ends in (sources, targets)):
+    if any(np.ndim(vertices) == 0 for vertices in (sources, targets)):
         raise TypeError(
             f"remove is ({sources!r}, {targets!r}); expected (src, dst), two arrays of vertices, or an array of "
             "numbers of edges"
@@ -259,8 +267,8 @@ def _convert_exactly(weights: Array, dtype: np.dtype[Any], name: str = "weights"
     """
     result = weights.astype(dtype)
     both_whole = weights.dtype.kind in "iu" and dtype.kind in "iu"
-    fits = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")
-    if not fits or (dtype.kind in "biu" and any_true(array_module(result).not_equal(result, weights))):
+    is_convertible = both_whole or len(weights) == 0 or np.can_cast(weights.dtype, dtype, "same_kind")
+    if not is_convertible or (dtype.kind in "biu" and any_true(array_module(result).not_equal(result, weights))):
         raise TypeError(
             f"insert has {name} of type {weights.dtype} and the graph values of type {dtype}, which can't hold them; "
             f"convert the {name}, or make the graph with values of a wider type"

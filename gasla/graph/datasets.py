@@ -83,8 +83,8 @@ def openflights() -> OpenFlights:
     airports = Airports(name, city, country, iata, latitude.astype(np.float64), longitude.astype(np.float64))
     routes = _text("openflights_routes.csv.xz").splitlines()[1:]
     src, dst = np.ascontiguousarray(np.loadtxt(routes, dtype=np.int32, delimiter=",").T)
-    place = airports.latitude, airports.longitude
-    kilometers = great_circle(*(x[src] for x in place), *(x[dst] for x in place))
+    coordinates = airports.latitude, airports.longitude
+    kilometers = great_circle(*(x[src] for x in coordinates), *(x[dst] for x in coordinates))
     indptr = np.searchsorted(src, np.arange(len(lines) + 1)).astype(np.int32)
     return OpenFlights(csr_array((kilometers, dst, indptr), shape=(len(lines), len(lines))), airports)
 
@@ -128,8 +128,13 @@ def great_circle(latitude: Any, longitude: Any, other_latitude: Any, other_longi
     >>> round(float(great_circle(51.5, 0, 40.7, -74)))
     5579
     """
-    a, b, c, d = (np.radians(x) for x in (latitude, longitude, other_latitude, other_longitude))
-    chord = np.sin((c - a) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((d - b) / 2) ** 2
+    first_latitude, first_longitude, second_latitude, second_longitude = (
+        np.radians(x) for x in (latitude, longitude, other_latitude, other_longitude)
+    )
+    chord = (
+        np.sin((second_latitude - first_latitude) / 2) ** 2
+        + np.cos(first_latitude) * np.cos(second_latitude) * np.sin((second_longitude - first_longitude) / 2) ** 2
+    )
     return 2 * EARTH_RADIUS * np.arcsin(np.sqrt(chord))
 
 

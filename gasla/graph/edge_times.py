@@ -58,23 +58,23 @@ def check_times(what: str, graph: Graph, name: str, least: float = -np.inf, per:
     is_float, dates = column.dtype.kind == "f", graph.edge_attributes.time_types.get(name)
     limit = np.inf if is_float else LARGEST_TIME // per
     # The smallest and the largest number of the column. Both are NaN if any number is NaN.
-    for bound in [end.item() for end in range_of(column)] if len(column) else ():
-        if not -limit < bound < limit:
+    for extreme in [end.item() for end in range_of(column)] if len(column) else ():
+        if not -limit < extreme < limit:
             expected = "a finite number" if is_float else "an integer between -2**62 and 2**62"
             if dates is not None:
-                expected = "a date" if bound == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
-        elif bound < least:
+                expected = "a date" if extreme == NAT else f"dates within the range of {dates.dtype}, in a larger unit"
+        elif extreme < least:
             expected = f"{least} or more"
         else:
             continue
-        edge, number = first_edge(column, partial(_is_equal_or_nan, bound))
-        number = number if dates is None else np.int64(bound).view(dates.dtype)
-        raise ValueError(f"edge attribute {name!r}, the {what}, is {number} at edge {edge}; expected {expected}")
+        edge, time_value = first_edge(column, partial(_is_equal_or_nan, extreme))
+        time_value = time_value if dates is None else np.int64(extreme).view(dates.dtype)
+        raise ValueError(f"edge attribute {name!r}, the {what}, is {time_value} at edge {edge}; expected {expected}")
 
 
-def _is_equal_or_nan(bound: Any, column: Any) -> Any:
-    """Return a boolean array that is True for the numbers that are equal to `bound` or NaN."""
-    return (column == bound) | (column != column)
+def _is_equal_or_nan(sought: Any, column: Any) -> Any:
+    """Return a boolean array that is True for the numbers that are equal to `sought` or NaN."""
+    return (column == sought) | (column != column)
 
 
 def times_of_edges(graph: Graph, time: str) -> Array:
@@ -118,16 +118,16 @@ def span_of(graph: Graph, time: str, at: Any, window: Any, rows: int | None) -> 
     """
     dtype, dates = _time_dtype(graph, time), graph.edge_attributes.time_types.get(time)
     if dates is not None:
-        is_one, first, last = dates.span("at", at, window)
+        is_one, earliest, latest = dates.span("at", at, window)
     else:
-        is_one, first, last = _span_of_numbers(time, dtype, at, window)
-    if last.ndim != 1 or (rows is not None and not is_one and len(last) != rows):
-        raise ValueError(f"at has shape {last.shape}; expected one time, or one for each of {rows or 'some'} rows")
+        is_one, earliest, latest = _span_of_numbers(time, dtype, at, window)
+    if latest.ndim != 1 or (rows is not None and not is_one and len(latest) != rows):
+        raise ValueError(f"at has shape {latest.shape}; expected one time, or one for each of {rows or 'some'} rows")
     bounds = (
-        None if bound is None else np.full(rows, bound[0]) if is_one and rows is not None else bound
-        for bound in (first, last)
+        None if limit is None else np.full(rows, limit[0]) if is_one and rows is not None else limit
+        for limit in (earliest, latest)
     )
-    return Span(*(None if bound is None else moved(bound, graph.device) for bound in bounds))
+    return Span(*(None if limit is None else moved(limit, graph.device) for limit in bounds))
 
 
 def _time_dtype(graph: Graph, time: str) -> Any:
@@ -141,33 +141,37 @@ def _time_dtype(graph: Graph, time: str) -> Any:
     return np.float64 if graph.edge_attributes.types[time].kind == "f" else np.int64
 
 
-def _span_of_numbers(time: str, dtype: Any, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-    """Return the span of time that ends at each number of `at`: its first and its last time.
+def _span_of_numbers(time: str, dtype: Any, moments: Any, window: Any) -> tuple[bool, Array | None, Array]:
+    """Return the span of time that ends at each number of `moments`: its first and its last time.
 
-    The result is a triple: whether `at` is a single number, the first times, and the last times. They have the dtype
-    `dtype`, in which times of edges are compared. Without a window, None stands for the first times.
+    The result is a triple: whether `moments` is a single number, the first times, and the last times. They have the
+    dtype `dtype`, in which times of edges are compared. Without a window, None stands for the first times.
     """
-    ends = moved(as_array("at", at), "cpu")
-    if ends.dtype.kind not in "iuf" and ends.size:
-        raise TypeError(f"at holds {ends.dtype}; expected numbers, as the edge attribute {time!r} does")
-    is_one, ends = ends.ndim == 0, ends.reshape(1) if ends.ndim == 0 else ends
-    if ends.dtype.kind == "f" and np.isnan(ends).any():
-        raise ValueError(f"at is nan in row {int(np.isnan(ends).argmax())}; expected a number")
+    latest_times = moved(as_array("at", moments), "cpu")
+    if latest_times.dtype.kind not in "iuf" and latest_times.size:
+        raise TypeError(f"at holds {latest_times.dtype}; expected numbers, as the edge attribute {time!r} does")
+    is_one, latest_times = latest_times.ndim == 0, latest_times.reshape(1) if latest_times.ndim == 0 else latest_times
+    if latest_times.dtype.kind == "f" and np.isnan(latest_times).any():
+        raise ValueError(f"at is nan in row {int(np.isnan(latest_times).argmax())}; expected a number")
     width = None if window is None else real_number("window", window, 0, np.inf)
     width = None if width == np.inf else width
     if dtype is np.float64:
-        if ends.dtype.kind in "iu" and ((ends > EXACT) | (ends < -EXACT)).any():
+        if latest_times.dtype.kind in "iu" and ((latest_times > EXACT) | (latest_times < -EXACT)).any():
             raise ValueError(f"at holds integers beyond 2**53; expected floats, as the edge attribute {time!r} does")
-        last = ends.astype(np.float64)
-        return is_one, None if width is None else last - width, last
-    if ends.dtype.kind == "f":
-        return is_one, None if width is None else _as_int64(np.ceil(ends - width)), _as_int64(np.floor(ends))
+        latest = latest_times.astype(np.float64)
+        return is_one, None if width is None else latest - width, latest
+    if latest_times.dtype.kind == "f":
+        return (
+            is_one,
+            None if width is None else _as_int64(np.ceil(latest_times - width)),
+            _as_int64(np.floor(latest_times)),
+        )
     largest = np.iinfo(np.int64).max
-    last = (np.minimum(ends, largest) if ends.dtype == np.uint64 else ends).astype(np.int64)
+    latest = (np.minimum(latest_times, largest) if latest_times.dtype == np.uint64 else latest_times).astype(np.int64)
     if width is None:
-        return is_one, None, last
+        return is_one, None, latest
     distance = largest if width >= largest else int(window)
-    return is_one, np.where(last < -largest + distance, -largest, last - distance), last
+    return is_one, np.where(latest < -largest + distance, -largest, latest - distance), latest
 
 
 def _as_int64(numbers: Array) -> Array:

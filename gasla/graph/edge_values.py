@@ -185,4 +185,6 @@ class Values:
         return [field for field in self.__dict__.copy().values() if isinstance(field, array_module(field).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: part for name, part in self.__dict__.copy().items() if name != "_words"} | {"noted": None}
+        return {name: attribute for name, attribute in self.__dict__.copy().items() if name != "_words"} | {
+            "noted": None
+        }

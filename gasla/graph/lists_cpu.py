@@ -45,9 +45,12 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
     n = len(indptr) - 1
     ids = _positions(len(indices)) if ids is None else ids
     if n + len(indices) < _FEW:
-        order, ends = np.argsort(indices, kind="stable"), np.zeros(n + 1, np.promote_types(indptr.dtype, indices.dtype))
-        np.cumsum(np.bincount(indices, minlength=n), out=ends[1:])
-        return ends, owners(indptr, indices)[order], ids[order]
+        order, list_offsets = (
+            np.argsort(indices, kind="stable"),
+            np.zeros(n + 1, np.promote_types(indptr.dtype, indices.dtype)),
+        )
+        np.cumsum(np.bincount(indices, minlength=n), out=list_offsets[1:])
+        return list_offsets, owners(indptr, indices)[order], ids[order]
 
     from scipy.sparse import csr_array
 
@@ -136,10 +139,10 @@ def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> boo
     # The entries are compared in chunks, because a mask for all of them would take more memory than a search on the
     # graph.
     for start in range(0, pair_count, _CHUNK):
-        stop = min(start + _CHUNK, pair_count)
-        falls = fall(indices[start + 1 : stop + 1], indices[start:stop])
+        chunk_end = min(start + _CHUNK, pair_count)
+        falls = fall(indices[start + 1 : chunk_end + 1], indices[start:chunk_end])
         # The numbers searched for have the dtype of indptr. Otherwise NumPy would convert the whole array indptr.
-        first_row, end = np.searchsorted(indptr, np.array((start + 1, stop + 1), indptr.dtype))
+        first_row, end = np.searchsorted(indptr, np.array((start + 1, chunk_end + 1), indptr.dtype))
         falls[indptr[first_row:end] - (start + 1)] = False
         if falls.any():
             return False
@@ -152,10 +155,10 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
         bool(
             np.any(
                 np.repeat(np.arange(first_vertex, end_vertex), np.diff(indptr[first_vertex : end_vertex + 1]))
-                == indices[begin:end]
+                == indices[entry_start:end]
             )
         )
-        for first_vertex, end_vertex, begin, end in _row_blocks(indptr)
+        for first_vertex, end_vertex, entry_start, end in _row_blocks(indptr)
     )
 
 

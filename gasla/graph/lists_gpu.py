@@ -120,17 +120,17 @@ def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]
     """
     xp, n = array_module(keys), len(indptr) - 1
     # For each adjacency list, the position at which the next chunk appends its entries.
-    ends = indptr[:-1].astype(np.int64)
-    for first in range(0, len(keys), CHUNK):
-        chunk = keys[first : first + CHUNK]
+    list_ends = indptr[:-1].astype(np.int64)
+    for chunk_start in range(0, len(keys), CHUNK):
+        chunk = keys[chunk_start : chunk_start + CHUNK]
         packed = _pack_keys(chunk, xp.arange(len(chunk), dtype=np.uint32), n)
         packed.sort()
         starts, numbers = _offsets(packed, n), _lower_halves(packed, np.int64)
         del packed
-        positions = (ends - starts[:-1])[chunk[numbers]]
+        positions = (list_ends - starts[:-1])[chunk[numbers]]
         positions += xp.arange(len(chunk))
-        numbers += first
-        ends += starts[1:] - starts[:-1]
+        numbers += chunk_start
+        list_ends += starts[1:] - starts[:-1]
         yield positions, numbers
 
 

@@ -36,9 +36,9 @@ def finished_property(make: Callable[[Any], T]) -> once_property[T]:
     """
 
     @wraps(make)
-    def compute(part: Any) -> T:
-        result = make(part)
-        if part.device == "gpu":
+    def compute(graph_part: Any) -> T:
+        result = make(graph_part)
+        if graph_part.device == "gpu":
             finish("gpu")
         return result
 
@@ -170,9 +170,9 @@ class Lists:
         Edge e has the number 2e in the adjacency list of its source, and 2e + 1 in the list of its target.
         """
         edges = self.edges()
-        ends = array_module(edges[0]).stack(edges, axis=1)
+        edge_endpoints = array_module(edges[0]).stack(edges, axis=1)
         del edges
-        return Adjacency.grouped(ends.ravel(), ends[:, ::-1].ravel(), self.n)
+        return Adjacency.grouped(edge_endpoints.ravel(), edge_endpoints[:, ::-1].ravel(), self.n)
 
     def edges(self) -> tuple[Array, Array]:
         """Return the arrays of sources and targets of all edges, in the order of edge numbers."""
@@ -288,7 +288,7 @@ class Lists:
         unpaired = array_module(partners).less(partners, 0)
         if any_true(unpaired):
             edge = int(unpaired.argmax())
-            src, dst = (int(ends[edge]) for ends in self.edges())
+            src, dst = (int(endpoints[edge]) for endpoints in self.edges())
             raise ValueError(
                 f"edge {edge}, {src} -> {dst}, has no reverse edge: {dst} -> {src} is stored less often; expected "
                 "edges in both directions: graph.paired(fill=0) adds the missing ones"
@@ -316,8 +316,8 @@ class Lists:
             partners[ids] = reverse_ids
             return partners
         own_keys, reverse_keys = rows.as_keys(self.n), columns.as_keys(self.n)
-        first = xp.searchsorted(reverse_keys, own_keys)
-        position = first + xp.arange(self.m) - xp.searchsorted(own_keys, own_keys)
+        first_match = xp.searchsorted(reverse_keys, own_keys)
+        position = first_match + xp.arange(self.m) - xp.searchsorted(own_keys, own_keys)
         is_paired = xp.less(position, xp.searchsorted(reverse_keys, own_keys, side="right"))
         partners[...] = -1
         partners[ids[is_paired]] = reverse_ids[position[is_paired]]
@@ -341,14 +341,14 @@ class Lists:
             self.n, self.device, self.columns, self.rows, None if self.ends is None else self.ends[::-1]
         )
         reversed_lists.files = self.files
-        known = self.__dict__
-        reversed_lists.__dict__.update({name: known[name] for name in _UNCHANGED if name in known})
+        attributes = self.__dict__
+        reversed_lists.__dict__.update({name: attributes[name] for name in _UNCHANGED if name in attributes})
         for name, opposite_name in [
             *_SWAPPED.items(),
             *((second_name, first_name) for first_name, second_name in _SWAPPED.items()),
         ]:
-            if opposite_name in known:
-                reversed_lists.__dict__[name] = known[opposite_name]
+            if opposite_name in attributes:
+                reversed_lists.__dict__[name] = attributes[opposite_name]
         return reversed_lists
 
     def as_type(self, array: Array, kind: Any) -> Array:
@@ -368,8 +368,8 @@ class Lists:
             lists and Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
             for lists in (self.rows, self.columns)
         )
-        ends = None if self.ends is None else (moved(self.ends[0], device), moved(self.ends[1], device))
-        copy = Lists(self.n, device, rows, columns, ends)
+        endpoints = None if self.ends is None else (moved(self.ends[0], device), moved(self.ends[1], device))
+        copy = Lists(self.n, device, rows, columns, endpoints)
         copy.__dict__.update({name: value for name, value in self._fields_now().items() if isinstance(value, bool)})
         return copy
 

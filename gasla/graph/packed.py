@@ -50,14 +50,14 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     n : int
         Number of vertices, at most 2**31 - 1.
     allocate : function
-        Allocates the array `words`. It is called with the array's length as a number of uint32.
+        Allocates the array `packed_words`. It is called with the array's length as a number of uint32.
 
     Returns
     -------
     groups : (⌈m / 256⌉, 14) uint64 array
-        The word PLACE has the bytes of `words` before the group in its lowest bits, and above them the window; ENDS the
-        number of words of the first block of the group, of the first two, … in a byte each; BASES the first ids of the
-        8 blocks, in 32 bits each; UPPERS their words of upper parts.
+        The word PLACE has the bytes of `packed_words` before the group in its lowest bits, and above them the window;
+        ENDS the number of words of the first block of the group, of the first two, … in a byte each; BASES the first
+        ids of the 8 blocks, in 32 bits each; UPPERS their words of upper parts.
     words : uint32 array
         The lowest bits of all blocks; a block of `width` bits per entry takes `width` words.
     """
@@ -65,14 +65,16 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
 
     most_bits = max(1, (n - 1).bit_length())
     groups = np.empty((-(-len(ids) // GROUP), UPPERS.stop), np.uint64)
-    slices = [slice(first, first + PIECE) for first in range(0, len(groups), PIECE)]
+    slices = [slice(first_group, first_group + PIECE) for first_group in range(0, len(groups), PIECE)]
     with ThreadPoolExecutor() as threads:  # threads run in parallel here, because NumPy releases the interpreter's lock
         list(threads.map(lambda piece: _fill_groups(groups[piece], ids[_positions_of(piece)], most_bits), slices))
         word_counts = (groups[:, ENDS] >> np.uint64(8 * (BLOCKS - 1))).cumsum(dtype=np.uint64)
-        words = allocate(int(word_counts[-1]) if len(word_counts) else 0)
+        packed_words = allocate(int(word_counts[-1]) if len(word_counts) else 0)
         groups[1:, PLACE] |= 4 * word_counts[:-1]
-        list(threads.map(lambda piece: _put_lowest_bits(words, groups[piece], ids[_positions_of(piece)]), slices))
-    return groups, words
+        list(
+            threads.map(lambda piece: _put_lowest_bits(packed_words, groups[piece], ids[_positions_of(piece)]), slices)
+        )
+    return groups, packed_words
 
 
 def _positions_of(piece: slice) -> slice:
@@ -92,13 +94,13 @@ def _encode_windows(rows: Array, most_bits: int) -> Array:
 
     `rows` has the ids of one group per row. A window has at most 2**most numbers.
     """
-    first = rows[:, 0]
-    below = first - rows.min(1)
-    shift = np.maximum(np.frexp(below)[1] - STEP_BITS, 0)
-    steps = -(-below >> shift)  # rounded up, so that the window contains the smallest id
+    first_ids = rows[:, 0]
+    distance_below = first_ids - rows.min(1)
+    shift = np.maximum(np.frexp(distance_below)[1] - STEP_BITS, 0)
+    steps = -(-distance_below >> shift)  # rounded up, so that the window contains the smallest id
     shift += steps == 2**STEP_BITS
     steps = np.where(steps == 2**STEP_BITS, steps // 2, steps)
-    bits = np.frexp(rows.max(1) - first + (steps << shift))[1]
+    bits = np.frexp(rows.max(1) - first_ids + (steps << shift))[1]
     wide = bits > most_bits
     bits, shift, steps = np.where(wide, most_bits, bits), np.where(wide, FROM_ZERO, shift), np.where(wide, 0, steps)
     return (bits + ((shift + (steps << SHIFT_BITS)) << SIZE_BITS)).astype(np.uint64) << np.uint64(ADDRESS_BITS)
@@ -129,18 +131,18 @@ def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
     groups[:, UPPERS] = (np.uint64(1) << uppers.astype(np.uint64)).sum(1, dtype=np.uint64).reshape(-1, BLOCKS)
 
 
-def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
-    """Store the lowest bits of the ids of some groups in the array `words`.
+def _put_lowest_bits(packed_words: Array, groups: Array, ids: Array) -> None:
+    """Store the lowest bits of the ids of some groups in the array `packed_words`.
 
     Blocks in which ids have the same number of lowest bits (`width`) are processed together.
     """
-    keys, ends = (
+    keys, bit_ends = (
         _stored_entries(_rows_of_groups(ids), groups),
         groups[:, ENDS].copy().view(np.uint8).reshape(-1, BLOCKS),
     )
-    widths = np.diff(ends, axis=1, prepend=np.uint8(0))
+    widths = np.diff(bit_ends, axis=1, prepend=np.uint8(0))
     byte_positions = (groups[:, PLACE, None] % np.uint64(2**ADDRESS_BITS)).astype(np.int64)
-    starts = (byte_positions // 4 + ends - widths).ravel()
+    starts = (byte_positions // 4 + bit_ends - widths).ravel()
     for width in np.unique(widths[widths > 0]).tolist():
         (blocks,) = np.nonzero(widths.ravel() == width)
         lowest_bits = (keys[blocks].T & ((1 << width) - 1)).astype(np.uint32)
@@ -150,4 +152,4 @@ def _put_lowest_bits(words: Array, groups: Array, ids: Array) -> None:
             words_of_width[word] |= lowest_bits[k] << np.uint32(shift)
             if shift + width > 32:
                 words_of_width[word + 1] |= lowest_bits[k] >> np.uint32(32 - shift)
-        words[starts[blocks] + np.arange(width)[:, None]] = words_of_width
+        packed_words[starts[blocks] + np.arange(width)[:, None]] = words_of_width

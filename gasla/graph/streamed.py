@@ -260,15 +260,17 @@ class StreamedLists(Lists):
         indices = pinned(original_lists.indices, self.id_dtype)
         if indptr is original_lists.indptr and indices is original_lists.indices:
             return original_lists
-        adjacencies = {key: part for key, part in self.host.__dict__.items() if isinstance(part, Adjacency)}
+        adjacencies = {
+            key: adjacency for key, adjacency in self.host.__dict__.items() if isinstance(adjacency, Adjacency)
+        }
         replaced = {}
-        for part in adjacencies.values():
-            if part.indices is original_lists.indices and id(part) not in replaced:
-                replaced[id(part)] = _with_arrays(
-                    part, indptr if part.indptr is original_lists.indptr else part.indptr, indices
+        for adjacency in adjacencies.values():
+            if adjacency.indices is original_lists.indices and id(adjacency) not in replaced:
+                replaced[id(adjacency)] = _with_arrays(
+                    adjacency, indptr if adjacency.indptr is original_lists.indptr else adjacency.indptr, indices
                 )
         self.host.__dict__.update(
-            {key: replaced[id(part)] for key, part in adjacencies.items() if id(part) in replaced}
+            {key: replaced[id(adjacency)] for key, adjacency in adjacencies.items() if id(adjacency) in replaced}
         )
         return replaced[id(original_lists)]
 
@@ -381,9 +383,9 @@ class StreamedValues(Values):
     lists: StreamedLists
 
     def __init__(self, lists: StreamedLists, each: Array | None) -> None:
-        known = None if each is None else on_host(each)
-        known = moved(each, "cpu") if known is None else known
-        self.host = Values(lists.host, None if known is None else pinned(known))
+        host_values = None if each is None else on_host(each)
+        host_values = moved(each, "cpu") if host_values is None else host_values
+        self.host = Values(lists.host, None if host_values is None else pinned(host_values))
         super().__init__(lists, None if self.host.each is None else mapped(self.host.each))
 
     @classmethod
@@ -450,15 +452,15 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
     """
     if device != "gpu":
         return
-    needed, free = list_bytes(lists, values), free_bytes()
-    if needed <= free:
+    size, free = list_bytes(lists, values), free_bytes()
+    if size <= free:
         return
-    count = -(-needed // max(1, free))
+    count = -(-size // max(1, free))
     spread_hint = (
         f", or gasla.distributed.Cluster(cards={count}) spreads it over {count} GPUs" if count <= cards() else ""
     )
     raise MemoryError(
-        f"a graph of {lists.n:,} vertices and {lists.m:,} edges takes {needed:,} bytes on the GPU, and {free:,} are "
+        f"a graph of {lists.n:,} vertices and {lists.m:,} edges takes {size:,} bytes on the GPU, and {free:,} are "
         "free; gasla.Graph(A, device='gpu', stream=True) keeps its neighbor lists in host memory, where the GPU reads "
         f"them{spread_hint}"
     )

@@ -173,16 +173,16 @@ def are_sparse(n: int, m: int, is_table: bool = True) -> str | None:
     if n <= MANY or n <= PER_ID * 2 * m:
         return None
     edges = "there is one edge" if m == 1 else f"there are {m:,} edges"
-    needed = f"{n:,} vertices, which take {16 * n + 24 * m:,} bytes"
+    requirement = f"{n:,} vertices, which take {16 * n + 24 * m:,} bytes"
     if is_table:
         remedy = (
             "pass names=True if ids are names, such as account numbers, to number only the ids that occur, or "
-            f"names=False for {needed}"
+            f"names=False for {requirement}"
         )
     else:
         remedy = (
             "if ids are names, such as account numbers, pass Graph.from_table(pyarrow.table({'src': src, 'dst': dst}), "
-            f"names=True), which numbers only the ids that occur; else n={n} for {needed}"
+            f"names=True), which numbers only the ids that occur; else n={n} for {requirement}"
         )
     return f"ids go up to {n - 1:,}, and {edges}; {remedy}"
 
@@ -296,15 +296,15 @@ def check_offsets(indptr: Array, n: int, m: int) -> None:
     """Raise ValueError unless `indptr` holds the offsets of n adjacency lists with m entries in total."""
     if len(indptr) != n + 1:
         raise ValueError(f"indptr has {len(indptr)} entries for {n} vertices; expected {n + 1}")
-    if first := int(indptr[0]):
-        raise ValueError(f"indptr starts at {first}; expected 0")
+    if first_offset := int(indptr[0]):
+        raise ValueError(f"indptr starts at {first_offset}; expected 0")
     falls = array_module(indptr).less(indptr[1:], indptr[:-1])
     if any_true(falls):
         v = int(falls.argmax())
         offset, next_offset = int(indptr[v]), int(indptr[v + 1])
         raise ValueError(f"indptr falls from {offset} to {next_offset} at vertex {v}; expected ascending offsets")
-    if (last := int(indptr[-1])) != m:
-        raise ValueError(f"indptr ends at {last} and there are {m} indices; expected the same number")
+    if (last_offset := int(indptr[-1])) != m:
+        raise ValueError(f"indptr ends at {last_offset} and there are {m} indices; expected the same number")
 
 
 def range_of(values: Array) -> tuple[Any, Any]:
@@ -325,9 +325,9 @@ def check_range(name: str, ids: Array, n: int) -> None:
         return
     smallest, largest = map(int, range_of(ids))
     if smallest < 0 or largest >= n:
-        bad = smallest if smallest < 0 else largest
-        where, expected = int((ids == bad).argmax()), f"0 to {n - 1}" if n > 0 else "no ids"
-        raise ValueError(f"{name}[{where}] is {bad}, outside a graph of {n} vertices; expected {expected}")
+        outside_id = smallest if smallest < 0 else largest
+        where, expected = int((ids == outside_id).argmax()), f"0 to {n - 1}" if n > 0 else "no ids"
+        raise ValueError(f"{name}[{where}] is {outside_id}, outside a graph of {n} vertices; expected {expected}")
 
 
 # --- checked adjacency lists and edge values, from a matrix or from arrays --------------------------------------------
@@ -338,19 +338,19 @@ Checked = tuple[Lists, Array | None]  # the edges of a graph, and their values, 
 def lists_of_matrix(A: Any) -> Checked:
     """Return the edges of a SciPy or CuPy matrix as a `Lists`, and their values, after checks."""
     require_sparse(A)
-    shape, form = A.shape, A.format
+    shape, matrix_format = A.shape, A.format
     require_square(shape)
     n = int(shape[0])
-    if form == "coo":
+    if matrix_format == "coo":
         return lists_of_edges(n, *as_coordinates(A), A.data)
-    if form not in ("csr", "csc"):
+    if matrix_format not in ("csr", "csc"):
         A = as_csr(A)
     indptr, indices, data = as_ids("indptr", A.indptr), as_ids("indices", A.indices), A.data
     m = int(indptr[-1]) if len(indptr) else 0
     # SciPy allows unused space after the last entry of a matrix, which is cut off here
     if len(indices) != m or len(data) != m:
         indices, data = indices[:m], data[:m]
-    return lists_of_rows(n, indptr, indices, data, by_column=form == "csc")
+    return lists_of_rows(n, indptr, indices, data, by_column=matrix_format == "csc")
 
 
 def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: bool = False) -> Checked:

@@ -82,8 +82,8 @@ def _as_python(key: Any) -> Any:
 def _check_key(name: str, v: int, key: Any) -> None:
     """Raise an error if the key of vertex `v` can't be ordered. A key that is a tuple is checked item by item."""
     if isinstance(key, tuple):
-        for part in key:
-            _check_key(name, v, _as_python(part))
+        for item in key:
+            _check_key(name, v, _as_python(item))
     elif isinstance(key, list | np.ndarray):
         raise ValueError(f"the {name} of vertex {v} is {short(key)}; expected one number or text")
     elif not isinstance(key, ORDERED):

@@ -106,8 +106,8 @@ def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
     if magnitudes and values.dtype.kind == "i":
         # `abs` of -2**63 overflows, but its bits read as uint64 are the right absolute value
         values = abs(values).view(np.uint64)
-    low = values & values.dtype.type(2**HALF - 1)
-    return (int((values >> values.dtype.type(HALF)).sum()) << HALF) + int(low.sum())
+    low_bits = values & values.dtype.type(2**HALF - 1)
+    return (int((values >> values.dtype.type(HALF)).sum()) << HALF) + int(low_bits.sum())
 
 
 def check_total(function: str, values: Any) -> None:

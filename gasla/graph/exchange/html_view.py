@@ -45,11 +45,11 @@ def of_result(properties: Mapping[str, str], fields: Mapping[str, Any]) -> str:
     return _render_page("Result", properties, f"<table><tr>{titles}</tr>{rows}</table>" if rows else "")
 
 
-def _render_page(title: str, properties: Mapping[str, str], more: str) -> str:
+def _render_page(title: str, properties: Mapping[str, str], further_html: str) -> str:
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in properties.items()
     )
-    return f"<div><b>{title}</b><table>{rows}</table>{more}</div>"
+    return f"<div><b>{title}</b><table>{rows}</table>{further_html}</div>"
 
 
 def _render_row(cells: Iterable[str]) -> str:
@@ -78,12 +78,12 @@ def _ellipsis(array: Array) -> str:
     return ", …" if len(array) > _SHOWN_COUNT else ""
 
 
-def _format_number(number: Any) -> str:
+def _format_number(scalar: Any) -> str:
     """Return a number as text with few digits.
 
     A scalar of CuPy is a 0-d array, whose value is copied from the GPU first.
     """
-    value = number.item()
+    value = scalar.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

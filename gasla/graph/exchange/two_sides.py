@@ -110,6 +110,6 @@ def require_across(src: Array, dst: Array, is_left: Array) -> None:
     """Raise ValueError for the first edge whose ends are on the same side of a bipartite graph."""
     wrong = is_left[src] == is_left[dst]
     if any_true(wrong):
-        bad = int(wrong.argmax())
-        u, v = (int(moved(end[bad], "cpu")) for end in (src, dst))
+        wrong_edge = int(wrong.argmax())
+        u, v = (int(moved(end[wrong_edge], "cpu")) for end in (src, dst))
         raise ValueError(f"an edge joins {u} and {v}, both of one side; expected a bipartite graph")

@@ -100,9 +100,9 @@ def _find_id_columns(titles: Sequence[str]) -> list[int]:
     """Return the positions of the columns that have the most likely title for vertex ids, such as "vertex"."""
     if positions := [position for position, title in enumerate(titles) if _OF_NEO4J.fullmatch(title)]:
         return positions
-    words = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
-    best = next((usual_title for usual_title in _TITLES if usual_title in words), None)
-    return [position for position, word in enumerate(words) if word == best]
+    plain_titles = [re.sub(r"\(.*|[\W_]", "", title.casefold()) for title in titles]
+    best_title = next((usual_title for usual_title in _TITLES if usual_title in plain_titles), None)
+    return [position for position, word in enumerate(plain_titles) if word == best_title]
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
@@ -149,13 +149,18 @@ def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, st
     `firsts` has the name of one vertex of each side, such as "userId 1" and "movieId 1". Return None unless exactly one
     title is that of a side.
     """
-    sides = [(side, title) for title in titles for side, name in enumerate(firsts) if name.startswith(f"{title} ")]
-    return sides[0] if len(sides) == 1 else None
+    sides_and_titles = [
+        (side_number, title)
+        for title in titles
+        for side_number, name in enumerate(firsts)
+        if name.startswith(f"{title} ")
+    ]
+    return sides_and_titles[0] if len(sides_and_titles) == 1 else None
 
 
 def firsts_of(names: Any, sides: Any) -> list[str]:
     """Return the name of one vertex of each side of a bipartite graph, such as "userId 1" and "movieId 1"."""
-    return [str(names[int((sides == side).argmax())]) for side in (0, 1)]
+    return [str(names[int((sides == side_number).argmax())]) for side_number in (0, 1)]
 
 
 def of_side(table: Any, vertex: Column | None, firsts: Sequence[str]) -> Vertices:
@@ -184,16 +189,17 @@ def with_sides(edges: Edges, tables: Sequence[Vertices]) -> Edges:
     A side without a table keeps its vertices. If only one side has an attribute, the attribute is NaN or NaT on the
     other side.
     """
-    sides, names = edges.vertex_attributes[SIDES], edges.names
+    side_of_vertex, names = edges.vertex_attributes[SIDES], edges.names
     assert names is not None
     table_of_side: dict[int, Vertices] = {}
     for table in tables:
-        side, title = title_of_side([table.title], firsts_of(names, sides))  # type: ignore[misc]
-        if side in table_of_side:
+        side_number, title = title_of_side([table.title], firsts_of(names, side_of_vertex))  # type: ignore[misc]
+        if side_number in table_of_side:
             raise ValueError(f"two tables of vertices have ids called {title!r}; expected one for each side")
-        table_of_side[side] = table
+        table_of_side[side_number] = table
     sides_content = [
-        table_of_side.get(side) or Vertices("", arrow().array(names[sides == side]), {}) for side in (0, 1)
+        table_of_side.get(side_number) or Vertices("", arrow().array(names[side_of_vertex == side_number]), {})
+        for side_number in (0, 1)
     ]
     counts = [len(table_or_names.ids) for table_or_names in sides_content]
     ids = arrow().concat_arrays([table_or_names.ids.cast("large_string") for table_or_names in sides_content])

@@ -134,7 +134,7 @@ class Names:
 
 def _kind_of_number(name: Any) -> int:
     """Return 0, 1 or 2 for a name that is a bool, an integer or a float, and 3 for any other name."""
-    return next((position for position, kind in enumerate(_KINDS) if isinstance(name, kind)), len(_KINDS))
+    return next((position for position, name_types in enumerate(_KINDS) if isinstance(name, name_types)), len(_KINDS))
 
 
 def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int:
@@ -152,30 +152,30 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
     names = graph.naming
     given = given.item() if (is_scalar := getattr(given, "ndim", 1) == 0) else given
     try:
-        number = None if isinstance(given, _BOOL) else index(given)
+        integer = None if isinstance(given, _BOOL) else index(given)
     except TypeError:
-        number = None
-    is_inside = number is not None and 0 <= number < graph.n
+        integer = None
+    is_inside = integer is not None and 0 <= integer < graph.n
     if names is None or isinstance(given, Number):
         vertex = None
     else:
-        vertex = names.find(given) if number is None or names.have_integers else None
-    if number is None:
+        vertex = names.find(given) if integer is None or names.have_integers else None
+    if integer is None:
         if vertex is None:
             raise _not_a_vertex(names, given, name)
-        number = vertex
-    elif vertex is not None and vertex != number and is_inside and not is_scalar:
+        integer = vertex
+    elif vertex is not None and vertex != integer and is_inside and not is_scalar:
         assert names is not None
         raise ValueError(
-            f"{name} is {number}, the number of the vertex named {names.called(number)!r} and the name of "
-            f"vertex {vertex}; pass graph.vertex({number}) for the name, or numpy.int64({number}) for the number"
+            f"{name} is {integer}, the number of the vertex named {names.called(integer)!r} and the name of "
+            f"vertex {vertex}; pass graph.vertex({integer}) for the name, or numpy.int64({integer}) for the number"
         )
     elif not is_inside:
         if vertex is None:
             unnamed = ", and no vertex has that name" if names is not None and names.have_integers else ""
-            raise ValueError(f"{name} {reprlib.repr(number)} is outside a graph of {graph.n} vertices{unnamed}")
-        number = vertex
-    return Number(number) if names is not None and names.have_integers else number
+            raise ValueError(f"{name} {reprlib.repr(integer)} is outside a graph of {graph.n} vertices{unnamed}")
+        integer = vertex
+    return Number(integer) if names is not None and names.have_integers else integer
 
 
 def called(names: Names, ids: Array) -> Array:

@@ -144,21 +144,21 @@ def as_table(columns: Columns, kind: str) -> Any:
     return library.table(columns_made) if kind == "arrow" else library.DataFrame(columns_made)
 
 
-def _convert_for(values: Any, kind: str) -> Any:
-    """Return a column converted so that the table library `kind` supports the type and the unit of its dates."""
+def _convert_for(values: Any, library: str) -> Any:
+    """Return a column converted so that the table library `library` supports the type and the unit of its dates."""
     if isinstance(values, TimeColumn):
         # polars does not support time zones that are offsets from UTC, such as "+02:00"
-        if kind == "polars" and (values.type.zone or "")[:1] in ("+", "-"):
+        if library == "polars" and (values.type.zone or "")[:1] in ("+", "-"):
             values = TimeColumn(values.numbers, values.type._replace(zone="UTC"))
         column, is_none = values.to_arrow(arrow()), values.numbers == NAT
         if is_none.any():
             column = arrow("pyarrow.compute").if_else(is_none, None, column)
         return (
             column
-            if kind == "arrow"
+            if library == "arrow"
             else column.to_pandas()
-            if kind == "pandas"
-            else module_for(kind).from_arrow(column)
+            if library == "pandas"
+            else module_for(library).from_arrow(column)
         )
     if values.dtype.kind not in "mM" or np.datetime_data(values.dtype)[0] in ("ms", "us", "ns"):
         return values

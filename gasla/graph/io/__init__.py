@@ -129,7 +129,7 @@ def read(
     if not is_text and (separator is not None or skips):
         raise ValueError(f"separator and on_bad_rows are for CSV files and edge lists; {path} is read as {format!r}")
     flags = {"bipartite": bipartite, "undirected": undirected}
-    check_flags(**{name: given for name, given in flags.items() if given is not None})
+    check_flags(**{name: argument for name, argument in flags.items() if argument is not None})
     if format == "edges" and bipartite is None and path.is_file() and is_bipartite(path):
         bipartite = True
     columns = Columns(src, dst, weight, attributes, bipartite, undirected)
@@ -154,8 +154,8 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
             return matrix_market.read(path, columns.bipartite)
     if format != "edges":
         if columns.given or names is not None or columns.bipartite is not None:
-            what = "src, dst, weight, attributes, names and bipartite"
-            raise ValueError(f"{what} are for tables and edge lists; {path} is read as {format!r}")
+            options_text = "src, dst, weight, attributes, names and bipartite"
+            raise ValueError(f"{options_text} are for tables and edge lists; {path} is read as {format!r}")
         with translate_errors(path):
             return cast("Graph", FORMATS[format].module.read(path))
     if path.is_file() and not columns.given and names is None and networkx_files.has_dicts(path):
@@ -356,9 +356,9 @@ def convert(
         raise ValueError(f"{target} is not a folder name; expected one that ends in {', '.join(folder.SUFFIXES)}")
     if memory is not None and (not isinstance(memory, int) or memory < 1):
         raise ValueError(f"memory is {memory!r}; expected a number of bytes, 1 or more")
-    parts, graph = _parts_or_graph(source, format_of(source, format), reading)
+    edge_parts, graph = _parts_or_graph(source, format_of(source, format), reading)
     with translate_errors(source):
-        sorting.write_folder(target, parts, memory or sorting.default_memory(), graph)
+        sorting.write_folder(target, edge_parts, memory or sorting.default_memory(), graph)
     return folder.open_folder(target)
 
 
@@ -403,10 +403,13 @@ def _check_ids_at_end(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
     After the last part, raise FormatError if ids are so large for the number of edges that they may be names.
     """
     n, m, states_n = 0, 0, False
-    for part in parts:
-        n, m = max(n, part.n, *(1 + int(ids.max(initial=-1)) for ids in (part.src, part.dst))), m + len(part.src)
-        states_n = states_n or part.states_n
-        yield part
+    for edge_part in parts:
+        n, m = (
+            max(n, edge_part.n, *(1 + int(ids.max(initial=-1)) for ids in (edge_part.src, edge_part.dst))),
+            m + len(edge_part.src),
+        )
+        states_n = states_n or edge_part.states_n
+        yield edge_part
     if not states_n and (doubt := are_sparse(n, m)):
         raise FormatError(path, None, doubt)
 

@@ -93,17 +93,19 @@ def parts(path: Path) -> Iterator[Part]:
     count = 0
     with open_text(path) as stream:
         header = _read_header(path, stream)
-        kind = header.kind
+        problem = header.kind
         nothing = np.zeros(0, np.int64)
-        yield Part(nothing, nothing, nothing if kind.is_weighted else None, header.n)
-        rest: TextIO = stream if header.name in ("sp", "tw") else StringIO(_without_nodes(path, stream.read(), header))
-        for table in parts_of_table(rest, kind.fields, _COMMENT):
-            tagged = table is not None and (not kind.tag or bool(np.all(table["tag"] == kind.tag.encode())))
+        yield Part(nothing, nothing, nothing if problem.is_weighted else None, header.n)
+        edge_lines: TextIO = (
+            stream if header.name in ("sp", "tw") else StringIO(_without_nodes(path, stream.read(), header))
+        )
+        for table in parts_of_table(edge_lines, problem.fields, _COMMENT):
+            tagged = table is not None and (not problem.tag or bool(np.all(table["tag"] == problem.tag.encode())))
             if table is None or not tagged or not within(table, header.n):
                 raise complain(path, lambda line, words: _check(line, words, header), _COMMENT)
             count += len(table)
             u, v = table["u"] - 1, table["v"] - 1
-            if kind.is_directed:
+            if problem.is_directed:
                 yield Part(u, v, table["weight"], header.n)
             else:
                 yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
@@ -136,7 +138,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
         raise ValueError(f"{path}: gasla writes DIMACS files in the form of the 9th challenge; expected a .gr file")
     stream.write(f"p sp {graph.n} {graph.m}\n".encode())
     for block in edge_blocks(graph):
-        stream.write("".join([f"a {u + 1} {v + 1} {w}\n" for u, v, w in zip(*block)]).encode())
+        stream.write("".join([f"a {u + 1} {v + 1} {edge_weight}\n" for u, v, edge_weight in zip(*block)]).encode())
 
 
 def has_coordinates(path: Path) -> bool:
@@ -156,40 +158,51 @@ def coordinates(path: Path) -> dict[str, Any]:
     return {"id": table["id"][order] - 1} | {name: np.ascontiguousarray(table[name][order]) for name in ("x", "y")}
 
 
-def _check_coordinates(words: list[str]) -> str | None:
-    is_vertex = len(words) == 4 and words[0] == "v" and is_whole(words[1]) and int(words[1]) >= 1
-    if words[0] == "p" or (is_vertex and all(map(is_number, words[2:]))):
+def _check_coordinates(words_of_line: list[str]) -> str | None:
+    is_vertex = (
+        len(words_of_line) == 4
+        and words_of_line[0] == "v"
+        and is_whole(words_of_line[1])
+        and int(words_of_line[1]) >= 1
+    )
+    if words_of_line[0] == "p" or (is_vertex and all(map(is_number, words_of_line[2:]))):
         return None
-    return f"{' '.join(words)[:60]!r}; expected `v id x y`, ids from 1"
+    return f"{' '.join(words_of_line)[:60]!r}; expected `v id x y`, ids from 1"
 
 
 def _read_header(path: Path, stream: IO[str]) -> _Header:
     """Read the header, which is the line that starts with p."""
     expected = f"expected `p KIND VERTICES EDGES` before the edges, the kind one of {', '.join(_KINDS)}"
-    number = 0
+    line_number = 0
     while line := stream.readline():
-        number += 1
-        words = line.split()
-        if not words or words[0].startswith(_COMMENT):
+        line_number += 1
+        words_of_line = line.split()
+        if not words_of_line or words_of_line[0].startswith(_COMMENT):
             continue
-        if len(words) == 4 and words[0] == "p" and words[1] in _KINDS and is_count(words[2]) and is_count(words[3]):
-            return _Header(number, words[1], int(words[2]), int(words[3]))
-        raise FormatError(path, number, f"{line.strip()[:60]!r}; {expected}")
-    raise FormatError(path, max(number, 1), f"the file ends; {expected}")
+        if (
+            len(words_of_line) == 4
+            and words_of_line[0] == "p"
+            and words_of_line[1] in _KINDS
+            and is_count(words_of_line[2])
+            and is_count(words_of_line[3])
+        ):
+            return _Header(line_number, words_of_line[1], int(words_of_line[2]), int(words_of_line[3]))
+        raise FormatError(path, line_number, f"{line.strip()[:60]!r}; {expected}")
+    raise FormatError(path, max(line_number, 1), f"the file ends; {expected}")
 
 
-def _check(line: int, words: list[str], header: _Header) -> str | None:
+def _check(line: int, words_of_line: list[str], header: _Header) -> str | None:
     if line <= header.line:
         return None
-    kind = header.kind
-    ends = words[bool(kind.tag) :][:2]
-    if words[0] == "n" and header.name not in ("sp", "tw"):
+    problem = header.kind
+    end_words = words_of_line[bool(problem.tag) :][:2]
+    if words_of_line[0] == "n" and header.name not in ("sp", "tw"):
         return None
-    if len(words) != len(kind.fields) or (kind.tag and words[0] != kind.tag):
-        return f"{' '.join(words)[:60]!r}; expected {kind.expected}"
-    for end in ends:
+    if len(words_of_line) != len(problem.fields) or (problem.tag and words_of_line[0] != problem.tag):
+        return f"{' '.join(words_of_line)[:60]!r}; expected {problem.expected}"
+    for end in end_words:
         if not is_whole(end) or not 1 <= int(end) <= header.n:
             return f"vertex {end[:60]!r}; expected 1 to {header.n}, as line {header.line} says"
-    if kind.is_weighted and not is_number(words[3]):
-        return f"weight {words[3][:60]!r}; expected a number"
+    if problem.is_weighted and not is_number(words_of_line[3]):
+        return f"weight {words_of_line[3][:60]!r}; expected a number"
     return None

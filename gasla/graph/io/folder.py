@@ -67,8 +67,8 @@ def open_folder(path: Path) -> Graph:
     graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would check all ids once more, which reads them from disk
     properties = KnownProperties(True, description.has_parallel_edges, description.has_loops, description.is_symmetric)
     incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
-    for part in (lists.out, incoming):
-        part.__dict__["properties"] = properties
+    for adjacency in (lists.out, incoming):
+        adjacency.__dict__["properties"] = properties
     lists.__dict__["in_"] = incoming
     edges, vertices = _attributes(path, "edge", description.m), _attributes(path, "vertex", description.n)
     files.require_unchanged()
@@ -83,10 +83,10 @@ def _read_description(path: Path) -> Description:
     """Return the content of ``graph.json``. Raise FormatError if it is missing, damaged or of a later version."""
     file = path / DESCRIPTION
     if not file.is_file():
-        why = (
+        reason = (
             f"has no file {DESCRIPTION}" if path.is_dir() else "is not a folder" if path.exists() else "does not exist"
         )
-        raise FormatError(path, None, f"{why}; {_EXPECTED}")
+        raise FormatError(path, None, f"{reason}; {_EXPECTED}")
     try:
         entries = parsed_json(file, file.read_bytes())
         if entries["format"] != FORMAT:
@@ -97,21 +97,21 @@ def _read_description(path: Path) -> Description:
         raise
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(file, None, f"is damaged ({error}); {_EXPECTED}") from error
-    kinds = get_type_hints(Description)
-    if not all(type(value) is kinds[name] for name, value in description._asdict().items()) or description.n < 0:
+    field_types = get_type_hints(Description)
+    if not all(type(value) is field_types[name] for name, value in description._asdict().items()) or description.n < 0:
         raise FormatError(file, None, f"is damaged: its content is {description._asdict()}; {_EXPECTED}")
     return description
 
 
-def _map_lists(path: Path, kind: str, about: Description) -> tuple[Array, Array]:
+def _map_lists(path: Path, list_kind: str, about: Description) -> tuple[Array, Array]:
     """Return the offsets and ids of the adjacency lists by rows or by columns, memory-mapped.
 
     Raise FormatError if any is out of range.
     """
-    offsets, ids = _map_array(path, f"{kind}-offsets", about.n + 1), _map_array(path, f"{kind}-ids", about.m)
+    offsets, ids = _map_array(path, f"{list_kind}-offsets", about.n + 1), _map_array(path, f"{list_kind}-ids", about.m)
     try:
         check_offsets(offsets, about.n, about.m)
-        check_range(f"{kind}-ids", ids, about.n)
+        check_range(f"{list_kind}-ids", ids, about.n)
     except ValueError as error:
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
     return offsets, ids
@@ -137,22 +137,22 @@ def _map_array(path: Path, name: str, length: int) -> Array:
     return array
 
 
-def _attributes(path: Path, of: Of, count: int) -> Attributes:
+def _attributes(path: Path, owner: Of, count: int) -> Attributes:
     """Return the attributes of edges or vertices that ``graph.json`` lists, with memory-mapped columns."""
     description = parsed_json(path / DESCRIPTION, (path / DESCRIPTION).read_bytes())
-    names, times = description.get(f"{of}_attributes", []), description.get(f"{of}_times", {})
+    names, times = description.get(f"{owner}_attributes", []), description.get(f"{owner}_times", {})
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_attributes is {names!r}; {_EXPECTED}")
-    columns = {name: _map_array(path, f"{of}-attribute-{i}-values", count) for i, name in enumerate(names)}
+        raise FormatError(path / DESCRIPTION, None, f"is damaged: {owner}_attributes is {names!r}; {_EXPECTED}")
+    columns = {name: _map_array(path, f"{owner}-attribute-{i}-values", count) for i, name in enumerate(names)}
     for name, column in columns.items():
         if not is_value_type(column.dtype):
             raise FormatError(path, None, f"is damaged: attribute {name!r} has type {column.dtype}; {_EXPECTED}")
     if not columns:
-        return {"edge": NO_EDGE_ATTRIBUTES, "vertex": NO_VERTEX_ATTRIBUTES}[of]
+        return {"edge": NO_EDGE_ATTRIBUTES, "vertex": NO_VERTEX_ATTRIBUTES}[owner]
     try:
-        return Attributes(of, columns, None, parsed_time_types(times, columns))
+        return Attributes(owner, columns, None, parsed_time_types(times, columns))
     except (ValueError, TypeError) as error:
-        raise FormatError(path / DESCRIPTION, None, f"is damaged: {of}_times: {error}; {_EXPECTED}") from error
+        raise FormatError(path / DESCRIPTION, None, f"is damaged: {owner}_times: {error}; {_EXPECTED}") from error
 
 
 def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:

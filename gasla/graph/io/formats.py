@@ -121,7 +121,7 @@ def _table_lines() -> Iterator[str]:
     titles = "format", "file names", "content", "keeps besides edges and values", "does not read"
     yield ".. list-table::\n   :header-rows: 1\n"
     for cells in (titles, *map(_table_row, _ROWS)):
-        yield from (f"   {'*' if place == 0 else ' '} - {cell}" for place, cell in enumerate(cells))
+        yield from (f"   {'*' if cell_index == 0 else ' '} - {cell}" for cell_index, cell in enumerate(cells))
 
 
 def _table_row(row: Format) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def _parse(path: Path, content: bytes) -> Any:
         except nx.NetworkXError as error:
             message = str(error)
             if label == "label" and ("no 'label' attribute" in message or message.startswith("node label")):
-                label, why = "id", message
+                label, reason = "id", message
             elif start == "graph [" and message.startswith("edge") and "is duplicated" in message:
                 # NetworkX refuses parallel edges unless the file has this key, which only NetworkX defines.
                 start = "graph [ multigraph 1"
@@ -49,7 +49,7 @@ def _parse(path: Path, content: bytes) -> Any:
     if label == "id" and networkx_files.have_names(G):
         return networkx_files.named(G)
     if label == "id" and any("label" in data for _, data in G.nodes(data=True)):
-        warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
+        warn(f"{path}: vertices are named by their ids, not their labels: {reason}", UserWarning)
         for _, data in G.nodes(data=True):
             data.pop("label", None)
     networkx_files.change_attributes(G, _parse_large_integer)
@@ -85,11 +85,11 @@ def _prepare_lines(text: str, start: str) -> list[str]:
         if word[0] == '"':
             return word.replace("\r\n", "\n").replace("\n", "&#10;")
         if word[-1] == "[":
-            first, is_open = is_open, False
-            return start if first else word
-        if (number := _NUMBER.fullmatch(word)) is None:
+            is_first, is_open = is_open, False
+            return start if is_first else word
+        if (number_match := _NUMBER.fullmatch(word)) is None:
             return word
-        sign, nan, infinity, digits, exponent = number.groups()
+        sign, nan, infinity, digits, exponent = number_match.groups()
         return "NAN" if nan else f"{sign}INF" if infinity else f"{sign}{digits}.0{exponent}"
 
     return _TOKEN.sub(form, text).split("\n")
@@ -100,6 +100,8 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     for attributes, keys in ((graph.edge_attributes, _OF_EDGES), (graph.vertex_attributes, _OF_VERTICES)):
         for name in attributes:
             if name in keys:  # NetworkX would leave out this attribute, or take NaN for text
-                what = f"the {attributes.of} attribute {name!r}"
-                raise ValueError(f"{path}: {what} has the name of one of GML's own keys; rename it, or write .npz")
+                attribute_text = f"the {attributes.of} attribute {name!r}"
+                raise ValueError(
+                    f"{path}: {attribute_text} has the name of one of GML's own keys; rename it, or write .npz"
+                )
     networkx_files.write(path, graph, lambda G: networkx_files.networkx().write_gml(G, stream))

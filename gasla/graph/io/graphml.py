@@ -44,11 +44,11 @@ def _parse(path: Path, stream: IO[bytes]) -> Any:
         _set_default(key, nodes, "node")
         _set_default(key, edges, "edge")
     _unify_directions([*document.iter(f"{{{_NAMESPACE}}}graph")])
-    for number, edge in enumerate(document.iter(f"{{{_NAMESPACE}}}edge")):
+    for edge_number, edge in enumerate(document.iter(f"{{{_NAMESPACE}}}edge")):
         # Edges get unique ids, because NetworkX keeps only one of several edges with equal ends and equal id or "key".
-        edge.set("id", str(number))
+        edge.set("id", str(edge_number))
     G = nx.read_graphml(BytesIO(ElementTree.tostring(document)), force_multigraph=True)
-    is_of_igraph = [*G.nodes] == [f"n{place}" for place in range(len(G))]
+    is_of_igraph = [*G.nodes] == [f"n{vertex_number}" for vertex_number in range(len(G))]
     return networkx_files.named(G) if is_of_igraph and networkx_files.have_names(G) else G
 
 

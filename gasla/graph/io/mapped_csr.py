@@ -83,12 +83,12 @@ def _map_archive(path: Path) -> tuple[dict[str, Array], bool]:
             raise FormatError(path, None, f"has names or attributes, which can't be mapped; {how_to_convert(path)}")
         by_column = False
         if "format" in members:
-            kind = _read_small_array(archive, "format").item()
-            kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
+            format_name = _read_small_array(archive, "format").item()
+            format_name = format_name.decode("ascii") if isinstance(format_name, bytes) else format_name
             shape = tuple(_read_small_array(archive, "shape").tolist())
-            by_column = kind == "csc"
-            if kind not in ("csr", "csc"):
-                raise FormatError(path, None, f"has a matrix in format {kind!r}; {how_to_convert(path)}")
+            by_column = format_name == "csc"
+            if format_name not in ("csr", "csc"):
+                raise FormatError(path, None, f"has a matrix in format {format_name!r}; {how_to_convert(path)}")
             if len(shape) != 2 or shape[0] != shape[1]:
                 raise FormatError(path, None, f"has a matrix of shape {shape}; expected a square matrix")
         return {name: _map_member(path, file, members[name]) for name in NAMES if name in members}, by_column
@@ -104,17 +104,17 @@ def _map_member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
     # The local header holds the lengths of the name and of extra data, which may differ from the archive's directory.
     file.seek(member.header_offset + 26)
     name, extra = np.frombuffer(file.read(4), "<u2").tolist()
-    begin = member.header_offset + 30 + name + extra
-    file.seek(begin)
-    shape, fortran, kind = read_header(file)
-    if kind.hasobject or (fortran and len(shape) > 1):
-        raise ValueError(f"{member.filename} has type {kind} and shape {shape}")
+    data_start = member.header_offset + 30 + name + extra
+    file.seek(data_start)
+    shape, fortran, dtype = read_header(file)
+    if dtype.hasobject or (fortran and len(shape) > 1):
+        raise ValueError(f"{member.filename} has type {dtype} and shape {shape}")
     offset = file.tell()
-    if offset + kind.itemsize * int(np.prod(shape)) != begin + member.file_size:
+    if offset + dtype.itemsize * int(np.prod(shape)) != data_start + member.file_size:
         raise ValueError(f"{member.filename} has {member.file_size:,} bytes, which do not fit its shape {shape}")
     if not int(np.prod(shape)):
-        return np.zeros(shape, kind)
-    return np.asarray(np.memmap(path, kind, "r", offset, shape))
+        return np.zeros(shape, dtype)
+    return np.asarray(np.memmap(path, dtype, "r", offset, shape))
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -47,8 +47,8 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
 def has_dicts(path: Path) -> bool:
     """Return whether an edge list has attributes in braces, as `networkx.write_edgelist` writes them."""
     with translate_errors(path), open_text(path) as text:
-        first = next((line.split(None, 2) for line in text if line.strip() and line[0] not in "#%"), [])
-    return len(first) == 3 and first[2].startswith("{")
+        first_words = next((line.split(None, 2) for line in text if line.strip() and line[0] not in "#%"), [])
+    return len(first_words) == 3 and first_words[2].startswith("{")
 
 
 def read_edge_list(path: Path) -> Graph:
@@ -63,19 +63,19 @@ def read_edge_list(path: Path) -> Graph:
 def _parse_edge_list(path: Path, content: bytes) -> Records:
     edges: list[tuple[Any, Any, dict[str, Any]]] = []
     for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
-        words = text.split(None, 2)
-        if not words or words[0][0] in "#%":
+        words_of_line = text.split(None, 2)
+        if not words_of_line or words_of_line[0][0] in "#%":
             continue
         try:
-            u, v, data = words[0], words[1], literal_eval(words[2])
+            u, v, data = words_of_line[0], words_of_line[1], literal_eval(words_of_line[2])
             edges.append((u, v, dict(data)))
         except (ValueError, TypeError, SyntaxError, IndexError):
             expected = "expected `source target {'name': value}`, as in the first row"
             raise FormatError(path, line, f"{text.strip()[:60]!r}; {expected}") from None
-    ends = [end for edge in edges for end in edge[:2]]
-    if not all(is_count(end) for end in ends):
-        return Records([(name, {}) for name in dict.fromkeys(ends)], edges)
-    n = 1 + max(map(int, ends), default=-1)
+    end_words = [end for edge in edges for end in edge[:2]]
+    if not all(is_count(end) for end in end_words):
+        return Records([(name, {}) for name in dict.fromkeys(end_words)], edges)
+    n = 1 + max(map(int, end_words), default=-1)
     require_memory(n, len(edges))
     if doubt := are_sparse(n, len(edges)):
         raise FormatError(path, None, doubt)

@@ -117,17 +117,19 @@ def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
                 indptr = as_ids("indptr", np.lib.format.read_array(file, allow_pickle=False))
             check_offsets(indptr, n, m := int(indptr[-1]) if len(indptr) else 0)
             ids, data = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
-            kinds = [_read_dtype(file, m) for file in (ids, data)]
-            if kinds[0].kind not in "iu" or kinds[1].name not in SCALAR_NAMES:
-                raise ValueError(f"has indices of type {kinds[0]} and data of type {kinds[1]}")
+            array_dtypes = [_read_dtype(file, m) for file in (ids, data)]
+            if array_dtypes[0].kind not in "iu" or array_dtypes[1].name not in SCALAR_NAMES:
+                raise ValueError(f"has indices of type {array_dtypes[0]} and data of type {array_dtypes[1]}")
         # a matrix without entries has one part, which says how many vertices there are
         for start in range(0, max(m, 1), BLOCK):
-            stop = min(start + BLOCK, m)
+            block_end = min(start + BLOCK, m)
             with _convert_errors(path):
-                neighbors, values = (_read(file, stop - start, kind) for file, kind in zip((ids, data), kinds))
+                neighbors, values = (
+                    _read(file, block_end - start, dtype) for file, dtype in zip((ids, data), array_dtypes)
+                )
                 neighbors = neighbors.astype(np.int64, copy=False)
                 check_range("indices", neighbors, n)
-            owners = rows_of(indptr, start, stop)
+            owners = rows_of(indptr, start, block_end)
             src, dst = (owners, neighbors) if format == "csr" else (neighbors, owners)
             yield Part(src, dst, values.astype(values.dtype.newbyteorder("="), copy=False), n)
 
@@ -137,10 +139,10 @@ def _read_dtype(file: IO[bytes], m: int) -> np.dtype[Any]:
 
     Raise ValueError if the array has fewer than m items.
     """
-    shape, _, kind = read_header(file)
-    if len(shape) != 1 or shape[0] < m or kind.hasobject:
-        raise ValueError(f"has an array of shape {shape} and type {kind} for {m} entries")
-    return kind
+    shape, _, dtype = read_header(file)
+    if len(shape) != 1 or shape[0] < m or dtype.hasobject:
+        raise ValueError(f"has an array of shape {shape} and type {dtype} for {m} entries")
+    return dtype
 
 
 def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
@@ -237,18 +239,18 @@ def _build_graph(path: Path, arrays: dict[str, Array]) -> Graph:
     A = _checked_matrix(path, arrays)
     columns: dict[str, dict[str, Any]] = {"edge": {}, "vertex": {}}
     for key, column in arrays.items():
-        of, _, name = key.removeprefix(_ATTRIBUTES).partition("/")
-        if key.startswith(_ATTRIBUTES) and of in columns:
-            columns[of][name] = column
+        owner, _, name = key.removeprefix(_ATTRIBUTES).partition("/")
+        if key.startswith(_ATTRIBUTES) and owner in columns:
+            columns[owner][name] = column
     if columns["edge"] and (_string_in(arrays["format"]) != "csr" or not np.array_equal(A.indices, arrays["indices"])):
         raise FormatError(path, None, "has attributes of edges that are not sorted by rows and columns; is it damaged?")
     graph = Graph(A) if _value_in(arrays[_ATTRIBUTES]) else Graph.from_csr(A.indptr, A.indices)
     if _NAMES in arrays:
         graph.naming = names_of_json(path, arrays[_NAMES].tobytes(), graph.n)
     times = parsed_json(path, arrays[_TIMES].tobytes()) if _TIMES in arrays else {}
-    for of, each in columns.items():
-        for name, kind in parsed_time_types(times.get(of, {}), each).items():
-            columns[of][name] = TimeColumn(each[name], kind)
+    for owner, columns_by_name in columns.items():
+        for name, time_type in parsed_time_types(times.get(owner, {}), columns_by_name).items():
+            columns[owner][name] = TimeColumn(columns_by_name[name], time_type)
     return graph.with_edge_attributes(columns["edge"]).with_vertex_attributes(columns["vertex"])
 
 
@@ -296,8 +298,8 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     rows = graph.sorted_out if columns else graph.out
     values = weights(graph) if not columns or graph.values is None else graph.values[rows.numbers()]
     save_npz(archive, csr_array((values, rows.indices, rows.indptr), shape=(graph.n, graph.n)))
-    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as more:
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as open_archive:
         for name, column in columns.items():
-            with more.open(f"{name}.npy", "w", force_zip64=True) as file:
+            with open_archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, column, allow_pickle=False)
     stream.write(archive.getbuffer())

@@ -68,8 +68,8 @@ class _Content:
         if section == "*vertices":
             v = self.vertex(line, words[0])
             self.labels[v] = words[1] if len(words) > 1 else None
-            places = [float(word) for word in words[2:5] if is_number(word)]
-            self.places[v] |= dict(zip("xyz", places))
+            coordinates = [float(word) for word in words[2:5] if is_number(word)]
+            self.places[v] |= dict(zip("xyz", coordinates))
         elif section in ("*arcs", "*edges"):
             if len(words) < 2:
                 raise FormatError(self.path, line, f"{' '.join(words)[:60]!r}; expected `from to` or `from to weight`")
@@ -81,9 +81,9 @@ class _Content:
             if len(words) != self.n or not all(map(is_number, words)) or self.row == self.n:
                 raise FormatError(self.path, line, f"{len(words)} words; expected {self.n} rows of {self.n} numbers")
             self.row += 1
-            for place, word in enumerate(words, start=1):
+            for column_number, word in enumerate(words, start=1):
                 if float(word) != 0:
-                    self._join(line, section, str(self.row), str(place), {"weight": number_or_text(word)})
+                    self._join(line, section, str(self.row), str(column_number), {"weight": number_or_text(word)})
         else:
             for word in words[1:]:
                 self._join(line, section, words[0], word, {})
@@ -101,13 +101,13 @@ def read(path: Path) -> Graph:
 def _parse(path: Path, content: bytes) -> Records:
     read_lines, section = _Content(path), ""
     for line, text in enumerate(record_files.decoded(path, content).split("\n"), start=1):
-        words = [quoted or word for quoted, word in _WORD.findall(text)]
-        if not words or text.startswith("%"):
+        words_of_line = [quoted or word for quoted, word in _WORD.findall(text)]
+        if not words_of_line or text.startswith("%"):
             continue
-        if words[0].startswith("*"):
-            section = read_lines.begin(line, words)
+        if words_of_line[0].startswith("*"):
+            section = read_lines.begin(line, words_of_line)
         elif section in _SECTIONS:
-            read_lines.add(line, section, words)
+            read_lines.add(line, section, words_of_line)
         else:
             raise FormatError(path, line, f"{text.strip()[:60]!r}; expected `*Vertices COUNT`")
     if section not in _SECTIONS:
@@ -126,9 +126,13 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     if graph.names is not None:
         stream.write("".join(f'{v} "{name}"\n' for v, name in enumerate(names, start=1)).encode())
     stream.write(b"*Arcs\n")
-    weights = [""] * graph.m if graph.values is None else [f" {_number_text(w)}" for w in graph.values.tolist()]
+    weights = (
+        [""] * graph.m
+        if graph.values is None
+        else [f" {_number_text(edge_weight)}" for edge_weight in graph.values.tolist()]
+    )
     src, dst = (end.tolist() for end in graph.edges())
-    stream.write("".join(f"{u + 1} {v + 1}{w}\n" for u, v, w in zip(src, dst, weights)).encode())
+    stream.write("".join(f"{u + 1} {v + 1}{edge_weight}\n" for u, v, edge_weight in zip(src, dst, weights)).encode())
 
 
 def _number_text(value: Any) -> str:

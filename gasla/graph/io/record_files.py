@@ -65,7 +65,7 @@ def _convert_value(value: Any) -> Any:
     """
     if type(value) is int:
         return float(value) if abs(value) >= 2**64 else value
-    return value if (number := of_text(value)) is None else number
+    return value if (parsed_number := of_text(value)) is None else parsed_number
 
 
 def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -122,8 +122,8 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
     if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
         return renamed(records, dict(zip(ids, labels)))
     if any(label not in (None, "", str(v)) for v, label in zip(ids, labels)):
-        why = "some have none" if not all(labels) else "two are equal"
-        warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
+        reason = "some have none" if not all(labels) else "two are equal"
+        warn(f"{path}: vertices are named by their ids, not their labels: {reason}", UserWarning)
     return records
 
 

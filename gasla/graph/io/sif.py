@@ -30,10 +30,10 @@ def _parse(path: Path, content: bytes) -> Records:
     text = record_files.decoded(path, content)
     separator = "\t" if "\t" in text else None
     for line, row in enumerate(text.split("\n"), start=1):
-        words = [word for word in row.rstrip("\r").split(separator) if word]
-        if len(words) == 2:
+        words_of_line = [word for word in row.rstrip("\r").split(separator) if word]
+        if len(words_of_line) == 2:
             raise FormatError(path, line, f"{row.strip()[:60]!r}; expected `source relation target`, or one name")
-        if words:
-            nodes |= {word: nodes.get(word, {}) for word in (words[0], *words[2:])}
-        edges += [(words[0], target, {}) for target in words[2:]]
+        if words_of_line:
+            nodes |= {word: nodes.get(word, {}) for word in (words_of_line[0], *words_of_line[2:])}
+        edges += [(words_of_line[0], target, {}) for target in words_of_line[2:]]
     return Records([*nodes.items()], edges)

@@ -63,15 +63,15 @@ def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[st
 
     `each` has the monoid for each attribute by name, or None to keep the first value.
     """
-    edges, into = made.origin.edge_map, made.lists
+    edges, merged_lists = made.origin.edge_map, made.lists
 
     def reduce_column(name: str, column: Array) -> Array:
         if (monoid := each[name]) is None:
             return column[edges.old_ids]
         keys, xp = edges.new_ids, array_module(column)
         remaining = xp.flatnonzero(xp.greater_equal(keys, 0))
-        (reduced,) = reduce_by(monoid, keys[remaining], (column[remaining],), into.m)
-        return as_symmetric(into.out, reduced, monoid, lists.out, column)
+        (reduced,) = reduce_by(monoid, keys[remaining], (column[remaining],), merged_lists.m)
+        return as_symmetric(merged_lists.out, reduced, monoid, lists.out, column)
 
     return attributes.mapped(reduce_column)
 
@@ -82,18 +82,22 @@ def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: 
     The attributes of all edges i -> j and j -> i are reduced together. `each` has the monoid for each attribute by
     name, or None to keep the first value.
     """
-    into = made.lists
+    merged_lists = made.lists
 
     def reduce_column(name: str, column: Array) -> Array:
         src, dst = lists.edges()
-        xp, reverse_positions = array_module(column), into.out.transposed().numbers()
+        xp, reverse_positions = array_module(column), merged_lists.out.transposed().numbers()
         keys = xp.where(xp.less_equal(src, dst), made.origin.new_edges, reverse_positions[made.origin.new_edges])
         if each[name] is None:
-            (first,) = reduce_by(least, keys, (xp.arange(lists.m),), into.m)
-            merged = column[xp.minimum(first, lists.m - 1)]
+            (first_edges,) = reduce_by(least, keys, (xp.arange(lists.m),), merged_lists.m)
+            merged_column = column[xp.minimum(first_edges, lists.m - 1)]
         else:
-            (merged,) = reduce_by(each[name], keys, (column,), into.m)
-        upper: Array = xp.where(xp.less_equal(into.out.owners(), into.out.indices), merged, merged[reverse_positions])
+            (merged_column,) = reduce_by(each[name], keys, (column,), merged_lists.m)
+        upper: Array = xp.where(
+            xp.less_equal(merged_lists.out.owners(), merged_lists.out.indices),
+            merged_column,
+            merged_column[reverse_positions],
+        )
         return upper
 
     return attributes.mapped(reduce_column)

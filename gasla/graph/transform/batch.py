@@ -59,7 +59,10 @@ class Batch(NamedTuple):
             raise ValueError(
                 f"result is {described}; expected an array of {starts[-1]} entries, one for each of the {noun}"
             )
-        return [result[first:last] for first, last in zip(starts[:-1].tolist(), starts[1:].tolist())]
+        return [
+            result[first_vertex:last_vertex]
+            for first_vertex, last_vertex in zip(starts[:-1].tolist(), starts[1:].tolist())
+        ]
 
 
 def batch(graphs: Iterable[Any]) -> Batch:
@@ -103,47 +106,50 @@ def batch(graphs: Iterable[Any]) -> Batch:
     [array([0., 1., 3.]), array([0., 5.])]
     """
     all_graphs = [whole_graph(graph) for graph in graphs]
-    first = all_graphs[0] if all_graphs else Graph.from_edges([], [], n=0)
+    first_graph = all_graphs[0] if all_graphs else Graph.from_edges([], [], n=0)
     for i, each_graph in enumerate(all_graphs):
-        if each_graph.device != first.device:
+        if each_graph.device != first_graph.device:
             raise ValueError(
-                f"graph {i} is on the {each_graph.device}, and graph 0 on the {first.device}; expected one device"
+                f"graph {i} is on the {each_graph.device}, and graph 0 on the {first_graph.device}; expected one device"
             )
-        if (each_graph.values is None) != (first.values is None):
+        if (each_graph.values is None) != (first_graph.values is None):
             without, with_values = (i, 0) if each_graph.values is None else (0, i)
             raise ValueError(
                 f"graph {without} has no values, and graph {with_values} has; expected values in all, or in none"
             )
-    xp: Any = module_of(first.device)
+    xp: Any = module_of(first_graph.device)
     vertex_starts = np.cumsum([0, *(each_graph.n for each_graph in all_graphs)])
     edge_starts = np.cumsum([0, *(each_graph.m for each_graph in all_graphs)])
-    all_graphs = all_graphs or [first]
+    all_graphs = all_graphs or [first_graph]
     n = int(vertex_starts[-1])
     dtype = np.int32 if n < 2**31 and all(each_graph.id_dtype == np.int32 for each_graph in all_graphs) else np.int64
-    src, dst = (xp.concatenate(ends) for ends in zip(*(each_graph.edges() for each_graph in all_graphs), strict=True))
+    src, dst = (
+        xp.concatenate(endpoints_of_graphs)
+        for endpoints_of_graphs in zip(*(each_graph.edges() for each_graph in all_graphs), strict=True)
+    )
     counts = np.diff(edge_starts).tolist()
     shift = xp.repeat(xp.asarray(vertex_starts[:-1]), counts).astype(dtype) if counts else src
-    values = None if first.values is None else xp.concatenate([each_graph.values for each_graph in all_graphs])
-    joined = Graph.from_edges(src.astype(dtype) + shift, dst.astype(dtype) + shift, values, n=n)
-    joined = joined.with_edge_attributes(
+    values = None if first_graph.values is None else xp.concatenate([each_graph.values for each_graph in all_graphs])
+    joined_graph = Graph.from_edges(src.astype(dtype) + shift, dst.astype(dtype) + shift, values, n=n)
+    joined_graph = joined_graph.with_edge_attributes(
         _join_attributes([each_graph.edge_attributes for each_graph in all_graphs], xp)
     )
-    joined = joined.with_vertex_attributes(
+    joined_graph = joined_graph.with_vertex_attributes(
         _join_attributes([each_graph.vertex_attributes for each_graph in all_graphs], xp)
     )
-    return Batch(joined, vertex_starts, edge_starts)
+    return Batch(joined_graph, vertex_starts, edge_starts)
 
 
 def _join_attributes(columns_of_graphs: list[Attributes], xp: Any) -> dict[str, Any]:
     """Return the attributes that all graphs of a batch have, by name, with the arrays of the graphs joined."""
     names = [name for name in columns_of_graphs[0] if all(name in columns for columns in columns_of_graphs)]
-    joined = {name: xp.concatenate([columns.numbers(name) for columns in columns_of_graphs]) for name in names}
+    joined_columns = {name: xp.concatenate([columns.numbers(name) for columns in columns_of_graphs]) for name in names}
     for name in names:
         if len(type_names := {str(columns.time_types.get(name)) for columns in columns_of_graphs}) > 1:
             raise TypeError(
                 f"attribute {name!r} is {' and '.join(sorted(type_names))} in different graphs; expected one type"
             )
-    return {name: columns_of_graphs[0].column(name, column) for name, column in joined.items()}
+    return {name: columns_of_graphs[0].column(name, column) for name, column in joined_columns.items()}
 
 
 ROW = Row(

@@ -53,45 +53,45 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
     xp, m = array_module(group_of), len(lists.indices)
     members = group(group_of, group_of, count)[2]
     lengths = (lists.indptr[1:] - lists.indptr[:-1])[members]
-    ends = xp.cumsum(lengths, dtype=np.int64)
+    list_ends = xp.cumsum(lengths, dtype=np.int64)
     # Edges are read in the order of the groups of their sources. For each vertex in `members`, this is the difference
     # between the position of its edges in `lists` and that in this order.
-    shifts = (lists.indptr[members] - (ends - lengths)).astype(index_dtype(m))
-    free = None if xp is np else available("gpu")
-    chunk = CHUNK if free is None else min(CHUNK, max(LEAST_CHUNK, free // SHARE))
+    shifts = (lists.indptr[members] - (list_ends - lengths)).astype(index_dtype(m))
+    free_bytes = None if xp is np else available("gpu")
+    chunk = CHUNK if free_bytes is None else min(CHUNK, max(LEAST_CHUNK, free_bytes // SHARE))
     cuts = [*range(0, m, chunk), m]
     between = xp.asarray(cuts)
-    firsts = xp.searchsorted(ends, between[:-1], side="right").tolist()
-    lasts = xp.searchsorted(ends, between[1:], side="left").tolist()
+    firsts = xp.searchsorted(list_ends, between[:-1], side="right").tolist()
+    lasts = xp.searchsorted(list_ends, between[1:], side="left").tolist()
     result = _Result(xp, count, group_of.dtype, m)
     # Edges of the last group in the chunk before, and their total weights. The next chunk may have more edges of this
     # group.
     carried: tuple[Array, Array] | None = None
     are_whole = True
-    for begin, end, first, last in zip(cuts[:-1], cuts[1:], firsts, lasts, strict=True):
-        offsets = xp.zeros(last - first + 2, np.int64)
-        offsets[1:] = xp.minimum(ends[first : last + 1], end) - begin
-        positions = xp.arange(begin, end, dtype=shifts.dtype)
-        vertices = first + owners(offsets, xp.empty(end - begin, members.dtype))
+    for chunk_start, end, first_member, last_member in zip(cuts[:-1], cuts[1:], firsts, lasts, strict=True):
+        offsets = xp.zeros(last_member - first_member + 2, np.int64)
+        offsets[1:] = xp.minimum(list_ends[first_member : last_member + 1], end) - chunk_start
+        positions = xp.arange(chunk_start, end, dtype=shifts.dtype)
+        vertices = first_member + owners(offsets, xp.empty(end - chunk_start, members.dtype))
         positions += shifts[vertices]
         keys = _pack_keys(group_of[members[vertices]], group_of[lists.indices[positions]], count)
         del vertices
-        each = None
+        chunk_weights = None
         if weights is not None:
             ids = lists.edge_ids
-            each = weights[positions if ids is None else ids[positions]].astype(np.float64)
-            are_whole = are_whole and bool((xp.rint(each) == each).all())
+            chunk_weights = weights[positions if ids is None else ids[positions]].astype(np.float64)
+            are_whole = are_whole and bool((xp.rint(chunk_weights) == chunk_weights).all())
         del positions
-        keys, totals = _sums_of_keys(keys, each, are_whole)
-        del each
+        keys, totals = _sums_of_keys(keys, chunk_weights, are_whole)
+        del chunk_weights
         head, tail = _ends_of(keys, carried)
         if carried is not None:
             if head:
-                joined = xp.concatenate([carried[0], keys[:head]]), xp.concatenate([carried[1], totals[:head]])
-                carried = _sums_of_keys(*joined, are_whole)
+                joined_totals = xp.concatenate([carried[0], keys[:head]]), xp.concatenate([carried[1], totals[:head]])
+                carried = _sums_of_keys(*joined_totals, are_whole)
             if head == len(keys):
                 continue
-            result.append(*carried, begin)
+            result.append(*carried, chunk_start)
         result.append(keys[head:tail], totals[head:tail], end)
         carried = keys[tail:].copy(), totals[tail:].copy()
         del keys, totals
@@ -138,8 +138,8 @@ def _starts_of_runs(keys: Array) -> Array:
     return starts
 
 
-def _group_at(keys: Array, at: int) -> int:
-    return int(keys[at]) >> 32
+def _group_at(keys: Array, index: int) -> int:
+    return int(keys[index]) >> 32
 
 
 def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
@@ -172,23 +172,23 @@ class _Result:
         """
         if not len(keys):
             return
-        xp, last = self.xp, _group_at(keys, -1)
-        groups = xp.arange(self.next_group, last + 1, dtype=np.uint64)
+        xp, last_group = self.xp, _group_at(keys, -1)
+        groups = xp.arange(self.next_group, last_group + 1, dtype=np.uint64)
         groups <<= 32
-        self.indptr[self.next_group : last + 1] = xp.searchsorted(keys, groups) + self.m
-        self.next_group = last + 1
-        before, self.m = self.m, self.m + len(keys)
+        self.indptr[self.next_group : last_group + 1] = xp.searchsorted(keys, groups) + self.m
+        self.next_group = last_group + 1
+        previous_count, self.m = self.m, self.m + len(keys)
         if self.m > len(self.indices):
-            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * before))
+            likely = max(int(1.03 * self.m / max(done, 1) * self.most), int(1.2 * previous_count))
             # If most of the largest possible size is likely to be needed, all of it is allocated: an array that grows
             # later takes the memory of two arrays meanwhile.
             room = self.most if 4 * likely > 3 * self.most else max(self.m, likely)
-            self.indices = self._longer(self.indices, before, room)
-            self.values = self._longer(self.values, before, room)
+            self.indices = self._longer(self.indices, previous_count, room)
+            self.values = self._longer(self.values, previous_count, room)
         if self.values.dtype == np.float32 and not bool(((xp.rint(totals) == totals) & (totals <= EXACT_32)).all()):
             self.values = self.values.astype(np.float64)
-        self.indices[before : self.m] = _lower_halves(keys, self.indices.dtype)
-        self.values[before : self.m] = totals
+        self.indices[previous_count : self.m] = _lower_halves(keys, self.indices.dtype)
+        self.values[previous_count : self.m] = totals
 
     def _longer(self, array: Array, used: int, room: int) -> Array:
         longer: Array = self.xp.empty(room, array.dtype)

@@ -20,10 +20,10 @@ def first_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
     Of parallel edges it is the smallest number.
     """
     xp, ascending = array_module(src), lists.sorted_out
-    first, last = _find_ranges(ascending, src, dst)
+    first_matches, match_ends = _find_ranges(ascending, src, dst)
     ids = xp.full(len(src), -1, np.int64)
-    exists = first < last
-    ids[exists] = _edge_numbers(ascending, first[exists])
+    exists = first_matches < match_ends
+    ids[exists] = _edge_numbers(ascending, first_matches[exists])
     return ids
 
 
@@ -36,13 +36,13 @@ def all_edge_ids(lists: Lists, src: Array, dst: Array) -> Array:
     """
     xp: Any = array_module(src)
     ascending = lists.sorted_out
-    first, last = _find_ranges(ascending, src, dst)
-    if (first == last).any():
-        pair = int((first == last).argmax())
+    first_matches, match_ends = _find_ranges(ascending, src, dst)
+    if (first_matches == match_ends).any():
+        pair = int((first_matches == match_ends).argmax())
         raise ValueError(f"remove names an edge {int(src[pair])} -> {int(dst[pair])}, and the graph has none")
-    starts = running_sums(last - first)
+    starts = running_sums(match_ends - first_matches)
     pair = xp.searchsorted(starts, xp.arange(int(starts[-1])), side="right") - 1
-    return xp.unique(_edge_numbers(ascending, first[pair] + xp.arange(len(pair)) - starts[pair]))
+    return xp.unique(_edge_numbers(ascending, first_matches[pair] + xp.arange(len(pair)) - starts[pair]))
 
 
 def _edge_numbers(lists: Adjacency, positions: Array) -> Array:
@@ -55,20 +55,24 @@ def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array
 
     The first array has where each range begins, and the second where it ends. Parallel edges are adjacent there.
     """
-    begin, end = (lists.indptr[src + after].astype(np.int64) for after in (0, 1))
-    first = _bisect(lists.indices, begin, end, dst, after=False)
-    return first, _bisect(lists.indices, first, end, dst, after=True)
+    list_starts, end = (lists.indptr[src + offset].astype(np.int64) for offset in (0, 1))
+    first_matches = _bisect(lists.indices, list_starts, end, dst, after=False)
+    return first_matches, _bisect(lists.indices, first_matches, end, dst, after=True)
 
 
-def _bisect(indices: Array, low: Array, high: Array, target: Array, after: bool) -> Array:
-    """Return, for each of many searches, the first position from `low` to `high` with an entry of at least `target`.
+def _bisect(indices: Array, search_starts: Array, search_ends: Array, target: Array, after: bool) -> Array:
+    """Return, for each of many searches, the first position from `search_starts` to `search_ends` with an entry of at
+    least `target`.
 
     With `after`, it is the first position whose entry is greater than `target`.
     """
     xp: Any = array_module(indices)
-    for _ in range(int((high - low).max()).bit_length() if len(low) else 0):
-        middle = (low + high) // 2
+    for _ in range(int((search_ends - search_starts).max()).bit_length() if len(search_starts) else 0):
+        middle = (search_starts + search_ends) // 2
         entry = indices[xp.minimum(middle, len(indices) - 1)]
-        is_before = (low < high) & ((entry <= target) if after else (entry < target))
-        low, high = xp.where(is_before, middle + 1, low), xp.where(is_before, high, middle)
-    return low
+        is_before = (search_starts < search_ends) & ((entry <= target) if after else (entry < target))
+        search_starts, search_ends = (
+            xp.where(is_before, middle + 1, search_starts),
+            xp.where(is_before, search_ends, middle),
+        )
+    return search_starts

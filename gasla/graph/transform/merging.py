@@ -91,24 +91,26 @@ def _symmetrize_by_sorting(lists: Lists, weights: Array | None, combine: Monoid 
     xp = array_module(src)
     reversed_edges = _find_non_loops(lists, src, dst)
     ids = xp.concatenate([xp.arange(lists.m, dtype=lists.offset_dtype), reversed_edges])
-    ends = xp.concatenate([src, dst[reversed_edges]]), xp.concatenate([dst, src[reversed_edges]])
+    endpoints = xp.concatenate([src, dst[reversed_edges]]), xp.concatenate([dst, src[reversed_edges]])
     same_vertices = IdMap(lists.device, lists.n, lists.n)
-    merged = _merge_parallel_edges(Lists.of_edges(lists.n, lists.device, *ends), None, combine, same_vertices)
-    new_numbers, reverse_numbers = merged.origin.new_edges[: lists.m], merged.origin.new_edges[lists.m :]
+    merged_edges = _merge_parallel_edges(
+        Lists.of_edges(lists.n, lists.device, *endpoints), None, combine, same_vertices
+    )
+    new_numbers, reverse_numbers = merged_edges.origin.new_edges[: lists.m], merged_edges.origin.new_edges[lists.m :]
     reduced_values = None
     # values are reduced once for each pair of vertices, then copied to both directions
     if weights is not None and combine is not None:
         is_up = xp.less(src[reversed_edges], dst[reversed_edges])
         upper_slots = new_numbers.copy()
         upper_slots[reversed_edges] = xp.where(is_up, new_numbers[reversed_edges], reverse_numbers)
-        (reduced_values,) = reduce_by(combine, upper_slots, (weights,), merged.lists.m)
+        (reduced_values,) = reduce_by(combine, upper_slots, (weights,), merged_edges.lists.m)
         reduced_values[xp.where(is_up, reverse_numbers, new_numbers[reversed_edges])] = reduced_values[
             upper_slots[reversed_edges]
         ]
     return Derived(
-        merged.lists,
+        merged_edges.lists,
         reduced_values,
-        Origin(same_vertices, ExplicitIdMap(lists.device, ids[merged.origin.edges], new_numbers)),
+        Origin(same_vertices, ExplicitIdMap(lists.device, ids[merged_edges.origin.edges], new_numbers)),
     )
 
 
@@ -124,12 +126,12 @@ def _merge_parallel_edges(
     combine: Monoid | None,
     vertices: IdMap,
     selected: Array | None = None,
-    before: int | None = None,
+    edges_before: int | None = None,
 ) -> Derived:
     """Return the graph with parallel edges merged, and their values reduced by the monoid `combine`.
 
-    `lists` may have only some edges of another graph. That graph has `before` edges, and `selected` has the numbers of
-    the edges there. `vertices` is the map from its vertices to those of the result.
+    `lists` may have only some edges of another graph. That graph has `edges_before` edges, and `selected` has the
+    numbers of the edges there. `vertices` is the map from its vertices to those of the result.
     """
     rows = lists.sorted_out
     ids, indices = rows.numbers(), rows.indices
@@ -152,7 +154,7 @@ def _merge_parallel_edges(
         merged_values = as_symmetric(adjacency, merged_values, combine, rows, weights)
     new_lists = Lists(lists.n, lists.device, adjacency)
     old_numbers = ids if selected is None else selected[ids]
-    edge_map = IdMap(lists.device, before or m, new_lists.m, old_numbers, None if has_no_parallel else run_starts)
+    edge_map = IdMap(lists.device, edges_before or m, new_lists.m, old_numbers, None if has_no_parallel else run_starts)
     return Derived(new_lists, merged_values, Origin(vertices, edge_map))
 
 
@@ -169,7 +171,7 @@ def _contract_by_sorting(
 
     Vertex v becomes vertex ``group_of[v]``. `count` is the number of vertices of the quotient graph.
     """
-    src, dst = (group_of[ends] for ends in lists.edges())
+    src, dst = (group_of[endpoints] for endpoints in lists.edges())
     selected = None
     if not loops:
         selected = _find_non_loops(lists, src, dst)
@@ -249,8 +251,10 @@ def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacen
 
 def _adds_exactly(weights: Array) -> bool:
     """Return whether all weights are whole numbers whose sum is exact in floating-point arithmetic, in any order."""
-    xp, bound = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
-    return bool(xp.abs(weights).sum(dtype=np.float64) <= bound) and bool(xp.equal(xp.rint(weights), weights).all())
+    xp, largest_exact = array_module(weights), 2.0 ** (np.finfo(weights.dtype).nmant + 1)
+    return bool(xp.abs(weights).sum(dtype=np.float64) <= largest_exact) and bool(
+        xp.equal(xp.rint(weights), weights).all()
+    )
 
 
 def mirrored(lists: Adjacency, values: Array) -> Array:

@@ -29,7 +29,7 @@ def nearest_by_tree(
     neighbors, distances = np.empty((len(wanted), k), index_dtype(len(points))), np.empty((len(wanted), k))
     # With `is_own`, the tree is searched for one neighbor more, because each point is found as its own neighbor. Only
     # if many points are at distance 0, the point itself may not be among them.
-    places = np.arange(1, k + 1 + is_own)
+    neighbor_ranks = np.arange(1, k + 1 + is_own)
 
     def steps() -> Iterator[None]:
         """Find the neighbors of some points at a time, and yield before each time.
@@ -37,18 +37,18 @@ def nearest_by_tree(
         The number of points is chosen such that this takes about `STEP` seconds.
         """
         tree: Any = cKDTree(points)
-        workers, first = get_num_threads(), 0
+        workers, first_query = get_num_threads(), 0
         chunk_size = FEW * workers
-        while first < len(wanted):
+        while first_query < len(wanted):
             yield
-            chunk, start_time = slice(first, first + chunk_size), perf_counter()
-            lengths, ids = tree.query(wanted[chunk], places, p=p, workers=workers)
+            chunk, start_time = slice(first_query, first_query + chunk_size), perf_counter()
+            lengths, ids = tree.query(wanted[chunk], neighbor_ranks, p=p, workers=workers)
             if is_own:
-                is_other = ids != np.arange(first, first + len(ids))[:, None]
+                is_other = ids != np.arange(first_query, first_query + len(ids))[:, None]
                 is_other[:, k] &= ~is_other.all(axis=1)
                 lengths, ids = lengths[is_other].reshape(-1, k), ids[is_other].reshape(-1, k)
             neighbors[chunk], distances[chunk] = ids, lengths
-            first += chunk_size
+            first_query += chunk_size
             chunk_size = max(workers, int(chunk_size * min(2, STEP / (perf_counter() - start_time + 1e-9))))
 
     if len(wanted) > 0 and k > 0:

@@ -104,7 +104,7 @@ class IdMap:
     @property
     def nbytes(self) -> int:
         """The bytes of the arrays that the map holds now."""
-        bytes_by_id = {id(part): part.nbytes for part in vars(self).values() if hasattr(part, "nbytes")}
+        bytes_by_id = {id(array): array.nbytes for array in vars(self).values() if hasattr(array, "nbytes")}
         return sum(bytes_by_id.values())
 
 

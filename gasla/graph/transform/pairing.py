@@ -20,7 +20,7 @@ def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Ar
     xp = array_module(partners)
     unpaired = xp.flatnonzero(xp.less(partners, 0))
     loop_vertices = xp.arange(lists.n if loops else 0, dtype=lists.id_dtype)
-    src, dst = (xp.concatenate([ends[unpaired], loop_vertices]) for ends in lists.edges())
+    src, dst = (xp.concatenate([endpoint[unpaired], loop_vertices]) for endpoint in lists.edges())
     return unpaired, (dst, src)
 
 
@@ -55,11 +55,15 @@ def as_held(fill: Any, dtype: np.dtype[Any]) -> Any:
 
     Raise TypeError if the conversion changes it, except by rounding of floats.
     """
-    number = np.asarray(fill)
-    if number.ndim == 0 and number.dtype.kind in "biuf":
+    fill_value = np.asarray(fill)
+    if fill_value.ndim == 0 and fill_value.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
-            result = number.astype(dtype)
-        if bool(np.isfinite(result) == np.isfinite(number)) if dtype.kind == "f" else result.item() == number.item():
+            result = fill_value.astype(dtype)
+        if (
+            bool(np.isfinite(result) == np.isfinite(fill_value))
+            if dtype.kind == "f"
+            else result.item() == fill_value.item()
+        ):
             return result
     raise TypeError(
         f"fill is {fill!r}, which the graph's values of type {dtype} can't hold; pass a fill of that type, or make the "

@@ -35,7 +35,7 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
     indptr, rows, order = lists_on(keys).group(keys, keys, count)
     if uses_product(monoid, parts):
         return (reductions.by_product(monoid, indptr, order, parts[0]),)
-    reduce_runs(monoid, rows, tuple(part[order] for part in parts), totals)
+    reduce_runs(monoid, rows, tuple(values[order] for values in parts), totals)
     return totals
 
 
@@ -55,17 +55,17 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> Non
         is_single = xp.equal(position, 0)
         is_single[:-1] &= xp.equal(position[1:], 0)
         singles = xp.flatnonzero(is_single)
-        for result, part in zip(totals, parts, strict=True):
-            result[..., rows[singles]] = part[..., singles]
+        for result, values in zip(totals, parts, strict=True):
+            result[..., rows[singles]] = values[..., singles]
         if len(singles) == len(rows):
             return
         left_items = xp.flatnonzero(xp.greater(xp.equal(xp.bitwise_and(position, 1), 0), is_single))
         right_items = xp.minimum(xp.add(left_items, 1), len(rows) - 1)
         paired = xp.flatnonzero(xp.greater(position[right_items], position[left_items]))
         left_values, right_values = (
-            tuple(part[..., positions] for part in parts) for positions in (left_items[paired], right_items[paired])
+            tuple(values[..., positions] for values in parts) for positions in (left_items[paired], right_items[paired])
         )
-        combined = (
+        combined_pairs = (
             (monoid.combine(left_values[0], right_values[0]),)
             if has_one_array
             else monoid.combine(left_values, right_values)
@@ -73,10 +73,10 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> Non
         rows, position, parts = (
             rows[left_items],
             xp.right_shift(position[left_items], 1),
-            tuple(part[..., left_items] for part in parts),
+            tuple(values[..., left_items] for values in parts),
         )
-        for part, new_values in zip(parts, combined, strict=True):
-            part[..., paired] = new_values
+        for values, new_values in zip(parts, combined_pairs, strict=True):
+            values[..., paired] = new_values
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
@@ -90,12 +90,12 @@ def uses_product(monoid: Monoid, parts: Parts) -> bool:
 def _positions_in_runs(rows: Array) -> Array:
     """Return, for each entry of an ascending array, its position among the entries that are equal to it."""
     xp, count = array_module(rows), len(rows)
-    kind = index_dtype(count)
+    index_type = index_dtype(count)
     is_start = xp.zeros(count, bool)
     is_start[:1] = True
     is_start[1:] = xp.not_equal(rows[1:], rows[:-1])
-    starts = xp.flatnonzero(is_start).astype(kind)
-    return xp.subtract(xp.arange(count, dtype=kind), starts[run_numbers(starts, count, kind)])
+    starts = xp.flatnonzero(is_start).astype(index_type)
+    return xp.subtract(xp.arange(count, dtype=index_type), starts[run_numbers(starts, count, index_type)])
 
 
 def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
@@ -115,7 +115,7 @@ def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
     xp, types = array_module(parts[0]), tuple(array.dtype for array in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     values = (identity,) if len(types) == 1 else identity
-    return tuple(xp.full(count, start, kind) for start, kind in zip(values, types, strict=True))
+    return tuple(xp.full(count, start, value_type) for start, value_type in zip(values, types, strict=True))
 
 
 def require_monoid(monoid: Any, name: str = "combine") -> None:
