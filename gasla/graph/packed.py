@@ -50,12 +50,12 @@ def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, A
     n : int
         Number of vertices, at most 2**31 - 1.
     allocate : function
-        Allocates the array `packed_words`. It is called with the array's length as a number of uint32.
+        Allocates the array `words`. It is called with the array's length as a number of uint32.
 
     Returns
     -------
     groups : (⌈m / 256⌉, 14) uint64 array
-        The word PLACE has the bytes of `packed_words` before the group in its lowest bits, and above them the window;
+        The word PLACE has the bytes of `words` before the group in its lowest bits, and above them the window;
         ENDS the number of words of the first block of the group, of the first two, … in a byte each; BASES the first
         ids of the 8 blocks, in 32 bits each; UPPERS their words of upper parts.
     words : uint32 array

@@ -88,7 +88,7 @@ class JoinPlan(NamedTuple):
 
     @property
     def tabled(self) -> list[int]:
-        """The positions in `free_vertex` of vertices whose neighbors are the first matched vertex and one after the
+        """The positions in `free` of vertices whose neighbors are the first matched vertex and one after the
         second.
 
         For each first vertex, the numbers of its common neighbors with all others are computed once, by going along two

@@ -157,7 +157,7 @@ def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
     come next, and the smallest rank is taken.
     """
     by_rank, rank = np.argsort(ranks), ranks.tolist()
-    indptr, heads = (moved(each, "cpu").tolist() for each in (graph.out.indptr, graph.out.indices))
+    indptr, heads = (moved(array, "cpu").tolist() for array in (graph.out.indptr, graph.out.indices))
     waiting = moved(graph.in_degrees, "cpu")
     # a sorted list is already a heap, so heapify is not needed
     ready, order = np.sort(ranks[waiting == 0]).tolist(), []

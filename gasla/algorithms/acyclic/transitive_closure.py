@@ -103,16 +103,16 @@ def transitive_closure(graph: Any) -> Graph:
         labels = xp.arange(graph.n)
     bytes_per_edge = 2 * graph.id_dtype.itemsize
     require_room("the closure has at least", _pair_count_bound(acyclic, labels), bytes_per_edge, graph.device, REMEDY)
-    counts, blocks, total = xp.zeros(graph.n, np.int64), [], 0
-    for first, own, near, _ in reached(acyclic, labels):
-        source_words = xp.where(is_cyclic[: acyclic.n], near | own, near)[labels]
+    counts, blocks, closure_edges = xp.zeros(graph.n, np.int64), [], 0
+    for batch_start, own_words, near_words, _ in reached(acyclic, labels):
+        source_words = xp.where(is_cyclic[: acyclic.n], near_words | own_words, near_words)[labels]
         reached_vertices = xp.flatnonzero(source_words)
         bits = xp.unpackbits(source_words[reached_vertices].view(np.uint8), bitorder="little").reshape(-1, WORD)
-        total += int(bits.sum())
-        require_room("the closure has at least", total, bytes_per_edge, graph.device, REMEDY)
+        closure_edges += int(bits.sum())
+        require_room("the closure has at least", closure_edges, bytes_per_edge, graph.device, REMEDY)
         source, row = xp.nonzero(bits.T)
-        last = min(first + WORD, graph.n)
-        counts[first:last] = xp.bincount(source, minlength=last - first)
+        batch_end = min(batch_start + WORD, graph.n)
+        counts[batch_start:batch_end] = xp.bincount(source, minlength=batch_end - batch_start)
         blocks.append(reached_vertices[row].astype(graph.id_dtype))
     indices = xp.concatenate(blocks) if blocks else xp.empty(0, graph.id_dtype)
     result = Graph.from_csr(running_sums(counts), indices)
@@ -147,12 +147,12 @@ def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Ar
     xp: Any = module_of(graph.device)
     levels_order = Schedule(topological_order(graph, levels=True).levels)
     search = prepare(Reached, graph, scheduled=True)
-    for first in range(0, len(labels), WORD):
-        source_vertices = labels[first : first + WORD]
-        own = xp.zeros(graph.n, np.uint64)
-        xp.add.at(own, source_vertices, xp.uint64(1) << xp.arange(len(source_vertices), dtype=np.uint64))
-        state = search(schedule=levels_order, own=own).state
-        yield first, own, state["near"], state["far"]
+    for batch_start in range(0, len(labels), WORD):
+        source_vertices = labels[batch_start : batch_start + WORD]
+        source_bits = xp.zeros(graph.n, np.uint64)
+        xp.add.at(source_bits, source_vertices, xp.uint64(1) << xp.arange(len(source_vertices), dtype=np.uint64))
+        state = search(schedule=levels_order, own=source_bits).state
+        yield batch_start, source_bits, state["near"], state["far"]
 
 
 ROW = Row(

@@ -58,9 +58,9 @@ def transitive_reduction(graph: Any) -> np.ndarray:
     kept[xp.unique(src.astype(np.int64) * graph.n + dst, return_index=True)[1]] = True
     order = xp.argsort(src)
     starts = xp.searchsorted(src[order], xp.arange(0, graph.n + WORD, WORD)).tolist()
-    for first, _, _, far in reached(graph.with_values(None), xp.arange(graph.n)):
-        edges = order[starts[first // WORD] : starts[first // WORD + 1]]
-        kept[edges] &= (far[dst[edges]] >> (src[edges] - first).astype(np.uint64)) & np.uint64(1) == 0
+    for batch_start, _, _, far in reached(graph.with_values(None), xp.arange(graph.n)):
+        edges = order[starts[batch_start // WORD] : starts[batch_start // WORD + 1]]
+        kept[edges] &= (far[dst[edges]] >> (src[edges] - batch_start).astype(np.uint64)) & np.uint64(1) == 0
     is_kept: np.ndarray = kept
     return is_kept
 

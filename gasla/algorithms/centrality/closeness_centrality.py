@@ -103,21 +103,21 @@ def closeness_centrality(
         distances = distances[module_of(graph.device).asarray(source_ids, np.int64)]
         is_reached = np.isfinite(distances)
         with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf, without a warning
-            total = distances[is_reached].sum()
-        return float(_closeness(is_reached.sum(), total, len(source_ids) - (u in source_ids), wf_improved))
-    count, total = distance_sums(graph, source_ids, weighted=weighted, inverse=False)
-    return _closeness(count, total, count_others(graph, source_ids), wf_improved)
+            distance_total = distances[is_reached].sum()
+        return float(_closeness(is_reached.sum(), distance_total, len(source_ids) - (u in source_ids), wf_improved))
+    count, distance_total = distance_sums(graph, source_ids, weighted=weighted, inverse=False)
+    return _closeness(count, distance_total, count_others(graph, source_ids), wf_improved)
 
 
-def _closeness(count: Any, total: Any, sources: Any, wf_improved: bool) -> Any:
+def _closeness(count: Any, distance_total: Any, sources: Any, wf_improved: bool) -> Any:
     """Return the closeness of vertices from sums of distances.
 
-    `count` is the number of sources that reach a vertex, `total` the sum of their distances, and `sources` the number
-    of all sources other than the vertex.
+    `count` is the number of sources that reach a vertex, `distance_total` the sum of their distances, and `sources` the
+    number of all sources other than the vertex.
     """
     xp: Any = array_module(count)
     with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf
-        mean = xp.where(total > 0, count / xp.where(total > 0, total, 1), 0.0)
+        mean = xp.where(distance_total > 0, count / xp.where(distance_total > 0, distance_total, 1), 0.0)
     return mean * (count / xp.maximum(sources, 1)) if wf_improved else mean
 
 

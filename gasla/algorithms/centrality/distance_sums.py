@@ -73,7 +73,7 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
 
     With `inverse`, inverse distances are summed instead, and distances of 0 are left out.
     """
-    batches = [sources[first : first + WORD] for first in range(0, len(sources), WORD)]
+    batches = [sources[batch_start : batch_start + WORD] for batch_start in range(0, len(sources), WORD)]
     if batches and graph.sharers(len(batches)):
         # The ranks of a distributed graph divide the sources among them. If the whole graph does not fit in the memory
         # of a rank, the searches run on the distributed graph instead.
@@ -82,24 +82,24 @@ def distance_sums(graph: Graph, sources: list[int], *, weighted: bool, inverse: 
             counts_and_sums = graph.sum_shares(partial(terms, weighted, inverse), batches)
             return counts_and_sums[: graph.n].astype(np.int64), counts_and_sums[graph.n :]
     xp: Any = module_of(graph.device)
-    count, total = xp.zeros(graph.n, np.int64), xp.zeros(graph.n)
+    count, distance_total = xp.zeros(graph.n, np.int64), xp.zeros(graph.n)
     if not sources:
-        return count, total
+        return count, distance_total
     if weighted:
-        for first in track(range(0, len(sources), BATCH), "batches of sources"):
-            batch = sources[first : first + BATCH]
-            _add_distances(multi_source_shortest_paths(graph, batch), batch, count, total, inverse)
-        return count, total
-    sums = {"count": count, "total": total}
+        for batch_start in track(range(0, len(sources), BATCH), "batches of sources"):
+            batch = sources[batch_start : batch_start + BATCH]
+            _add_distances(multi_source_shortest_paths(graph, batch), batch, count, distance_total, inverse)
+        return count, distance_total
+    sums = {"count": count, "total": distance_total}
     if probe(graph, sources).is_shared:
         search = prepare(BatchedSums(inverse=inverse), graph)
-        for first in track(range(0, len(sources), WORD), "batches of sources"):
-            search(**initial_state(graph, sources[first : first + WORD]), out=sums)
+        for batch_start in track(range(0, len(sources), WORD), "batches of sources"):
+            search(**initial_state(graph, sources[batch_start : batch_start + WORD]), out=sums)
     else:
         search = prepare(SingleSums(inverse=inverse), graph)
         for source in track(sources, "sources"):
             search(active=[source], level={source: 0}, out=sums, wait=False)
-    return count, total
+    return count, distance_total
 
 
 def _yield_total(weighted: bool, inverse: bool, graph: Graph, batches: list[list[int]]) -> Iterator[Any]:
@@ -116,11 +116,11 @@ def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list
     `Graph.sum_shares` calls this on each rank, and adds up the arrays.
     """
     for sources in batches:
-        count, total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
-        yield array_module(total).concatenate([count.astype(np.float64), total])
+        count, distance_total = distance_sums(graph, sources, weighted=weighted, inverse=inverse)
+        yield array_module(distance_total).concatenate([count.astype(np.float64), distance_total])
 
 
-def _add_distances(distances: Any, sources: list[int], count: Any, total: Any, inverse: bool) -> None:
+def _add_distances(distances: Any, sources: list[int], count: Any, distance_total: Any, inverse: bool) -> None:
     """Add the distances from some sources to the counts and sums of the vertices that they reach, in place."""
     xp: Any = array_module(distances)
     for distance, source in zip(distances, sources):
@@ -131,7 +131,7 @@ def _add_distances(distances: Any, sources: list[int], count: Any, total: Any, i
             is_reached &= distance != 0
         finite = xp.where(is_reached, distance, 1).astype(np.float64)
         with np.errstate(over="ignore"):  # a sum beyond the range of float64 is inf, without a warning
-            total += xp.where(is_reached, 1 / finite if inverse else finite, 0)
+            distance_total += xp.where(is_reached, 1 / finite if inverse else finite, 0)
 
 
 def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:

@@ -92,16 +92,20 @@ def harmonic_centrality(
     source_ids = chosen_sources(graph, sources, k, seed)
     xp: Any = module_of(graph.device)
     if nbunch is None:
-        _, total = distance_sums(graph, source_ids, weighted=weighted, inverse=True)
-        return total if k is None else total * _sample_factor(graph, source_ids)
+        _, inverse_total = distance_sums(graph, source_ids, weighted=weighted, inverse=True)
+        return inverse_total if k is None else inverse_total * _sample_factor(graph, source_ids)
     vertices = several_vertices(graph, "nbunch", nbunch)
     backwards = reversed_edges(graph, weighted)
-    total, ids = xp.zeros(len(vertices)), xp.asarray(source_ids, np.int64)
+    inverse_total, ids = xp.zeros(len(vertices)), xp.asarray(source_ids, np.int64)
     for i, v in enumerate(vertices):
         distances = distances_to(backwards, v, weighted=weighted)[ids]
         with np.errstate(over="ignore"):  # the inverse of a subnormal distance may overflow to inf
-            total[i] = (1 / distances[distances > 0]).sum()
-    return total if k is None else total * _sample_factor(graph, source_ids)[xp.asarray(vertices, np.int64)]
+            inverse_total[i] = (1 / distances[distances > 0]).sum()
+    return (
+        inverse_total
+        if k is None
+        else inverse_total * _sample_factor(graph, source_ids)[xp.asarray(vertices, np.int64)]
+    )
 
 
 def _sample_factor(graph: Graph, sources: list[int]) -> Any:

@@ -145,12 +145,12 @@ def hits(
     programs = [program(real=score_dtype, weights=weights) for program in (Authorities, Hubs)]
     compile_ahead(graph, programs, programs[0])
     result = run(programs, graph, max_iterations=max_iter, notice=False, hub=start, tolerance=tol)
-    total = float(result.aggregates.get("hubs", 0))
+    hub_total = float(result.aggregates.get("hubs", 0))
     hubs = _scale_scores(result.state["hub"], normalized)
     # An additional iteration makes the authority scores those that follow from the final hub scores.
     final_run = run(programs[0], graph, max_iterations=1, notice=False, hub=hubs)
     authorities = _scale_scores(final_run.authority, normalized)
-    residual = float(result.aggregates.get("change", 0)) / total if total != 0 else 0.0
+    residual = float(result.aggregates.get("change", 0)) / hub_total if hub_total != 0 else 0.0
     converged = check_converged("hub scores", result.converged, residual, max_iter, silent=tol == 0)
     return HubsResult(hubs, authorities, result.iterations, residual, converged)
 
@@ -160,8 +160,8 @@ def _scale_scores(scores: Any, to_sum: bool) -> Any:
 
     Scores that are all 0 stay unchanged.
     """
-    total = scores.sum(dtype=np.float64) if to_sum else scores.max()
-    return (scores / total.astype(np.float64)).astype(scores.dtype) if total > 0 else scores
+    score_total = scores.sum(dtype=np.float64) if to_sum else scores.max()
+    return (scores / score_total.astype(np.float64)).astype(scores.dtype) if score_total > 0 else scores
 
 
 ROW = Row(

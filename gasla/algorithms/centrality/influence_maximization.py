@@ -120,30 +120,30 @@ def influence_maximization(
     epsilon = real_number("epsilon", epsilon, LEAST_EPSILON, 1 - 1 / math.e)
     delta = 1 - real_number("confidence", confidence, most=0.999999)
     chances = edge_probabilities(graph, probability)
-    first, last = _numbers_of_samples(graph.n, k, epsilon, delta)
-    doublings = max(1, math.ceil(math.log2(last / first)))
+    fewest_sets, most_sets = _numbers_of_samples(graph.n, k, epsilon, delta)
+    doublings = max(1, math.ceil(math.log2(most_sets / fewest_sets)))
     log_term = math.log(3 * doublings / delta)
-    choosing, judging = (Sets(graph, chances, each) for each in (2 * seed, 2 * seed + 1))
-    count = first
+    choosing, judging = (Sets(graph, chances, sample_seed) for sample_seed in (2 * seed, 2 * seed + 1))
+    count = fewest_sets
     while True:
         choosing.grow(count, len(judging.keys))
         judging.grow(count, len(choosing.keys))
         seeds, upper_bound = choosing.greedy(k)
-        reached = judging.covered_by(seeds)
-        lower_bound = (math.sqrt(reached + 2 * log_term / 9) - math.sqrt(log_term / 2)) ** 2 - log_term / 18
+        covered_count = judging.covered_by(seeds)
+        lower_bound = (math.sqrt(covered_count + 2 * log_term / 9) - math.sqrt(log_term / 2)) ** 2 - log_term / 18
         ratio = max(lower_bound, 0.0) / (math.sqrt(upper_bound + log_term / 2) + math.sqrt(log_term / 2)) ** 2
-        if ratio >= 1 - 1 / math.e - epsilon or count >= last:
-            return InfluenceResult(seeds, max(graph.n * reached / count, float(k)), min(ratio, 1.0))
-        count = min(2 * count, last)
+        if ratio >= 1 - 1 / math.e - epsilon or count >= most_sets:
+            return InfluenceResult(seeds, max(graph.n * covered_count / count, float(k)), min(ratio, 1.0))
+        count = min(2 * count, most_sets)
 
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
     """Return how many sets the first sample has, and at how many sets the sample is not doubled any more (OPIM-C)."""
     guarantee, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    needed = (
+    sample_count = (
         2 * (guarantee * math.sqrt(math.log(6 / delta)) + math.sqrt(guarantee * (choices + math.log(6 / delta)))) ** 2
     )
-    return math.ceil(needed), max(math.ceil(needed), math.ceil(needed * n / (epsilon**2 * k)))
+    return math.ceil(sample_count), max(math.ceil(sample_count), math.ceil(sample_count * n / (epsilon**2 * k)))
 
 
 class Sets:
@@ -156,8 +156,8 @@ class Sets:
         xp: Any = module_of(graph.device)
         self.graph, self.xp, self.count, self.drawn = graph, xp, 0, 0
         # The seed may have 65 bits, since callers double it for the second sample, so it takes up to two words.
-        words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]
-        self.seed = [np.uint64(word) for word in words]
+        seed_words = [seed & MOST_SEED, *([seed >> 64] if seed > MOST_SEED else [])]
+        self.seed = [np.uint64(word) for word in seed_words]
         self.lists = graph.in_
         self.chances: Array = self.lists.by_position(chances)
         self.largest = float(chances.max()) if graph.m else 0.0
@@ -170,16 +170,16 @@ class Sets:
         `others` is the number of entries (set, vertex) of the other sample, which counts toward the memory that both
         need.
         """
-        blocks, total, first = [self.keys], len(self.keys), self.count
-        while first < count:
-            mean_size = total / first if first else 1.0
+        blocks, key_count, first_set = [self.keys], len(self.keys), self.count
+        while first_set < count:
+            mean_size = key_count / first_set if first_set else 1.0
             set_count = max(
-                1, min(SETS_AT_ONCE if first else FIRST_SETS, count - first, int(ENTRIES_TOGETHER / mean_size))
+                1, min(SETS_AT_ONCE if first_set else FIRST_SETS, count - first_set, int(ENTRIES_TOGETHER / mean_size))
             )
-            self._require_room(others + total + math.ceil(set_count * mean_size))
-            blocks.append(self._sample_sets(self.xp.arange(first, first + set_count), others + total))
-            total += len(blocks[-1])
-            first += set_count
+            self._require_room(others + key_count + math.ceil(set_count * mean_size))
+            blocks.append(self._sample_sets(self.xp.arange(first_set, first_set + set_count), others + key_count))
+            key_count += len(blocks[-1])
+            first_set += set_count
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
@@ -189,20 +189,20 @@ class Sets:
         advice = "lower probabilities, or larger epsilon"
         require_room("the samples have", entries, BYTES_PER_ENTRY, self.graph.device, advice)
 
-    def _sample_sets(self, sets: Array, held: int) -> Array:
+    def _sample_sets(self, sets: Array, keys_held: int) -> Array:
         """Sample new reverse reachable sets, and return their vertices as sorted keys set * n + vertex.
 
         `sets` are the numbers of the new sets. Each gets a random root. A search goes from the root against the
-        direction of edges, and follows each edge with its probability. `held` is the number of entries that both
+        direction of edges, and follows each edge with its probability. `keys_held` is the number of entries that both
         samples have already, for the check of memory.
         """
         xp, n, indptr = self.xp, self.graph.n, self.lists.indptr
-        reached = frontier = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
+        reached_keys = frontier = sets * n + xp.minimum((self._random_numbers(len(sets)) * n).astype(np.int64), n - 1)
         while len(frontier):
             sets, vertices = xp.divmod(frontier, n)
             offsets = running_sums(indptr[vertices + 1] - indptr[vertices])
             edge_count = int(offsets[-1])  # number of edges that lead to the vertices that the last step reached
-            self._require_room(held + len(reached) + math.ceil(edge_count * self.largest))
+            self._require_room(keys_held + len(reached_keys) + math.ceil(edge_count * self.largest))
             kept_edges = self._draw_edge_positions(edge_count)
             row = xp.searchsorted(offsets, kept_edges, side="right") - 1
             edges = indptr[vertices[row]] + kept_edges - offsets[row]
@@ -210,14 +210,14 @@ class Sets:
                 is_kept = self._random_numbers(len(edges)) * self.largest < self.chances[edges]
                 row, edges = row[is_kept], edges[is_kept]
             candidates = xp.unique(sets[row] * n + self.lists.indices[edges])
-            positions = xp.minimum(xp.searchsorted(reached, candidates), len(reached) - 1)
-            frontier = candidates[reached[positions] != candidates]
-            reached = xp.sort(xp.concatenate([reached, frontier]))
-        return reached
+            positions = xp.minimum(xp.searchsorted(reached_keys, candidates), len(reached_keys) - 1)
+            frontier = candidates[reached_keys[positions] != candidates]
+            reached_keys = xp.sort(xp.concatenate([reached_keys, frontier]))
+        return reached_keys
 
-    def _draw_edge_positions(self, total: int) -> Array:
-        """Return a random sample of the numbers below `total`, in ascending order: the positions of edges that may be
-        followed.
+    def _draw_edge_positions(self, edge_total: int) -> Array:
+        """Return a random sample of the numbers below `edge_total`, in ascending order: the positions of edges that may
+        be followed.
 
         Each is drawn with the largest probability of all edges, and the caller then thins out edges of lower
         probability. The gaps between the numbers come from the geometric distribution, so the time depends on the size
@@ -225,18 +225,18 @@ class Sets:
         """
         xp, chance = self.xp, self.largest
         if chance in (0.0, 1.0):
-            return xp.arange(total if chance else 0)
-        last, pieces = -1, [xp.zeros(0, np.int64)]
-        while last < total:
-            uniform = self._random_numbers(int((total - last) * chance * 1.1) + 64)
-            # With a probability near 0, gaps may be infinite, so they are limited to `total`.
+            return xp.arange(edge_total if chance else 0)
+        last_position, pieces = -1, [xp.zeros(0, np.int64)]
+        while last_position < edge_total:
+            uniform = self._random_numbers(int((edge_total - last_position) * chance * 1.1) + 64)
+            # With a probability near 0, gaps may be infinite, so they are limited to `edge_total`.
             with np.errstate(over="ignore"):
                 # inverse of the geometric distribution, which the gaps have
-                gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), total).astype(np.int64)
-            pieces.append(last + xp.cumsum(gaps + 1))
-            last = int(pieces[-1][-1])
+                gaps = xp.minimum(xp.log1p(-uniform) / math.log1p(-chance), edge_total).astype(np.int64)
+            pieces.append(last_position + xp.cumsum(gaps + 1))
+            last_position = int(pieces[-1][-1])
         positions = xp.concatenate(pieces)
-        return positions[positions < total]
+        return positions[positions < edge_total]
 
     def _random_numbers(self, count: int) -> Array:
         """Return `count` new random numbers, at least 0 and below 1.

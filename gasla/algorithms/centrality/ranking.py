@@ -76,10 +76,10 @@ def distribution(graph: Graph, given: Any, name: str) -> Any:
         given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)
     numbers = vertex_numbers(graph, name, given, least=0)
     with np.errstate(over="ignore"):
-        total = numbers.sum()
-    if not 0 < total < np.inf:
+        number_sum = numbers.sum()
+    if not 0 < number_sum < np.inf:
         raise ValueError(f"{name} has only zeros, or an infinite sum; expected a finite, positive sum")
-    return numbers / total
+    return numbers / number_sum
 
 
 def check_converged(scores: str, ended: bool, residual: float, max_iter: int, *, silent: bool) -> bool:

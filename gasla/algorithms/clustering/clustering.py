@@ -116,11 +116,11 @@ def _mean_intensities(graph: Graph) -> Array:
     weight_range(graph, shares=True)
     xp: Any = module_of(graph.device)
     simple = graph.with_values(graph.values.astype(np.float64)).simple(semirings.max)  # type: ignore[union-attr]
-    sides = simple.symmetrized(semirings.max)
-    values: Any = sides.values
+    both_ways = simple.symmetrized(semirings.max)
+    values: Any = both_ways.values
     if not (len(values) and values.max() > 0):
         return xp.zeros(graph.n)
-    roots = sides.with_values(xp.cbrt(values / values.max()))
+    roots = both_ways.with_values(xp.cbrt(values / values.max()))
     degrees = roots.out_degrees.astype(np.float64)
     return _triangle_sums(roots) / xp.maximum(degrees * (degrees - 1) / 2, 1)
 
@@ -130,17 +130,17 @@ def _neighborhood_counts(graph: Graph) -> tuple[Array, Array]:
 
     An edge among the neighbors is the edge opposite to the vertex in a triangle. If it has a reverse edge, both count.
     """
-    sides = _edge_counts(graph)
-    oriented = orient(sides)
+    edge_count_graph = _edge_counts(graph)
+    oriented = orient(edge_count_graph)
     closed: Any = count_common_neighbors(oriented, per_vertex=True)[1]
-    forward = _forward_edges(sides, oriented)
+    forward = _forward_edges(edge_count_graph, oriented)
     mutual = forward.select(forward.out_values == 2)
     if mutual.m:
-        last = mxm(forward, mutual, semirings.plus_pair, mask=forward).data
-        first = mxm(mutual, forward, semirings.plus_pair, mask=forward).data
+        last_counts = mxm(forward, mutual, semirings.plus_pair, mask=forward).data
+        first_counts = mxm(mutual, forward, semirings.plus_pair, mask=forward).data
         outer = mxm(forward.reversed(), mutual, semirings.plus_pair, mask=forward).data
-        closed = closed + _sum_at_tails(forward, last + outer) + _sum_at_heads(forward, first)
-    degrees = sides.out_degrees.astype(np.float64)
+        closed = closed + _sum_at_tails(forward, last_counts + outer) + _sum_at_heads(forward, first_counts)
+    degrees = edge_count_graph.out_degrees.astype(np.float64)
     return closed, degrees * (degrees - 1)
 
 
@@ -149,17 +149,20 @@ def _directed_counts(graph: Graph) -> tuple[Array, Array]:
 
     Each choice of one of the edges between two vertices makes another directed triangle.
     """
-    sides = _edge_counts(graph)
-    joined: Any = sides.out_values
-    edge_counts, mutual = _sum_at_tails(sides, joined), _sum_at_tails(sides, (joined == 2).astype(np.float64))
-    return _triangle_sums(sides), edge_counts * (edge_counts - 1) - 2 * mutual
+    edge_count_graph = _edge_counts(graph)
+    edge_values: Any = edge_count_graph.out_values
+    edge_counts, mutual = (
+        _sum_at_tails(edge_count_graph, edge_values),
+        _sum_at_tails(edge_count_graph, (edge_values == 2).astype(np.float64)),
+    )
+    return _triangle_sums(edge_count_graph), edge_counts * (edge_counts - 1) - 2 * mutual
 
 
-def _triangle_sums(sides: Graph) -> Array:
+def _triangle_sums(edge_count_graph: Graph) -> Array:
     """Return for each vertex of a simple undirected graph the sum of the products of the values of its triangles' three
     sides.
     """
-    forward = _forward_edges(sides, orient(sides))
+    forward = _forward_edges(edge_count_graph, orient(edge_count_graph))
     values: Any = forward.out_values
     outer = values * mxm(forward, forward, mask=forward).data
     inner = values * mxm(forward.reversed(), forward, mask=forward).data
@@ -172,12 +175,12 @@ def _edge_counts(graph: Graph) -> Graph:
     return simple.with_values(module_of(graph.device).ones(simple.m)).symmetrized(semirings.plus)
 
 
-def _forward_edges(sides: Graph, oriented: Oriented) -> Graph:
+def _forward_edges(edge_count_graph: Graph, oriented: Oriented) -> Graph:
     """Return only the edges from lower to higher degree, which limits the lengths of adjacency lists.
 
     Vertices of equal degree are ordered, too, so one direction of each edge is kept.
     """
-    return sides.select(oriented.precedes(*sides.edges()))
+    return edge_count_graph.select(oriented.precedes(*edge_count_graph.edges()))
 
 
 def _sum_at_tails(graph: Graph, values: Any) -> Array:

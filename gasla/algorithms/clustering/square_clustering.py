@@ -111,13 +111,13 @@ def _count_squares(oriented: Oriented, degrees: Array) -> Array:
         middles = earlier.of(lasts)
         pattern = xp.ones(len(middles.indices), bool)
         paths = mxm(Sparse((len(lasts), n), middles.indptr, middles.indices, pattern), simple, semirings.plus_pair)
-        last = lasts[Adjacency(paths.indptr, paths.indices).owners()]
-        keep = (paths.data > 1) & oriented.precedes(paths.indices, last)
+        last_vertex = lasts[Adjacency(paths.indptr, paths.indices).owners()]
+        keep = (paths.data > 1) & oriented.precedes(paths.indices, last_vertex)
         if not any_true(keep):
             continue
         other_paths = paths.data - 1
         squares[rows] += xp.diff(running_sums(xp.where(keep, paths.data * other_paths // 2, 0))[paths.indptr])
-        corners = Graph.from_edges(paths.indices[keep], last[keep], other_paths[keep], n=n)
+        corners = Graph.from_edges(paths.indices[keep], last_vertex[keep], other_paths[keep], n=n)
         corner_values: Any = corners.out_values
         squares += _row_sums(corners.out, (corner_values + 1) * corner_values // 2)
         edges = Graph.from_edges(middles.indices, lasts[middles.owners()], n=n)

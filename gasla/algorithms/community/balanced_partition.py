@@ -64,9 +64,9 @@ def partition(
     -------
     PartitionResult
         A named tuple ``(labels, cut, volume)``. `labels`, shape (n,), is the part of each vertex, 0 to k - 1; no part
-        is empty if there are k vertices. `cut` is the weight of all edges between parts, `volume` the sum over vertices
-        of the number of other parts with a neighbor. One of many possible results; deterministic, and the same for any
-        number of threads.
+        is empty if there are k vertices. `cut` is the weight of all edges between parts, `volume` the sum over
+        vertices of the number of other parts with a neighbor. One of many possible results; deterministic, and the same
+        for any number of threads.
 
     Raises
     ------
@@ -115,13 +115,15 @@ def partition(
     graph = in_host_memory("partition", graph)
     check_flags(weighted=weighted)
     check_choice("objective", objective, get_args(Objective))
-    parts, seed_number = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
-    if parts < 1:
+    part_count, seed_number = whole_number("k", k, MOST_PARTS), whole_number("seed", seed, MOST_SEED)
+    if part_count < 1:
         raise ValueError(f"k is {k}; expected 1 to {MOST_PARTS}")
     tolerance = real_number("tolerance", tolerance)
     scaled, exponent = counted(graph, weighted)
-    labels, cut, volume = parts_of(both_ways(scaled), parts, objective, node_weights, tolerance, seed_number)
-    return PartitionResult(labels, _cut_weight(graph, labels) if exponent else cut, volume)
+    labels, cut_weight, volume = parts_of(
+        both_ways(scaled), part_count, objective, node_weights, tolerance, seed_number
+    )
+    return PartitionResult(labels, _cut_weight(graph, labels) if exponent else cut_weight, volume)
 
 
 def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
@@ -134,10 +136,10 @@ def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
         return float(np.asarray(graph.out_values)[between].sum(dtype=np.float64))
 
 
-def _report_lines(f: Any) -> Iterator[str]:
+def _report_lines(view: Any) -> Iterator[str]:
     """Yield the lines of text by which the command describes the parts."""
-    yield f"the edges between parts weigh {f['cut']:,.6g}, the communication volume is {f['volume']:,}"
-    yield from f.groups()
+    yield f"the edges between parts weigh {view['cut']:,.6g}, the communication volume is {view['volume']:,}"
+    yield from view.groups()
 
 
 ROW = Row(

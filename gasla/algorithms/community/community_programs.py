@@ -264,8 +264,10 @@ def both_ways(graph: Graph) -> Graph:
         return graph
     if keeps_weights(graph):
         xp: Any = module_of(graph.device)
-        each = graph.valued.each
-        graph = graph.with_values(xp.ones(graph.m) if each is None else each.astype(np.float64, copy=False))
+        edge_values = graph.valued.each
+        graph = graph.with_values(
+            xp.ones(graph.m) if edge_values is None else edge_values.astype(np.float64, copy=False)
+        )
     # Add up the weights of the two directions of every edge. Self loops are not doubled here, but by the next lines.
     result = graph.symmetrized(semirings.plus)
     loops = module_of(graph.device).equal(result.out.owners(), result.out.indices)
@@ -291,8 +293,8 @@ def moved(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
     `community` has the communities to start from. `given` has the other fields and parameters of the vertex programs
     by name.
     """
-    form: Any = {"direction": direction(graph)}
-    phases = [Weigh(), Move(**form, weights=_weight_type(graph)), NotifyNeighbors(**form)]
+    program_options: Any = {"direction": direction(graph)}
+    phases = [Weigh(), Move(**program_options, weights=_weight_type(graph)), NotifyNeighbors(**program_options)]
     limits: dict[str, Any] = {"max_iterations": MOST_TURNS, "enough": FEW_MOVES * graph.n}
     result = run(phases, graph, community=community, **limits, **given)
     return _renumber(graph, result.community)

@@ -106,10 +106,10 @@ def _has_kernel(graph: Any) -> bool:
     return fits_one_thread(graph, None if graph.max_out_degree <= FLAT["cpu"] else ONE_THREAD)
 
 
-def _core_heading(f: Any) -> str:
+def _core_heading(result_view: Any) -> str:
     """Return the heading of the command's output, with the size of the core of the largest k."""
-    highest = int(f["numbers"].max(initial=0))
-    count = int((f["numbers"] == highest).sum())
+    highest = int(result_view["numbers"].max(initial=0))
+    count = int((result_view["numbers"] == highest).sum())
     return f"the main core is the {highest:,}-core, with {count:,} vertices; highest core numbers:"
 
 

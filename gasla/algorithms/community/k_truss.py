@@ -86,20 +86,20 @@ def _last_truss(simple: Graph) -> Any:
     is_within = xp.ones(simple.m, bool)
     core = core_number(simple)
     # the smaller core number of the two ends of each edge
-    edge_core = xp.minimum(*(core[ends] for ends in simple.edges()))
-    # Invariant of the bisection: all edges in `is_within` are in at least `low` triangles, and no truss has edges that
-    # are all in more than `high` triangles.
-    low, high = 0, int(edge_core.max()) - 1 if simple.m else 0
-    while low < high:
-        middle = (low + high + 1) // 2
+    edge_core = xp.minimum(*(core[endpoint] for endpoint in simple.edges()))
+    # Invariant of the bisection: all edges in `is_within` are in at least `lower_bound` triangles, and no truss has
+    # edges that are all in more than `upper_bound` triangles.
+    lower_bound, upper_bound = 0, int(edge_core.max()) - 1 if simple.m else 0
+    while lower_bound < upper_bound:
+        middle = (lower_bound + upper_bound + 1) // 2
         edges = xp.flatnonzero(is_within & (edge_core > middle))
         remain = peel_edges(simple.select(edges), middle - 1, middle - 1) >= middle
         if any_true(remain):
             is_within = xp.zeros(simple.m, bool)
             is_within[edges[remain]] = True
-            low = middle
+            lower_bound = middle
         else:
-            high = middle - 1
+            upper_bound = middle - 1
     return is_within
 
 

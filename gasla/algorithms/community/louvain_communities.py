@@ -72,8 +72,8 @@ class CommunitiesResult(NamedTuple):
         array([0, 0])
         """
         finer = self.cut(level)
-        first = array_module(finer).unique(finer, return_index=True)[1]
-        return self.levels[min(level % len(self.levels) + 1, len(self.levels) - 1)][first]
+        first_members = array_module(finer).unique(finer, return_index=True)[1]
+        return self.levels[min(level % len(self.levels) + 1, len(self.levels) - 1)][first_members]
 
 
 class Options(TypedDict, total=False):
@@ -427,17 +427,17 @@ def _check_arguments(
     ), several
 
 
-def _is_sequence(given: Any) -> bool:
+def _is_sequence(argument: Any) -> bool:
     """Return whether an argument is a sequence of several values. A string is not."""
-    return hasattr(given, "__iter__") and not isinstance(given, str | bytes) and getattr(given, "ndim", 1) > 0
+    return hasattr(argument, "__iter__") and not isinstance(argument, str | bytes) and getattr(argument, "ndim", 1) > 0
 
 
-def _positive_number(name: str, given: Any, most: int | None = None) -> int:
-    """Return the argument `name` as an int. Raise an error unless it is a whole number from 1 to `most`."""
-    number = whole_number(name, given, most)
-    if number == 0:
+def _positive_number(name: str, argument: Any, largest: int | None = None) -> int:
+    """Return the argument `name` as an int. Raise an error unless it is a whole number from 1 to `largest`."""
+    whole = whole_number(name, argument, largest)
+    if whole == 0:
         raise ValueError(f"{name} is 0; expected 1 or more")
-    return number
+    return whole
 
 
 def _maximum_sizes(max_size: Any) -> list[Any]:
@@ -445,20 +445,20 @@ def _maximum_sizes(max_size: Any) -> list[Any]:
     if not _is_sequence(max_size):
         return [max_size]
     sizes = [*max_size]
-    bounds = [np.inf if each is None else whole_number("max_size", each) for each in sizes]
-    if not sizes or any(a >= b for a, b in pairwise(bounds)):
+    bounds = [np.inf if size_limit is None else whole_number("max_size", size_limit) for size_limit in sizes]
+    if not sizes or any(lower >= higher for lower, higher in pairwise(bounds)):
         raise ValueError(f"max_size is {reprlib.repr(max_size)}; expected one number, or several in ascending order")
     return sizes
 
 
-def _checked_node_weights(graph: Graph, given: Any) -> Array:
+def _checked_node_weights(graph: Graph, argument: Any) -> Array:
     """Return the argument `node_weights` as float64 on the device of the graph. Raise an error if a weight is not
     valid.
     """
-    weights = as_array("node_weights", given)
+    weights = as_array("node_weights", argument)
     if weights.shape != (graph.n,) or weights.dtype.kind not in "iuf":
         raise ValueError(
-            f"node_weights is {reprlib.repr(given)}, {weights.dtype}{weights.shape}; expected {graph.n} numbers"
+            f"node_weights is {reprlib.repr(argument)}, {weights.dtype}{weights.shape}; expected {graph.n} numbers"
         )
     weights = moved(weights, graph.device).astype(np.float64)
     if not bool(((weights >= 0) & (weights < np.inf)).all()):
@@ -481,26 +481,26 @@ def _fixed_mask(graph: Graph, fixed: Any) -> Array | None:
     return is_fixed
 
 
-def _start_labels(graph: Graph, given: Any, fixed_vertices: Array | None, sizes: list[int | None]) -> Array | None:
+def _start_labels(graph: Graph, argument: Any, fixed_vertices: Array | None, sizes: list[int | None]) -> Array | None:
     """Return the argument `start` as communities numbered from 0, or None if the search starts from single vertices.
 
     A community that is larger than the largest maximum size is split into single vertices, except for fixed vertices.
     """
     xp: Any = module_of(graph.device)
     ids = xp.arange(graph.n)
-    if given is None:
+    if argument is None:
         return None if fixed_vertices is None else ids.astype(graph.id_dtype)
-    if isinstance(given, CommunitiesResult):
-        labels = as_ids("start", given.labels)
+    if isinstance(argument, CommunitiesResult):
+        labels = as_ids("start", argument.labels)
         if len(labels) > graph.n:
             raise ValueError(f"start has {len(labels)} vertices, and the graph {graph.n}; expected no more")
         labels = xp.concatenate([moved(labels, graph.device), xp.full(graph.n - len(labels), -1)])
-    elif isinstance(given, Mapping):
-        vertices = several_vertices(graph, "start", [*given], "vertex")
+    elif isinstance(argument, Mapping):
+        vertices = several_vertices(graph, "start", [*argument], "vertex")
         labels = xp.full(graph.n, -1)
-        labels[xp.asarray(vertices, np.int64)] = xp.asarray(as_ids("start", [*given.values()]))
+        labels[xp.asarray(vertices, np.int64)] = xp.asarray(as_ids("start", [*argument.values()]))
     else:
-        labels = moved(as_ids("start", given), graph.device)
+        labels = moved(as_ids("start", argument), graph.device)
         if len(labels) != graph.n:
             raise ValueError(
                 f"start has {len(labels)} labels; expected one for each of {graph.n} vertices, -1 for a vertex alone"

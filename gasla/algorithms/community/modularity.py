@@ -100,12 +100,12 @@ def modularity(graph: Any, labels: Any, *, weighted: bool = True, resolution: fl
     """
     resolution = real_number("resolution", resolution, least=-LARGEST)
     sums = community_sums(graph, labels, weighted)
-    total = float(sums.leaving.sum())
-    if total == 0:
+    total_weight = float(sums.leaving.sum())
+    if total_weight == 0:
         raise ValueError("the weights of all edges sum to 0; expected a positive sum")
-    by_chance = float((sums.leaving * (sums.arriving / total)).sum())
-    # divides by `total` twice, since the product of two sums may overflow
-    return float(sums.inside.sum()) / total - resolution * (by_chance / total)
+    by_chance = float((sums.leaving * (sums.arriving / total_weight)).sum())
+    # divides by `total_weight` twice, since the product of two sums may overflow
+    return float(sums.inside.sum()) / total_weight - resolution * (by_chance / total_weight)
 
 
 class CommunitySums(NamedTuple):
@@ -138,10 +138,12 @@ def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
     leaving, arriving = _vertex_weights(graph, counted)
     label_ids = label_array.astype(graph.id_dtype, copy=False)
     program = Inside(weights=None if counted else graph.value_type)
-    inside = array_module(label_array).asarray(run(program, graph, max_iterations=1, label=label_ids).inside)
+    inner_weights = array_module(label_array).asarray(run(program, graph, max_iterations=1, label=label_ids).inside)
     out = reduce_by_key(label_array, leaving, semirings.plus)
-    into = out if arriving is leaving else reduce_by_key(label_array, arriving, semirings.plus)
-    return CommunitySums(label_array, reduce_by_key(label_array, inside, semirings.plus), out, into, exponent)
+    arriving_sums = out if arriving is leaving else reduce_by_key(label_array, arriving, semirings.plus)
+    return CommunitySums(
+        label_array, reduce_by_key(label_array, inner_weights, semirings.plus), out, arriving_sums, exponent
+    )
 
 
 def _vertex_weights(graph: Graph, counted: bool) -> tuple[Any, Any]:

@@ -260,19 +260,19 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
     outside_degrees[order] = 0
     # the sum of the degrees outside of the sweep, and the weight of the cut around the whole sweep
     volume_outside, total_cut = outside_degrees.sum(), result.aggregates["twice_left"] / 2
-    volume, outside = xp.cumsum(degrees), volume_outside + _sums_after(degrees)
-    cut = xp.where(volume <= outside, xp.cumsum(cut_increase), total_cut - _sums_after(cut_increase))
-    smaller_volume = xp.minimum(volume, outside)
+    volume, outside_volume = xp.cumsum(degrees), volume_outside + _sums_after(degrees)
+    cut_weights = xp.where(volume <= outside_volume, xp.cumsum(cut_increase), total_cut - _sums_after(cut_increase))
+    smaller_volume = xp.minimum(volume, outside_volume)
     conductance = xp.where(
         smaller_volume > 0,
-        xp.minimum(xp.maximum(cut, 0), smaller_volume) / xp.maximum(smaller_volume, RANGE[0]),
+        xp.minimum(xp.maximum(cut_weights, 0), smaller_volume) / xp.maximum(smaller_volume, RANGE[0]),
         np.inf,
     )
-    best = int(conductance.argmin())
-    smallest = float(conductance[best])
+    best_length = int(conductance.argmin())
+    smallest = float(conductance[best_length])
     if smallest == np.inf:
         return NibbleResult(xp.full(1, source, graph.id_dtype), np.nan, scores)
-    return NibbleResult(order[: best + 1].astype(graph.id_dtype), smallest, scores)
+    return NibbleResult(order[: best_length + 1].astype(graph.id_dtype), smallest, scores)
 
 
 def _sums_after(values: Any) -> Any:

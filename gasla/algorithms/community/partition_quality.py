@@ -67,11 +67,11 @@ def partition_quality(graph: Any, labels: Any) -> PartitionQuality:
     sums = community_sums(simple, labels, False)
     sizes = array_module(sums.labels).bincount(sums.labels)
     # of an undirected edge or pair, both directions count
-    n, edges, inside = simple.n, simple.m, int(sums.inside.sum())
-    separated_pairs = n * n - int((sizes**2).sum()) - (edges - inside)
+    n, edges, inner_edges = simple.n, simple.m, int(sums.inside.sum())
+    separated_pairs = n * n - int((sizes**2).sum()) - (edges - inner_edges)
     pairs = n * (n - 1)
     return PartitionQuality(
-        inside / edges if edges else np.nan, (inside + separated_pairs) / pairs if pairs else np.nan
+        inner_edges / edges if edges else np.nan, (inner_edges + separated_pairs) / pairs if pairs else np.nan
     )
 
 

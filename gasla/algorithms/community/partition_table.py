@@ -33,9 +33,9 @@ class PartitionTable(NamedTuple):
     @property
     def coverage(self) -> float:
         """The fraction of the weight of all edges that is within communities, or NaN if all weights are 0."""
-        inside = float(self.internal.sum())
-        total = inside + float(self.cut.sum())
-        return inside / total if total else np.nan
+        internal_weight = float(self.internal.sum())
+        total_weight = internal_weight + float(self.cut.sum())
+        return internal_weight / total_weight if total_weight else np.nan
 
 
 @takes_weight
@@ -103,13 +103,13 @@ def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> Partit
     sums = community_sums(graph, labels, weighted)
     xp: Any = array_module(sums.labels)
     degree = sums.leaving / 2 + sums.arriving / 2
-    cut = xp.maximum(degree - sums.inside, 0)  # not below 0, which rounding might cause
-    outside_degree = xp.maximum(degree.sum() - degree, cut)
+    cut_weights = xp.maximum(degree - sums.inside, 0)  # not below 0, which rounding might cause
+    outside_degree = xp.maximum(degree.sum() - degree, cut_weights)
     smaller = xp.minimum(degree, outside_degree)
-    conductance = xp.where(smaller > 0, cut / xp.where(smaller > 0, smaller, 1), xp.nan)
+    conductance = xp.where(smaller > 0, cut_weights / xp.where(smaller > 0, smaller, 1), xp.nan)
     with np.errstate(over="ignore"):  # if a sum exceeds float64, it is inf, without a warning
-        internal, cut = xp.ldexp(sums.inside, sums.exponent), xp.ldexp(cut, sums.exponent)
-    return PartitionTable(xp.bincount(sums.labels), internal, cut, conductance)
+        internal, cut_weights = xp.ldexp(sums.inside, sums.exponent), xp.ldexp(cut_weights, sums.exponent)
+    return PartitionTable(xp.bincount(sums.labels), internal, cut_weights, conductance)
 
 
 def _report_lines(f: Any) -> Iterator[str]:

@@ -61,8 +61,8 @@ def triangle_count(graph: Any, *, per_vertex: bool = False) -> int | TrianglesRe
     TrianglesResult(total=1, per_vertex=array([1, 1, 1, 0]))
     """
     check_flags(per_vertex=per_vertex)
-    total, counts = count_common_neighbors(orient(graph), per_vertex=per_vertex)
-    return total if counts is None else TrianglesResult(total, counts)
+    triangle_total, counts = count_common_neighbors(orient(graph), per_vertex=per_vertex)
+    return triangle_total if counts is None else TrianglesResult(triangle_total, counts)
 
 
 ROW = Row(

@@ -67,14 +67,14 @@ def _points_by_low_points(forest: DepthFirst) -> Any:
     A vertex is an articulation point if no edge leads from the subtree of one of its children to an ancestor of the
     vertex. A root is an articulation point if it has several children.
     """
-    parents, numbers, low = forest
+    parents, numbers, low_points = forest
     n = len(parents)
     children = np.flatnonzero(parents != np.arange(n))
     parent_of = parents[children]
     is_root = parents[parent_of] == parent_of
     # A root is an articulation point if it has several children.
     is_cut = np.bincount(parent_of[is_root], minlength=n) > 1
-    is_cut[parent_of[~is_root & (low[children] >= numbers[parent_of])]] = True
+    is_cut[parent_of[~is_root & (low_points[children] >= numbers[parent_of])]] = True
     return np.flatnonzero(is_cut)
 
 
@@ -107,9 +107,9 @@ def _graph_of_single_edges(neighbors: Any) -> Graph:
     return Graph.from_csr(xp.arange(len(neighbors) + 1, dtype=neighbors.dtype), neighbors)
 
 
-def _points_by_degree(f: Any) -> Any:
+def _points_by_degree(result_view: Any) -> Any:
     """Return the articulation points sorted by descending out-degree."""
-    return f["points"][np.argsort(-f.graph.out_degrees[f["points"]], kind="stable")]
+    return result_view["points"][np.argsort(-result_view.graph.out_degrees[result_view["points"]], kind="stable")]
 
 
 ROW = Row(

@@ -109,9 +109,9 @@ def biconnected_components(graph: Any) -> BiconnectedComponentsResult:
     parents, ids = forest.parents, xp.arange(graph.n)
     label = blocks_above(simple, forest)
     topmost = xp.flatnonzero((label == ids) & (parents != ids))
-    number = xp.full(graph.n, -1, graph.id_dtype)
-    number[topmost] = xp.arange(len(topmost))
-    component_of = number[label]  # for each vertex, the component of the edge to its parent, or -1 for a root
+    component_number = xp.full(graph.n, -1, graph.id_dtype)
+    component_number[topmost] = xp.arange(len(topmost))
+    component_of = component_number[label]  # for each vertex, the component of the edge to its parent, or -1 for a root
     labels = run(EDGE_LABELS, graph, max_iterations=1, number=forest.numbers, component=component_of).label
     return BiconnectedComponentsResult(len(topmost), labels, _block_cut_tree(component_of, parents, len(topmost)))
 
@@ -129,10 +129,10 @@ def _block_cut_tree(component_of: Array, parents: Array, count: int) -> Array:
     uppermost = xp.flatnonzero((component_of != component_of[parents]) & (component_of >= 0))
     top[component_of[uppermost]] = parents[uppermost]
     component_count = xp.bincount(top, minlength=n)[: len(component_of)] + (component_of >= 0)
-    inside = xp.flatnonzero((component_count > 1) & (component_of >= 0))
-    above = xp.flatnonzero(component_count[top] > 1)
-    points = xp.concatenate([inside, top[above]]).astype(np.int64)
-    pairs = xp.sort(points * n + xp.concatenate([component_of[inside], above]))
+    cut_vertices = xp.flatnonzero((component_count > 1) & (component_of >= 0))
+    components_below = xp.flatnonzero(component_count[top] > 1)
+    points = xp.concatenate([cut_vertices, top[components_below]]).astype(np.int64)
+    pairs = xp.sort(points * n + xp.concatenate([component_of[cut_vertices], components_below]))
     return xp.stack(xp.divmod(pairs, n), axis=1).astype(component_of.dtype)
 
 

@@ -75,19 +75,19 @@ def chain_decomposition(graph: Any) -> VertexLists:
     first_chain = np.full(graph.n, len(with_tree_edges), numbers.dtype)
     first_chain[bottom[with_tree_edges]] = np.arange(len(with_tree_edges))
     first_chain, _ = trees.extremes(first_chain, first_chain)
-    below = np.flatnonzero(first_chain < len(with_tree_edges))
-    chain = with_tree_edges[first_chain[below]]
-    is_covered = numbers[top[chain]] < numbers[below]
-    below, chain = below[is_covered], chain[is_covered]
-    upward = np.lexsort((-numbers[below], chain))
-    below, chain = below[upward], chain[upward]
+    covered_vertices = np.flatnonzero(first_chain < len(with_tree_edges))
+    chain = with_tree_edges[first_chain[covered_vertices]]
+    is_covered = numbers[top[chain]] < numbers[covered_vertices]
+    covered_vertices, chain = covered_vertices[is_covered], chain[is_covered]
+    upward = np.lexsort((-numbers[covered_vertices], chain))
+    covered_vertices, chain = covered_vertices[upward], chain[upward]
     indptr = running_sums(np.bincount(chain, minlength=len(top)) + 2)
     vertices = np.empty(indptr[-1], graph.id_dtype)
     vertices[indptr[:-1]], vertices[indptr[1:] - 1] = top, bottom
-    vertices[np.arange(len(below)) + 2 * chain + 1] = below
+    vertices[np.arange(len(covered_vertices)) + 2 * chain + 1] = covered_vertices
     # Each write sets the end of a chain to the parent of one of its vertices. The write for the topmost vertex comes
     # last, so it decides.
-    vertices[indptr[chain + 1] - 1] = parents[below]
+    vertices[indptr[chain + 1] - 1] = parents[covered_vertices]
     return VertexLists(indptr, vertices)
 
 

@@ -75,10 +75,10 @@ def _contract_exactly(graph: Graph, labels: Any) -> Graph:
     widened = graph.with_values(lambda given: given.astype(sum_type(given.dtype)))
     result = widened.contract(labels, semirings.plus, loops=False)
     bounds, value_range = np.iinfo(values.dtype), result.value_range or (0, 0)
-    for total in map(int, value_range):
-        if not bounds.min <= total <= bounds.max:
+    for extreme_value in map(int, value_range):
+        if not bounds.min <= extreme_value <= bounds.max:
             raise ValueError(
-                f"condensation adds up values to {total}, more than {values.dtype} holds; expected int64: "
+                f"condensation adds up values to {extreme_value}, more than {values.dtype} holds; expected int64: "
                 "graph.with_values(graph.values.astype(np.int64))"
             )
     return result.with_values(result.values.astype(values.dtype))  # type: ignore[union-attr]

@@ -73,25 +73,27 @@ def connected_components(graph: Any, *, start: ComponentsResult | None = None) -
     return _join_components(as_graph(graph), start)
 
 
-def _join_components(graph: Graph, before: ComponentsResult) -> ComponentsResult:
-    """Return the components of a graph to which edges were added since its components `before` were found.
+def _join_components(graph: Graph, previous_result: ComponentsResult) -> ComponentsResult:
+    """Return the components of a graph to which edges were added since its components `previous_result` were found.
 
     The previous components are the vertices of a small graph, in which the new edges join them. Components are numbered
     in the order of their smallest vertices. Of several that are joined, the component of the smallest number has the
     smallest vertex, so the order is kept.
     """
     src, dst = new_edges(graph)
-    if not isinstance(before, tuple) or len(before) != 2:
-        raise TypeError(f"start is {type(before).__name__}; expected a ComponentsResult, returned by this function")
-    labels = check_previous(graph, "start.labels", before[1], graph.id_dtype)
+    if not isinstance(previous_result, tuple) or len(previous_result) != 2:
+        raise TypeError(
+            f"start is {type(previous_result).__name__}; expected a ComponentsResult, returned by this function"
+        )
+    labels = check_previous(graph, "start.labels", previous_result[1], graph.id_dtype)
     xp: Any = array_module(labels)
     tails, heads = labels[src], labels[dst]
     if not any_true(xp.not_equal(tails, heads)):
-        return ComponentsResult(before[0], labels.copy())
-    count = int(before[0])
+        return ComponentsResult(previous_result[0], labels.copy())
+    count = int(previous_result[0])
     check_range("start.labels", labels, count)
-    joined, numbers = label_components(Graph.from_edges(tails, heads, n=count))
-    return ComponentsResult(joined, numbers[labels])
+    joined_labels, numbers = label_components(Graph.from_edges(tails, heads, n=count))
+    return ComponentsResult(joined_labels, numbers[labels])
 
 
 ROW = Row(

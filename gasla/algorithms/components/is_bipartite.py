@@ -97,9 +97,9 @@ def is_bipartite(graph: Any, *, colors: bool = False) -> bool | BipartiteResult:
     check_flags(colors=colors)
     if not colors and _samples_triangle(graph):
         return False
-    sides = two_sides(graph, loops=True)
-    bipartite = not any_true(sides < 0)
-    return BipartiteResult(bipartite, sides) if colors else bipartite
+    side_of_vertex = two_sides(graph, loops=True)
+    bipartite = not any_true(side_of_vertex < 0)
+    return BipartiteResult(bipartite, side_of_vertex) if colors else bipartite
 
 
 def two_sides(graph: Graph, *, loops: bool) -> Any:

@@ -247,8 +247,8 @@ def _forest_edges(graph: Graph, direction: str) -> Any:
         Phase(Climb, until="still"),
         Follow,
     ]
-    taken = run(phases, graph, notice=False).taken
-    return taken[taken >= 0]
+    taken_edges = run(phases, graph, notice=False).taken
+    return taken_edges[taken_edges >= 0]
 
 
 def _make_result(graph: Graph, edges: Any) -> ForestResult:
@@ -259,10 +259,10 @@ def _make_result(graph: Graph, edges: Any) -> ForestResult:
     check_total("minimum_spanning_forest", weights)
     unsigned = weights.dtype.kind == "u"
     with np.errstate(over="ignore"):  # the check below reports an overflow
-        total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
-    if weights.dtype.kind == "f" and bool(xp.isinf(total)) and not bool(xp.isinf(weights).any()):
+        weight_total = weights.sum(dtype=np.uint64 if unsigned else sum_type(weights.dtype))
+    if weights.dtype.kind == "f" and bool(xp.isinf(weight_total)) and not bool(xp.isinf(weights).any()):
         raise ValueError("the weights of the forest sum to infinity; expected a finite sum: divide all by one number")
-    return ForestResult(edges, total)
+    return ForestResult(edges, weight_total)
 
 
 ROW = Row(

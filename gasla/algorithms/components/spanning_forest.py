@@ -154,10 +154,10 @@ class Forest:
 
         With `of`, return whether such an edge leads from v's subtree to a vertex outside of the subtree of `of[v]`.
         """
-        first, size = self.trees.numbers, self.trees.sizes
+        first_numbers, size = self.trees.numbers, self.trees.sizes
         if of is not None:
-            first, size = first[of], size[of]
-        return (self.low < first) | (self.high >= first + size)
+            first_numbers, size = first_numbers[of], size[of]
+        return (self.low < first_numbers) | (self.high >= first_numbers + size)
 
 
 class DepthFirst(NamedTuple):
@@ -202,8 +202,8 @@ def spanning_forest(graph: Graph) -> Forest | DepthFirst:
     sizes = run(Sizes, tree, schedule=schedule.reversed()).size
     between = _number_offsets(tree, sizes, is_root)
     numbers = run(Numbers, tree, schedule=schedule, between=between).number
-    low, high = _adjacent_range(graph, parents, numbers)
-    ranges = run(SubtreeRange, tree, schedule=schedule.reversed(), low=low, high=high)
+    lowest, highest = _adjacent_range(graph, parents, numbers)
+    ranges = run(SubtreeRange, tree, schedule=schedule.reversed(), low=lowest, high=highest)
     return Forest(Trees(parents, numbers, sizes), ranges.low, ranges.high)
 
 
@@ -213,10 +213,10 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
     Return None if a tree has so many levels that a depth-first search is faster. The first component that has an edge
     is searched before all other components. It mostly is the largest, so this shows early whether a tree is deep.
     """
-    first = np.zeros(graph.n, bool)
-    first[np.flatnonzero(graph.out_degrees)[:1]] = True
+    is_source = np.zeros(graph.n, bool)
+    is_source[np.flatnonzero(graph.out_degrees)[:1]] = True
     level, parent = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, graph.id_dtype)
-    result = _search_from(graph, first, level, parent)
+    result = _search_from(graph, is_source, level, parent)
     if result.converged:
         result = _search_from(graph, smallest_members(graph) & (result.level < 0), result.level, result.parent)
     return (result.level, result.parent) if result.converged else None
@@ -248,9 +248,9 @@ def _number_offsets(tree: Graph, sizes: Array, is_root: Array) -> Array:
     xp: Any = module_of(tree.device)
     between = xp.zeros(tree.n, sizes.dtype)
     indptr, child = tree.in_.indptr, tree.in_.indices
-    ends = xp.cumsum(sizes[child])
-    starts = xp.zeros(len(child) + 1, ends.dtype)
-    starts[1:] = ends
+    number_ends = xp.cumsum(sizes[child])
+    starts = xp.zeros(len(child) + 1, number_ends.dtype)
+    starts[1:] = number_ends
     between[child] = 1 + starts[:-1] - starts[indptr[tree.in_.owners()]]
     roots = xp.flatnonzero(is_root)
     between[roots] = xp.cumsum(sizes[roots]) - sizes[roots]

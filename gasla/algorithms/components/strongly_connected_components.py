@@ -234,10 +234,10 @@ def strongly_connected_components(graph: Any) -> ComponentsResult:
     xp: Any = module_of(graph.device)
     compile_ahead(graph, Sources, Sinks, Descendants(direction="in"), Descendants(direction="out"), ROUND)
     parent = xp.arange(graph.n, dtype=graph.id_dtype)  # for each vertex, the smallest vertex of its component
-    left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
-    left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
-    if any_true(left):
-        region = split_by_pivot(graph, left, parent)
+    is_left = run(Sources, graph, active=graph.in_degrees == 0).waits > 0
+    is_left &= run(Sinks, graph, active=graph.out_degrees == 0).waits > 0
+    if any_true(is_left):
+        region = split_by_pivot(graph, is_left, parent)
         if any_true(region >= 0):
             split_by_colors(graph, region, parent)
     return ComponentsResult(number(parent), parent)
@@ -250,13 +250,13 @@ def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
     vertex's component is known. The regions are told apart by which vertices the pivot reaches and is reached from.
     """
     pivot = int((left * graph.in_degrees.astype(np.int64) * graph.out_degrees).argmax())
-    reached, reaching = (
+    is_reached, reaching = (
         run(Descendants(direction=direction), graph, active=[pivot], left=left, reached={pivot: True}).reached
         for direction in ("in", "out")
     )
-    both = reached & reaching
+    both = is_reached & reaching
     parent[both] = int(both.argmax())
-    region = reached.astype(parent.dtype) + 2 * reaching
+    region = is_reached.astype(parent.dtype) + 2 * reaching
     region[both | ~left] = -1
     return region
 

@@ -102,11 +102,11 @@ class Level(NamedTuple):
         neighbor = mxv(graph, xp.where(in_set, ids, -1), semirings.max_second)
         coarse = graph.contract(xp.where(in_set, ids, neighbor), semirings.plus, loops=False)
         assert coarse.origin is not None
-        joined = coarse.origin.new_vertices
-        mass = xp.bincount(joined, self.mass, coarse.n).astype(np.float32)
+        coarse_vertex = coarse.origin.new_vertices
+        mass = xp.bincount(coarse_vertex, self.mass, coarse.n).astype(np.float32)
         component = xp.zeros(coarse.n, self.component.dtype)
-        component[joined] = self.component
-        return Level(coarse, mass, component), joined
+        component[coarse_vertex] = self.component
+        return Level(coarse, mass, component), coarse_vertex
 
 
 def layout(graph: Any, *, seed: int = 0) -> Array:
@@ -181,8 +181,8 @@ def _scale_edges_to_one(simple: Graph, positions: Array) -> Array:
     # The lists are sorted, because the order of `edges()` depends on the input, and would change the rounding of the
     # sum.
     lists = simple.sorted_out
-    total = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
-    return positions * (simple.m / total) ** 0.5 if total > 0 else positions
+    length_sum = float(((positions[lists.owners()] - positions[lists.indices]) ** 2).sum())
+    return positions * (simple.m / length_sum) ** 0.5 if length_sum > 0 else positions
 
 
 def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
@@ -191,10 +191,10 @@ def _contraction_levels(simple: Graph, seed: int) -> list[Level]:
     graph = simple.with_values(xp.ones(simple.m, np.float32))
     levels = [Level(graph, xp.ones(simple.n, np.float32), connected_components(simple).labels)]
     while levels[-1].graph.n > COARSEST:
-        smaller, joined = levels[-1].smaller(seed)
-        if smaller.graph.n > LEAST_SHRINKAGE * len(joined):
+        smaller, coarse_vertices = levels[-1].smaller(seed)
+        if smaller.graph.n > LEAST_SHRINKAGE * len(coarse_vertices):
             break
-        levels[-1] = levels[-1]._replace(joined=joined)
+        levels[-1] = levels[-1]._replace(joined=coarse_vertices)
         levels.append(smaller)
     return levels
 
@@ -221,17 +221,17 @@ def _balance_forces(level: Level, positions: Array, noise: Array, strength: floa
     `positions` are those of the vertices into which they were merged, to which some `noise` is added.
     """
     graph, mass, xp = level.graph, level.mass.astype(np.float64), array_module(level.mass)
-    n, total = graph.n, float(mass.sum())
+    n, total_mass = graph.n, float(mass.sum())
     src, dst = graph.edges()
     degrees = xp.bincount(src, graph.values, n)
     positions = positions + noise * (0.3 * _root_mean_square(positions) / n**0.5)
     radius = _disk_radius(level, positions, degrees)
-    stretch = float((graph.values * ((positions[src] - positions[dst]) ** 2).sum(axis=1)).sum()) / 2
+    spring_energy = float((graph.values * ((positions[src] - positions[dst]) ** 2).sum(axis=1)).sum()) / 2
     repulsion = strength * float((xp.bincount(level.component, mass) ** 2).sum() - (mass**2).sum()) / 2
-    scale = (repulsion / stretch) ** 0.5 if stretch > 0 else 1 / radius
+    scale = (repulsion / spring_energy) ** 0.5 if spring_energy > 0 else 1 / radius
     radius *= scale
     # repulsion of a vertex at the rim by the whole graph, divided by its distance from the center
-    at_rim = strength * total / radius**2
+    at_rim = strength * total_mass / radius**2
     rounds = 50 if n > 20_000 else 100 if n > 2_000 else 200
     program = Forces(
         # lowered, since the sampled vertices may include neighbors, too
@@ -239,7 +239,7 @@ def _balance_forces(level: Level, positions: Array, noise: Array, strength: floa
         share=strength * max(n / SAMPLES, 1),
         gravity=GRAVITY * at_rim,
         nearest=(0.3 * radius) ** 2 / n,
-        limit=(stretch / (float(degrees.sum()) / 2)) ** 0.5 * scale if stretch > 0 else radius,
+        limit=(spring_energy / (float(degrees.sum()) / 2)) ** 0.5 * scale if spring_energy > 0 else radius,
         rounds=rounds,
         count=n,
         seed=seed,
@@ -279,10 +279,10 @@ def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
     return max((float((xp.bincount(label, distances * degrees) / count).sum()) / fraction) ** 0.5, 1e-6)
 
 
-def _layout_heading(f: Any) -> str:
+def _layout_heading(result_view: Any) -> str:
     """Return the heading of the command's output, with the mean lengths of edges and of all pairs."""
-    n = f.graph.n
-    mean_distance = (2 * float((f["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
+    n = result_view.graph.n
+    mean_distance = (2 * float((result_view["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
     return f"{n:,} positions; edges are 1 long and any two vertices {mean_distance:.3g} apart, as root mean squares:"
 
 

@@ -52,7 +52,7 @@ def global_minimum_cut(graph: Any) -> GlobalMinimumCut:
     -------
     GlobalMinimumCut(value, side)
         `value`, an int for integer weights, else a float, is the total weight of the edges between the two sides: 0 if
-        the graph is not connected. `is_on_side`, shape (n,), bool, marks the vertices of the side without vertex 0. One
+        the graph is not connected. `side`, shape (n,), bool, marks the vertices of the side without vertex 0. One
         of the cheapest cuts; deterministic.
 
     Raises

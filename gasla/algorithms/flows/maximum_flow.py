@@ -90,9 +90,9 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
     return MaximumFlow(solution.value, solution.flow)
 
 
-def _edges_with_flow(f: Any) -> Any:
+def _edges_with_flow(result_view: Any) -> Any:
     """Return the ids of the edges with positive flow, sorted by descending flow."""
-    return f.highest("flow")[: int((f["flow"] > 0).sum())]
+    return result_view.highest("flow")[: int((result_view["flow"] > 0).sum())]
 
 
 ROW = Row(

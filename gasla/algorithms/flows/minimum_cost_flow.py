@@ -147,19 +147,19 @@ def _edge_costs(graph: Graph) -> np.ndarray:
     return costs.astype(np.int64)
 
 
-def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
-    """Return the argument `given`, an array of whole numbers or inf, as float64.
+def _whole_numbers(name: str, argument: Any, count: int, owner: str) -> np.ndarray:
+    """Return the argument `argument`, an array of whole numbers or inf, as float64.
 
-    Raise an error if an entry is not whole, or too large. `name` is the argument's name, and `each`, such as "vertex",
+    Raise an error if an entry is not whole, or too large. `name` is the argument's name, and `owner`, such as "vertex",
     says what an entry belongs to.
     """
-    numbers = np.asarray(as_array(name, given))
-    if numbers.dtype == object and all(isinstance(number, Real) for number in numbers.flat):
+    numbers = np.asarray(as_array(name, argument))
+    if numbers.dtype == object and all(isinstance(item, Real) for item in numbers.flat):
         numbers = np.asarray(np.frompyfunc(_clamp_integer, 1, 1)(numbers), np.float64)
     if numbers.dtype.kind not in "biuf" and numbers.size:
         raise TypeError(f"{name} is {numbers.dtype}; expected whole numbers")
     if numbers.shape != (count,):
-        raise ValueError(f"{name} has shape {numbers.shape}; expected {(count,)}, one per {each}")
+        raise ValueError(f"{name} has shape {numbers.shape}; expected {(count,)}, one per {owner}")
     numbers = numbers.astype(np.float64)
     is_wrong = (numbers != np.rint(numbers)) | np.isnan(numbers)
     if is_wrong.any():
@@ -168,18 +168,18 @@ def _whole_numbers(name: str, given: Any, count: int, each: str) -> np.ndarray:
     if is_large.any():
         i = int(is_large.argmax())
         raise ValueError(
-            f"{name} has entries of more than 2**31, {np.asarray(given)[i]} for {each} {i}; expected smaller ones: "
+            f"{name} has entries of more than 2**31, {np.asarray(argument)[i]} for {owner} {i}; expected smaller ones: "
             "divide by a unit"
         )
     return numbers
 
 
-def _clamp_integer(number: Any) -> Any:
+def _clamp_integer(value: Any) -> Any:
     """Return a number, but an integer outside of the range from -2**64 to 2**64 as the nearer end of this range.
 
     Larger integers may not fit a float. `_whole_numbers` rejects the ends of the range as too large, too.
     """
-    return number if isinstance(number, float) else min(max(number, -(2**64)), 2**64)
+    return value if isinstance(value, float) else min(max(value, -(2**64)), 2**64)
 
 
 def _solve_program(
@@ -195,7 +195,7 @@ def _solve_program(
 
     linprog: Any = optimize.linprog
 
-    src, dst = (np.asarray(ends, np.int64) for ends in graph.edges())
+    src, dst = (np.asarray(endpoint, np.int64) for endpoint in graph.edges())
     if graph.m == 0:
         if sends.any():
             raise ValueError(_infeasible_message(sends))

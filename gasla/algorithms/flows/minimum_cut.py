@@ -71,10 +71,10 @@ def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
     return MinimumCut(solution.value, solution.source_side)
 
 
-def _cut_edges(f: Any) -> Any:
+def _cut_edges(result_view: Any) -> Any:
     """Return the ids of the edges that lead from the source's side of the cut to the target's side."""
-    src, dst = f.graph.edges()
-    return np.flatnonzero(f["source_side"][src] & ~f["source_side"][dst])
+    src, dst = result_view.graph.edges()
+    return np.flatnonzero(result_view["source_side"][src] & ~result_view["source_side"][dst])
 
 
 ROW = Row(

@@ -55,8 +55,8 @@ def leaving(network: Graph, vertex: int) -> Any:
     Their reverse edges are those that enter it.
     """
     adjacency = network.out
-    begin, end = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
-    return adjacency.numbers()[begin:end]
+    first_edge, end = (int(adjacency.indptr[v]) for v in (vertex, vertex + 1))
+    return adjacency.numbers()[first_edge:end]
 
 
 def saturate(network: Graph, source: int) -> tuple[Any, Any]:
@@ -68,9 +68,9 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
     xp = array_module(heads)
     ids = ids[xp.not_equal(heads[ids], source)]
     amounts = network.values[ids]  # type: ignore[index]
-    sent = xp.zeros(network.m, np.int64)
-    sent[ids] = amounts
-    return sent, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
+    flow = xp.zeros(network.m, np.int64)
+    flow[ids] = amounts
+    return flow, reduce_by_key(heads[ids], amounts, semirings.plus, size=network.n)
 
 
 def _build_network(graph: Graph, loops: bool) -> Graph:

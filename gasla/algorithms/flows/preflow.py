@@ -178,8 +178,8 @@ class Preflow:
 
     def net(self) -> Any:
         """Return the net flow of each edge as int64: its flow minus that of its reverse edge."""
-        sent, sent_back = self._sent, self._sent[self.network.reverse_edge_ids]
-        return sent_back - sent if self.is_reversed else sent - sent_back
+        flow, sent_back = self._sent, self._sent[self.network.reverse_edge_ids]
+        return sent_back - flow if self.is_reversed else flow - sent_back
 
     def source_side(self) -> Any:
         """Return a mask of the largest source side of a minimum cut: all vertices that can't reach the target.
@@ -189,8 +189,8 @@ class Preflow:
         if self.is_reversed:
             # Excess that has yet to return to the target may saturate edges, which would hide residual paths.
             self.return_excess()
-        sent = self._sent[self.network.reverse_edge_ids] if self.is_reversed else self._sent
-        return ~leads_to(self.network, self.target, sent=sent)
+        flow = self._sent[self.network.reverse_edge_ids] if self.is_reversed else self._sent
+        return ~leads_to(self.network, self.target, sent=flow)
 
     def push_to_goal(self) -> None:
         """Push excess until no more can arrive at the goal. What can't arrive is left at the vertices where it is."""

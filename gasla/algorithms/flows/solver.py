@@ -69,21 +69,21 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
     return solution if cut else solution._replace(flow=solution.flow[: graph.m])
 
 
-def _solve_integers(net: Graph, source: int, target: int, cut: bool) -> Solution:
+def _solve_integers(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
     """Return a maximum flow or minimum cut of integer capacities. Raise ValueError if the flow may not fit int64."""
-    out, into = _end_edges(net, source, target)
-    out_capacity, in_capacity = (_exact_sum(net.values[ids]) for ids in (out, into))  # type: ignore[index]
+    out, target_edges = _end_edges(net, source, target)
+    out_capacity, in_capacity = (_exact_sum(net.values[ids]) for ids in (out, target_edges))  # type: ignore[index]
     # If both sums are large, the excess of a vertex in a preflow might not fit int64, so capacities are lowered.
     if min(out_capacity, in_capacity) >= LARGEST and not fits_one_thread(net):
         net = _lower_capacities(net, source, target)
-        lowered = [_exact_sum(net.values[ids]) for ids in (out, into)]  # type: ignore[index]
+        lowered = [_exact_sum(net.values[ids]) for ids in (out, target_edges)]  # type: ignore[index]
         if min(lowered) >= LARGEST:
             raise _too_large_error(net, source, target, out_capacity, in_capacity)
         out_capacity, in_capacity = lowered
     preflow = _send_flow(net, source, target, in_capacity < out_capacity)
     if preflow.arrived >= LARGEST:  # capacities were limited to LARGEST, so the graph may allow a larger flow
         raise _too_large_error(net, source, target, out_capacity, in_capacity)
-    if cut:
+    if needs_cut:
         return Solution(preflow.arrived, None, preflow.source_side())
     preflow.return_excess()
     return Solution(preflow.arrived, _positive_part(preflow.net()), None)
@@ -128,77 +128,82 @@ def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
     return net if cut_edges is None else net.with_values(xp.minimum(capacity, _exact_sum(capacity[cut_edges]) + 1))
 
 
-def _solve_floats(net: Graph, source: int, target: int, cut: bool) -> Solution:
+def _solve_floats(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
     """Return a maximum flow or minimum cut of float capacities, by several rounds with capacities scaled to
     integers.
     """
-    out, into = _end_edges(net, source, target)
+    out, target_edges = _end_edges(net, source, target)
     capacity: Any = net.values
     xp, back, (src, dst) = array_module(capacity), net.reverse_edge_ids, net.edges()
-    bound = min(_exact_sum(capacity[out]), _exact_sum(capacity[into]))
-    if bound == math.inf:
+    flow_bound = min(_exact_sum(capacity[out]), _exact_sum(capacity[target_edges]))
+    if flow_bound == math.inf:
         cut_edges = _small_edge_cut(net, xp.isinf(capacity), source, target)
         if cut_edges is None:
             raise UnboundedFlowError(
                 f"a path of infinite capacity leads from source {net.name(source)!r} to target {net.name(target)!r}, "
                 "so the flow is unbounded; expected a finite capacity on every path"
             )
-        bound = _exact_sum(capacity[cut_edges])
-    bound = max(bound, SMALLEST)
+        flow_bound = _exact_sum(capacity[cut_edges])
+    flow_bound = max(flow_bound, SMALLEST)
     earlier_flow, flow, residual = Fraction(0), 0.0, capacity
     while True:
-        units, unit = _round_to_units(residual, bound, out, into)
+        units, unit = _round_to_units(residual, flow_bound, out, target_edges)
         useful = units.copy()
         # flow into the source or out of the target is never useful, so these edges get capacity 0
-        useful[back[out]] = useful[back[into]] = 0
-        out_capacity, in_capacity = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, into))
+        useful[back[out]] = useful[back[target_edges]] = 0
+        out_capacity, in_capacity = (float(useful[ids].sum(dtype=np.float64)) for ids in (out, target_edges))
         preflow = _send_flow(net.with_values(useful), source, target, in_capacity < out_capacity)
         with np.errstate(all="ignore"):
             remainder = xp.where(
                 xp.isinf(residual), residual, residual - xp.ldexp(units.astype(np.float64), np.int32(unit))
             )
         has_remainder = xp.greater(remainder, 0)
-        side = preflow.source_side() if cut or any_true(has_remainder) else None
-        missing = Fraction(0) if side is None else _exact_sum(remainder[has_remainder & side[src] & ~side[dst]])
-        if missing == math.inf:
+        is_on_source_side = preflow.source_side() if needs_cut or any_true(has_remainder) else None
+        remainder_flow = (
+            Fraction(0)
+            if is_on_source_side is None
+            else _exact_sum(remainder[has_remainder & is_on_source_side[src] & ~is_on_source_side[dst]])
+        )
+        if remainder_flow == math.inf:
             raise ValueError(TOO_LARGE)
         arrived = preflow.arrived * Fraction(2) ** unit
-        value = earlier_flow + arrived + missing
-        if missing == 0 or (missing <= ENOUGH * value and not _are_multiples(capacity, value)):
+        value = earlier_flow + arrived + remainder_flow
+        if remainder_flow == 0 or (remainder_flow <= ENOUGH * value and not _are_multiples(capacity, value)):
             break
-        if missing > bound / 4:
+        if remainder_flow > flow_bound / 4:
             raise ValueError(
-                f"{len(out):,} edges leave source {net.name(source)!r}, {len(into):,} enter target "
+                f"{len(out):,} edges leave source {net.name(source)!r}, {len(target_edges):,} enter target "
                 f"{net.name(target)!r}, and the minimum cut has too many edges to sum their capacities within 1e-12; "
                 "expected fewer, or integers"
             )
-        if arrived + missing < bound / 4:
-            bound = arrived + missing
+        if arrived + remainder_flow < flow_bound / 4:
+            flow_bound = arrived + remainder_flow
             continue
         preflow.return_excess()
         net_flow = preflow.net()
         with np.errstate(over="ignore"):
             residual = remainder + xp.ldexp((units - net_flow).astype(np.float64), np.int32(unit))
         flow = flow + xp.ldexp(net_flow.astype(np.float64), np.int32(unit))
-        earlier_flow, bound = earlier_flow + arrived, missing
-    if cut:
-        return Solution(_to_float(value), None, side)
+        earlier_flow, flow_bound = earlier_flow + arrived, remainder_flow
+    if needs_cut:
+        return Solution(_to_float(value), None, is_on_source_side)
     preflow.return_excess()
     flow = flow + xp.ldexp(preflow.net().astype(np.float64), np.int32(unit))
     return Solution(_to_float(value), xp.minimum(_positive_part(flow), xp.minimum(capacity, MOST)), None)
 
 
-def _round_to_units(residual: Any, bound: Fraction, out: Any, into: Any) -> tuple[Any, int]:
+def _round_to_units(residual: Any, flow_bound: Fraction, out: Any, target_edges: Any) -> tuple[Any, int]:
     """Round residual capacities down to multiples of a unit, a power of two.
 
-    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `bound` are
-    lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
-    capacities sum to at most 2**BITS units. `out` and `into` are the ids of the edges at the source and the target.
+    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `flow_bound`
+    are lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
+    capacities sum to at most 2**BITS units. `out` and `target_edges` are the ids of the edges at the source and the
+    target.
     """
-    xp, unit = array_module(residual), _exponent(bound) + 1 - BITS
+    xp, unit = array_module(residual), _exponent(flow_bound) + 1 - BITS
     with np.errstate(over="ignore"):
         units = xp.minimum(xp.ldexp(xp.minimum(residual, MOST), np.int32(-unit)), 2.0**BITS)
-    extra_bits = max(0, _exponent(min(_exact_sum(units[out]), _exact_sum(units[into]))) - BITS)
+    extra_bits = max(0, _exponent(min(_exact_sum(units[out]), _exact_sum(units[target_edges]))) - BITS)
     return xp.floor(xp.ldexp(units, np.int32(-extra_bits))).astype(np.int64), unit + extra_bits
 
 
@@ -214,8 +219,8 @@ def _small_edge_cut(net: Graph, is_large: Any, source: int, target: int) -> Any:
     to the target. If the source is among these vertices, every cut has a large edge.
     """
     src, dst = net.edges()
-    side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
-    return side[src] & ~side[dst] if bool(side[source]) else None
+    is_on_source_side = ~leads_to(net.with_values(is_large.astype(np.int64)), target)
+    return is_on_source_side[src] & ~is_on_source_side[dst] if bool(is_on_source_side[source]) else None
 
 
 def _exact_sum(values: Any) -> Any:
@@ -234,12 +239,12 @@ def _exact_sum(values: Any) -> Any:
     return Fraction(math.fsum(xp.ldexp(values, np.int32(-scale)).tolist())) * Fraction(2) ** scale
 
 
-def _exponent(number: Fraction) -> int:
+def _exponent(fraction: Fraction) -> int:
     """Return the smallest integer e with number < 2**e, for a fraction whose denominator is a power of two.
 
     For 0, which is below every power of two, the result is arbitrary, and callers accept any number.
     """
-    return number.numerator.bit_length() - number.denominator.bit_length() + 1
+    return fraction.numerator.bit_length() - fraction.denominator.bit_length() + 1
 
 
 def _are_multiples(capacity: Any, value: Fraction) -> bool:
@@ -248,8 +253,8 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
     """
     xp = array_module(capacity)
     with np.errstate(over="ignore"):
-        parts = xp.ldexp(capacity, np.int32(53 - _exponent(value)))
-    return not any_true(xp.not_equal(parts, xp.floor(parts)))
+        scaled_capacity = xp.ldexp(capacity, np.int32(53 - _exponent(value)))
+    return not any_true(xp.not_equal(scaled_capacity, xp.floor(scaled_capacity)))
 
 
 def _positive_part(net: Any) -> Any:

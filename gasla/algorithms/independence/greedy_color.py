@@ -256,16 +256,16 @@ def greedy_color(
     xp: Any = module_of(graph.device)
     if priority is None:
         compile_ahead(graph, Draw)
-        sides = two_sides(graph, loops=False)
-        if not any_true(sides < 0):
-            return sides
+        colors = two_sides(graph, loops=False)
+        if not any_true(colors < 0):
+            return colors
         rank = run(Draw, graph, max_iterations=1, wait=False, seed=seed, by_edges=strategy == "largest_first").rank
     else:
-        sides, rank = xp.full(graph.n, -1, np.int32), _ranks_of_priority(graph, priority)
+        colors, rank = xp.full(graph.n, -1, np.int32), _ranks_of_priority(graph, priority)
     if fits_one_card(graph) or fits_one_thread(graph):
-        return color_in_order(graph, rank, sides)
+        return color_in_order(graph, rank, colors)
     direction = undirected(graph)
-    first_colors = run(Count(direction=direction), graph, max_iterations=1, color=sides, rank=rank)
+    first_colors = run(Count(direction=direction), graph, max_iterations=1, color=colors, rank=rank)
     phases: list[Any] = [Phase(Color(direction=direction), until="still"), Advance(direction=direction)]
     return run(
         phases, graph, color=first_colors.color, waiting=first_colors.waiting, tells_in=first_colors.tells_in

@@ -183,33 +183,33 @@ def maximal_matching(graph: Any, *, weighted: bool = False) -> np.ndarray:
     result = run([Choose(**options), Agree], graph, max_iterations=ROUNDS, notice=False)
     mate: np.ndarray = result.mate
     if not result.converged:
-        ends, mates = _match_sequentially(graph.subgraph(result.degree != 0), result.degree, weighted)
-        mate[ends] = mates
+        matched_vertices, mates = _match_sequentially(graph.subgraph(result.degree != 0), result.degree, weighted)
+        mate[matched_vertices] = mates
     return mate
 
 
-def _match_sequentially(left: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
+def _match_sequentially(rest_graph: Graph, degree: Any, weighted: bool) -> tuple[Any, Any]:
     """Match the vertices that are not matched yet on the host, along edges in order from the best to the worst.
 
-    `left` is the subgraph of these vertices, and `degree` has the degrees of all vertices in the whole graph. Return
-    the vertices that were matched and their mates, as ids of the whole graph.
+    `rest_graph` is the subgraph of these vertices, and `degree` has the degrees of all vertices in the whole graph.
+    Return the vertices that were matched and their mates, as ids of the whole graph.
     """
-    origin: Any = left.origin
+    origin: Any = rest_graph.origin
     original_ids = moved(origin.vertices, "cpu").astype(np.int64)
     degrees = moved(degree[origin.vertices], "cpu").astype(np.int64)
-    u, v = (moved(ends, "cpu") for ends in (left.out.owners(), left.out.indices))
+    u, v = (moved(vertices, "cpu") for vertices in (rest_graph.out.owners(), rest_graph.out.indices))
     rank = np.minimum(degrees[u], degrees[v]) << XOR_BITS | (original_ids[u] ^ original_ids[v])
-    weights = moved(left.out_values, "cpu") if weighted else np.zeros(len(u))
+    weights = moved(rest_graph.out_values, "cpu") if weighted else np.zeros(len(u))
     # the heaviest edges come first, and among equal weights the smallest ranks
     order = np.lexsort((-rank, weights))[::-1]
-    mate = [-1] * left.n
+    mate = [-1] * rest_graph.n
     for one_end, other_end in zip(u[order].tolist(), v[order].tolist()):
         if one_end != other_end and mate[one_end] < 0 and mate[other_end] < 0:
             mate[one_end], mate[other_end] = other_end, one_end
     mates = np.array(mate, np.int64)
     has_mate = np.flatnonzero(mates >= 0)
-    xp: Any = module_of(left.device)
-    return tuple(xp.asarray(original_ids[ends]) for ends in (has_mate, mates[has_mate]))
+    xp: Any = module_of(rest_graph.device)
+    return tuple(xp.asarray(original_ids[vertices]) for vertices in (has_mate, mates[has_mate]))
 
 
 ROW = Row(

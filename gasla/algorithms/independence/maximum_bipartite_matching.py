@@ -204,14 +204,14 @@ def left_side(graph: Graph) -> Any:
     The sides are those that the graph has been given or, if it has none, found by a search. Raise ValueError if the
     graph is not bipartite.
     """
-    if (sides := graph.sides) is not None:
-        two_sides.require_across(*graph.edges(), sides)
-        return sides == 0
+    if (side_of_vertex := graph.sides) is not None:
+        two_sides.require_across(*graph.edges(), side_of_vertex)
+        return side_of_vertex == 0
     coloring = is_bipartite(graph, colors=True)
     if not coloring.bipartite:
-        first = int((coloring.colors < 0).argmax())
+        v = int((coloring.colors < 0).argmax())
         raise ValueError(
-            f"the graph is not bipartite: the component of vertex {first} has an odd cycle; for any graph there is "
+            f"the graph is not bipartite: the component of vertex {v} has an odd cycle; for any graph there is "
             "maximal_matching"
         )
     return coloring.colors == 0

@@ -121,10 +121,12 @@ def aggregate_features(graph: Any, features: Any, reduce: Reduction = "sum", *, 
         return rows
     rows = module_of(graph.device).asarray(rows)  # of a distributed graph, this gathers the rows of all ranks
     if reduce == "mean":
-        total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
-        means = _divide_rows(rows, total)
+        weight_total = vxm(module_of(graph.device).ones(graph.n), graph) if weighted else graph.in_degrees
+        means = _divide_rows(rows, weight_total)
         return (
-            means if features.dtype.kind != "f" else _repair_overflowed_means(graph, features, semiring, total, means)
+            means
+            if features.dtype.kind != "f"
+            else _repair_overflowed_means(graph, features, semiring, weight_total, means)
         )
     rows[graph.in_degrees == 0] = 0
     return rows
@@ -139,8 +141,8 @@ def _aggregate_relations(graph: TypedGraph, features: Any, reduce: Reduction, we
     if not isinstance(features, Mapping):
         raise TypeError(f"features is a {type(features).__name__}; expected a mapping from type to an array for it")
     rows = {}
-    for vertex_type, given in features.items():
-        rows[vertex_type] = as_array(f"features[{vertex_type!r}]", given)
+    for vertex_type, features_of_type in features.items():
+        rows[vertex_type] = as_array(f"features[{vertex_type!r}]", features_of_type)
         if rows[vertex_type].ndim not in (1, 2) or len(rows[vertex_type]) != graph.vertices(vertex_type).n:
             raise ValueError(
                 f"features[{vertex_type!r}] have shape {rows[vertex_type].shape}; expected "
@@ -166,10 +168,10 @@ def _semiring(reduce: str, weighted: bool, dtype: np.dtype) -> Semiring:
     Its multiplication makes the message along an edge: the feature, times the weight if weighted, in a dtype that holds
     sums. Its monoid combines the messages.
     """
-    total = SUM_DTYPES.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
+    sum_dtype = SUM_DTYPES.get(dtype.kind, dtype) if weighted or MONOIDS[reduce] is semirings.plus else dtype
 
     def message(x, weight):
-        row = semirings.cast(x, total)
+        row = semirings.cast(x, sum_dtype)
         return row * weight if weighted else row
 
     return Semiring(MONOIDS[reduce], message, name=f"{reduce}_of_features")
@@ -189,9 +191,11 @@ def _sums_fit(graph: Graph, features: Any, reduce: str, weighted: bool) -> bool:
         return True
     xp, limit = module_of(graph.device), int(np.iinfo(sum_dtype).max)
     count = graph.max_in_degree if adds else 1
-    bound = _largest_magnitude(features) * (_largest_magnitude(graph.values, graph.value_range) if weighted else 1)
-    if bound * count <= limit or not adds:
-        return bound * count <= limit
+    largest_term = _largest_magnitude(features) * (
+        _largest_magnitude(graph.values, graph.value_range) if weighted else 1
+    )
+    if largest_term * count <= limit or not adds:
+        return largest_term * count <= limit
     magnitudes = abs(features.astype(np.float64))
     weighted_graph = graph.with_values(lambda values: abs(values.astype(np.float64))) if weighted else graph
     largest_sum = float(xp.max(vxm(magnitudes, weighted_graph, _semiring(reduce, weighted, magnitudes.dtype))))
@@ -213,12 +217,14 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
     return max(-smallest, largest)
 
 
-def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, total: Any, means: Any) -> Any:
+def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, weight_total: Any, means: Any) -> Any:
     """Replace means that are infinite because a sum overflowed by means of scaled-down features."""
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
-    rescaled = xp.ldexp(_divide_rows(vxm(xp.ldexp(features, -SCALE_EXPONENT), graph, semiring), total), SCALE_EXPONENT)
+    rescaled = xp.ldexp(
+        _divide_rows(vxm(xp.ldexp(features, -SCALE_EXPONENT), graph, semiring), weight_total), SCALE_EXPONENT
+    )
     return xp.where(xp.isfinite(means), means, rescaled.astype(means.dtype, copy=False))
 
 

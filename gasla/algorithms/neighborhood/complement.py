@@ -54,16 +54,18 @@ def complement(graph: Any) -> Graph:
     rows, n = graph.with_values(None).simple().out, graph.n
     src, dst = rows.owners(), rows.indices
     counts = n - 1 - (rows.indptr[1:] - rows.indptr[:-1])
-    total = n * (n - 1) - len(dst)
-    require_room("the complement has", total, graph.id_dtype.itemsize, graph.device, "the complement of a subgraph")
-    indices = xp.empty(total, graph.id_dtype)
+    edge_total = n * (n - 1) - len(dst)
+    require_room(
+        "the complement has", edge_total, graph.id_dtype.itemsize, graph.device, "the complement of a subgraph"
+    )
+    indices = xp.empty(edge_total, graph.id_dtype)
     height, filled = max(1, CELLS // max(n, 1)), 0
-    for first in range(0, n, height):
-        last = min(first + height, n)
-        block = slice(*rows.indptr[[first, last]].tolist())
-        is_apart = xp.ones((last - first, n), bool)
-        is_apart[src[block] - first, dst[block]] = False
-        is_apart[xp.arange(last - first), xp.arange(first, last)] = False
+    for first_row in range(0, n, height):
+        row_end = min(first_row + height, n)
+        block = slice(*rows.indptr[[first_row, row_end]].tolist())
+        is_apart = xp.ones((row_end - first_row, n), bool)
+        is_apart[src[block] - first_row, dst[block]] = False
+        is_apart[xp.arange(row_end - first_row), xp.arange(first_row, row_end)] = False
         absent = xp.nonzero(is_apart)[1]
         indices[filled : filled + len(absent)] = absent
         filled += len(absent)

@@ -132,8 +132,8 @@ def _random_rows(xp: Any, n: int, width: int, seed: int) -> Any:
 
     Each entry is made from one byte of a hash of the seed, the row and the column, so it is the same on any device.
     """
-    words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
-    random_bytes = words.view(np.uint8)[:, :width]
+    random_words = semirings.hash(np.uint64(seed), xp.arange(n)[:, None], xp.arange(-(-width // 8)))
+    random_bytes = random_words.view(np.uint8)[:, :width]
     return (random_bytes < ONES_OF_256).astype(np.float32) - (random_bytes >= 256 - ONES_OF_256)
 
 

@@ -215,7 +215,7 @@ def _location_rows(graph: Graph, locations: Any, sphere: bool) -> Array:
     return rows
 
 
-def _outward_edges(graph: Graph, known: Array) -> tuple[Graph, int]:
+def _outward_edges(graph: Graph, is_located: Array) -> tuple[Graph, int]:
     """Return a graph along whose edges locations spread from located vertices, and the number of steps to the farthest
     ones.
 
@@ -225,7 +225,7 @@ def _outward_edges(graph: Graph, known: Array) -> tuple[Graph, int]:
     xp: Any = module_of(graph.device)
     simple = simplify(graph).with_values(None)
     src, dst = simple.edges()
-    steps = sssp(simple, as_numbers(simple, xp.flatnonzero(known).tolist()))
+    steps = sssp(simple, as_numbers(simple, xp.flatnonzero(is_located).tolist()))
     leads = (steps[src] + 1 == steps[dst]) & (steps[dst] < np.inf)
     loops = xp.flatnonzero((steps > 0) & (steps < np.inf)).astype(src.dtype)
     waves = Graph.from_edges(xp.concatenate([src[leads], loops]), xp.concatenate([dst[leads], loops]), n=graph.n)
@@ -245,16 +245,16 @@ def _latitudes_and_longitudes(units: Array, xp: Any) -> Array:
     return xp.degrees(xp.stack([xp.arctan2(z, xp.hypot(x, y)), xp.arctan2(y, x)], axis=1))
 
 
-def _has_location(places: Any) -> Any:
-    """Return a mask of the rows of `places` that are not NaN: the vertices with a location."""
-    return ~np.isnan(places[:, 0])
+def _has_location(locations: Any) -> Any:
+    """Return a mask of the rows of `locations` that are not NaN: the vertices with a location."""
+    return ~np.isnan(locations[:, 0])
 
 
-def _estimated_vertices(f: Any) -> Any:
+def _estimated_vertices(result_view: Any) -> Any:
     """Return the vertices whose location was estimated: those without a location in the input, but with one in the
     result.
     """
-    return np.flatnonzero(_has_location(f["found"]) & ~_has_location(f.arguments["locations"]))
+    return np.flatnonzero(_has_location(result_view["found"]) & ~_has_location(result_view.arguments["locations"]))
 
 
 ROW = Row(

@@ -83,15 +83,15 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
     """
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
-    low, high = xp.minimum(src, dst), xp.maximum(src, dst)
-    edges = xp.sort(xp.unique(low.astype(np.int64) * graph.n + high, return_index=True)[1])
-    ends = xp.stack([low[edges], high[edges]], axis=1)
-    counts = 1 + (ends[:, 0] != ends[:, 1])
+    smaller_end, larger_end = xp.minimum(src, dst), xp.maximum(src, dst)
+    edges = xp.sort(xp.unique(smaller_end.astype(np.int64) * graph.n + larger_end, return_index=True)[1])
+    edge_endpoints = xp.stack([smaller_end[edges], larger_end[edges]], axis=1)
+    counts = 1 + (edge_endpoints[:, 0] != edge_endpoints[:, 1])
     # a self loop has one end, which counts once
     is_end = xp.stack([counts > 0, counts > 1], axis=1).ravel()
-    ends, owners = ends.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
-    at_vertex = Graph.from_edges(ends, owners, n=max(graph.n, len(edges))).out
-    adjacency, firsts = _concatenate_lists(graph, at_vertex, ends), running_sums(counts)
+    edge_endpoints, owners = edge_endpoints.ravel()[is_end], xp.repeat(xp.arange(len(edges)), 2)[is_end]
+    at_vertex = Graph.from_edges(edge_endpoints, owners, n=max(graph.n, len(edges))).out
+    adjacency, firsts = _concatenate_lists(graph, at_vertex, edge_endpoints), running_sums(counts)
     # an edge is among the edges at each of its ends, and is left out as a neighbor of itself
     is_other = adjacency.indices != owners[adjacency.owners()]
     return edges, adjacency.indptr[firsts] - firsts, adjacency.indices[is_other]
@@ -102,8 +102,8 @@ def _concatenate_lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjac
     memory.
     """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
-    total = int(lengths[vertices].sum(dtype=np.int64))
-    require_room("the line graph has up to", total, BYTES_PER_EDGE, graph.device, "the line graph of a subgraph")
+    entry_total = int(lengths[vertices].sum(dtype=np.int64))
+    require_room("the line graph has up to", entry_total, BYTES_PER_EDGE, graph.device, "the line graph of a subgraph")
     return lists.of(vertices)
 
 

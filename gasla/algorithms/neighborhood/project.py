@@ -108,9 +108,11 @@ def project(graph: Any, side: Any = None, combine: Semiring | None = None) -> Gr
         # copied.
         product = product.with_values(mirrored(product.out, entries.data))
     is_off_diagonal = product.out.owners() != product.out.indices
-    ends = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
+    new_edges = product.out.owners()[is_off_diagonal], product.out.indices[is_off_diagonal]
     values: Any = product.out_values
-    return without_edges.changed(insert=ends).subgraph(_original_ids(side_graph)).with_values(values[is_off_diagonal])
+    return (
+        without_edges.changed(insert=new_edges).subgraph(_original_ids(side_graph)).with_values(values[is_off_diagonal])
+    )
 
 
 def _original_ids(graph: Any) -> Any:

@@ -152,10 +152,10 @@ def alternative_paths(
     max_overlap, stretch = real_number("max_overlap", max_overlap, most=1), real_number("stretch", stretch, 1)
     require_lengths(graph)
     xp: Any = module_of(graph.device)
-    ways = _Candidates(graph, source, target)
+    candidates = _Candidates(graph, source, target)
     return [
         PathResult(distance, xp.asarray(path, dtype=graph.id_dtype), xp.asarray(edges, dtype=np.int64))
-        for distance, path, edges in sorted(ways.chosen(k, max_overlap, stretch))
+        for distance, path, edges in sorted(candidates.chosen(k, max_overlap, stretch))
     ]
 
 
@@ -168,7 +168,7 @@ class _Candidates:
     def __init__(self, graph: Graph, source: int, target: int) -> None:
         from_source = moved(sssp(graph, source, dtype=np.float64), "cpu")
         to_target = moved(sssp(graph.kept("edges reversed", Graph.reversed), target, dtype=np.float64), "cpu")
-        src, dst = (np.asarray(moved(ends, "cpu")) for ends in graph.edges())
+        src, dst = (np.asarray(moved(endpoint, "cpu")) for endpoint in graph.edges())
         self.lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
         self.out = Tree.of(src, dst, self.lengths, from_source, source)
         self.back = Tree.of(dst, src, self.lengths, to_target, target)
@@ -177,18 +177,18 @@ class _Candidates:
         is_shared = (self.out.edges[dst] == edges) & (self.back.edges[src] == edges)
         self.plateaus = self._sums_on_candidates(is_shared, cut=True)
 
-    def _sums_on_candidates(self, chosen: Array, cut: bool = False) -> Array:
+    def _sums_on_candidates(self, edge_mask: Array, cut: bool = False) -> Array:
         """Return for each vertex the total length of the chosen edges on the candidate path through the vertex.
 
         With `cut`, only the unbroken runs of chosen edges directly before and after the vertex count.
         """
-        return self.out.sums(self.lengths, chosen, cut) + self.back.sums(self.lengths, chosen, cut)
+        return self.out.sums(self.lengths, edge_mask, cut) + self.back.sums(self.lengths, edge_mask, cut)
 
     def by(self, v: int) -> FoundPath:
         """Return the candidate path through vertex `v`: its length, its vertices and its edges."""
-        (first, before), (last, after) = self.out.path(v), self.back.path(v)
-        edges = before[::-1] + after
-        return float(self.lengths[edges].sum()), first[::-1] + last[1:], edges
+        (first_vertices, edges_before), (last_vertices, edges_after) = self.out.path(v), self.back.path(v)
+        edges = edges_before[::-1] + edges_after
+        return float(self.lengths[edges].sum()), first_vertices[::-1] + last_vertices[1:], edges
 
     def chosen(self, k: int, max_overlap: float, stretch: float) -> list[FoundPath]:
         """Return up to k candidate paths, the shortest first, of which no two have more in common than `max_overlap`

@@ -67,25 +67,28 @@ def cycle_basis(graph: Any) -> VertexLists:
     xp: Any = module_of(graph.device)
     src, dst = graph.edges()
     loops = xp.unique(src[src == dst])
-    levels, parents, first, second = _forest_and_other_edges(simplify(graph))
-    is_deeper = levels[first] >= levels[second]
-    deeper, other_end = xp.where(is_deeper, first, second), xp.where(is_deeper, second, first)
+    levels, parents, first_ends, second = _forest_and_other_edges(simplify(graph))
+    is_deeper = levels[first_ends] >= levels[second]
+    deeper, other_end = xp.where(is_deeper, first_ends, second), xp.where(is_deeper, second, first_ends)
     starts = xp.where(levels[deeper] > levels[other_end], parents[deeper], deeper)
     extra_steps = (starts != deeper).astype(np.int64)
     steps = _steps_to_meet(parents, starts, other_end)
     lengths = xp.concatenate([xp.ones(len(loops), np.int64), extra_steps + 2 * steps + 1])
     indptr = running_sums(lengths)
-    total = int(indptr[-1])
-    require_room("the cycles have", total, graph.id_dtype.itemsize, graph.device, "simple_cycles up to a length")
-    vertices = xp.empty(total, graph.id_dtype)
+    vertex_total = int(indptr[-1])
+    require_room("the cycles have", vertex_total, graph.id_dtype.itemsize, graph.device, "simple_cycles up to a length")
+    vertices = xp.empty(vertex_total, graph.id_dtype)
     vertices[: len(loops)] = loops
     first_positions, last_positions = indptr[len(loops) : -1], indptr[len(loops) + 1 :] - 1
     # if both ends are on one level, they have the same first vertex, which the loop below writes again
     vertices[first_positions] = deeper
-    left, right, climbing = first_positions + extra_steps, last_positions, xp.arange(len(steps))
+    left_positions, right_positions, climbing = first_positions + extra_steps, last_positions, xp.arange(len(steps))
     left_vertex, right_vertex, step = starts, other_end, 0
     while len(climbing):
-        vertices[left[climbing] + step], vertices[right[climbing] - step] = left_vertex, right_vertex
+        vertices[left_positions[climbing] + step], vertices[right_positions[climbing] - step] = (
+            left_vertex,
+            right_vertex,
+        )
         climbs = steps[climbing] > step
         climbing, left_vertex, right_vertex, step = (
             climbing[climbs],
@@ -120,8 +123,12 @@ def _steps_to_meet(parents: Array, left_vertex: Array, right_vertex: Array) -> A
     xp: Any = array_module(parents)
     steps, climbing = xp.zeros(len(left_vertex), np.int64), xp.arange(len(left_vertex))
     while len(climbing):
-        apart = left_vertex != right_vertex
-        climbing, left_vertex, right_vertex = climbing[apart], parents[left_vertex[apart]], parents[right_vertex[apart]]
+        not_met = left_vertex != right_vertex
+        climbing, left_vertex, right_vertex = (
+            climbing[not_met],
+            parents[left_vertex[not_met]],
+            parents[right_vertex[not_met]],
+        )
         steps[climbing] += 1
     return steps
 

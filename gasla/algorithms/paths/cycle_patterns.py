@@ -48,21 +48,21 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
 
     A row has a cycle from its smallest vertex on.
     """
-    number, size = matching.count(), matching.pattern.size
-    if limit is not None and number > limit:
+    cycle_count, size = matching.count(), matching.pattern.size
+    if limit is not None and cycle_count > limit:
         xp, remaining = array_module(matching.simple.out.indices), limit
-        parts = [xp.empty((0, size), matching.simple.id_dtype)]
+        row_blocks = [xp.empty((0, size), matching.simple.id_dtype)]
         for rows in matching.stream(limit) if limit else ():
-            parts.append(rows[:remaining])
-            remaining -= len(parts[-1])
+            row_blocks.append(rows[:remaining])
+            remaining -= len(row_blocks[-1])
             if remaining == 0:
                 break
-        cycles = xp.concatenate(parts)
+        cycles = xp.concatenate(row_blocks)
     else:
         bytes_per_cycle = size * matching.simple.id_dtype.itemsize
         device = matching.simple.device
-        require_memory("the list has", number, bytes_per_cycle, available(device), "pass count=True or a limit")
-        cycles = matching.listed(number)
+        require_memory("the list has", cycle_count, bytes_per_cycle, available(device), "pass count=True or a limit")
+        cycles = matching.listed(cycle_count)
     return _rotate_to_smallest(cycles, not directed)
 
 
@@ -72,7 +72,9 @@ def _rotate_to_smallest(rows: Array, both_ways: bool) -> Array:
         return rows
     xp, size = array_module(rows), rows.shape[1]
     smallest_index = rows.argmin(axis=1)[:, None]
-    after, before = (xp.take_along_axis(rows, (smallest_index + by) % size, axis=1) for by in (1, size - 1))
-    step = xp.where(after > before, size - 1, 1) if both_ways else 1
+    next_vertex, previous_vertex = (
+        xp.take_along_axis(rows, (smallest_index + by) % size, axis=1) for by in (1, size - 1)
+    )
+    step = xp.where(next_vertex > previous_vertex, size - 1, 1) if both_ways else 1
     turned: Array = xp.take_along_axis(rows, (smallest_index + step * xp.arange(size)) % size, axis=1)
     return turned

@@ -61,8 +61,8 @@ def find_cycle(graph: Any, *, directed: bool = True) -> np.ndarray | None:
         on_cycle = labels[src] == labels[dst]
     else:
         pairs = bridges(simple).astype(np.int64)
-        low, high = xp.minimum(src, dst).astype(np.int64), xp.maximum(src, dst)
-        on_cycle = ~xp.isin(low * simple.n + high, pairs[:, 0] * simple.n + pairs[:, 1])
+        smaller_end, larger_end = xp.minimum(src, dst).astype(np.int64), xp.maximum(src, dst)
+        on_cycle = ~xp.isin(smaller_end * simple.n + larger_end, pairs[:, 0] * simple.n + pairs[:, 1])
     if not bool(on_cycle.any()):
         return None
     e = int(on_cycle.argmax())

@@ -241,23 +241,25 @@ class Deviation:
         At each vertex of the path, heads of edges with a smaller id than the next vertex are tried instead of this
         vertex.
         """
-        place, prefix_length = self.place, self.length
-        while (v := path[place]) != self.edges.target:
-            excluded_heads = {*path[:place], *(self.excluded if place == self.place else ())}
+        path_position, prefix_length = self.place, self.length
+        while (v := path[path_position]) != self.edges.target:
+            excluded_heads = {*path[:path_position], *(self.excluded if path_position == self.place else ())}
             edges, outgoing = self.edges, self.edges.of(v)
-            heads = outgoing.below(path[place + 1], total, prefix_length, excluded_heads)
+            heads = outgoing.below(path[path_position + 1], total, prefix_length, excluded_heads)
             if len(heads) > MANY:
-                edges = edges.around(path[: place + 1])
-                heads = edges.of(v).below(path[place + 1], total, prefix_length, excluded_heads)
+                edges = edges.around(path[: path_position + 1])
+                heads = edges.of(v).below(path[path_position + 1], total, prefix_length, excluded_heads)
             for u in heads:
-                prefix = (*path[: place + 1], u)
-                deviation = Deviation(edges, prefix, place + 1, prefix_length + outgoing.lengths[outgoing.place(u)])
+                prefix = (*path[: path_position + 1], u)
+                deviation = Deviation(
+                    edges, prefix, path_position + 1, prefix_length + outgoing.lengths[outgoing.place(u)]
+                )
                 found_path = (total, prefix) if u == self.edges.target else deviation.search(total)
                 if found_path is not None:
                     path = found_path[1]
                     break
-            prefix_length += outgoing.lengths[outgoing.place(path[place + 1])]
-            place += 1
+            prefix_length += outgoing.lengths[outgoing.place(path[path_position + 1])]
+            path_position += 1
         return path
 
     def divided(self, path: Path) -> "Iterator[Deviation]":
@@ -265,25 +267,31 @@ class Deviation:
         shortest path.
         """
         prefix_length, passed = self.length, set(path[: self.place])
-        for place in range(self.place, len(path) - 1):
-            v, u = path[place : place + 2]
-            excluded = frozenset((u, *self.excluded)) if place == self.place else frozenset((u,))
+        for path_position in range(self.place, len(path) - 1):
+            v, u = path[path_position : path_position + 2]
+            excluded = frozenset((u, *self.excluded)) if path_position == self.place else frozenset((u,))
             outgoing = self.edges.of(v)
-            for bound, head in zip(outgoing.bounds, outgoing.heads, strict=True):
+            for path_bound, head in zip(outgoing.bounds, outgoing.heads, strict=True):
                 if head not in excluded and head not in passed:
                     yield Deviation(
-                        self.edges, path, place, prefix_length, excluded, _finite_sum(prefix_length, bound), head
+                        self.edges,
+                        path,
+                        path_position,
+                        prefix_length,
+                        excluded,
+                        _finite_sum(prefix_length, path_bound),
+                        head,
                     )
                     break
             prefix_length += outgoing.lengths[outgoing.place(u)]
             passed.add(v)
 
 
-def _finite_sum(begun: float, bound: float) -> float:
+def _finite_sum(begun: float, remaining_length: float) -> float:
     """Return the sum of two finite lengths, or raise ValueError if the sum overflows."""
-    if begun + bound == inf:
+    if begun + remaining_length == inf:
         raise ValueError(OVERFLOW)
-    return begun + bound
+    return begun + remaining_length
 
 
 @takes_weight
@@ -357,7 +365,7 @@ def k_shortest_paths(graph: Any, source: Hashable, target: Hashable, k: int) -> 
         PathResult(
             length,
             xp.asarray(path, dtype=graph.id_dtype),
-            xp.asarray([edges.number(*ends) for ends in pairwise(path)], dtype=np.int64),
+            xp.asarray([edges.number(*edge_ends) for edge_ends in pairwise(path)], dtype=np.int64),
         )
         for length, path in sorted(islice(_paths_by_length(edges, source), min(k, maxsize)))
     ]
@@ -383,8 +391,8 @@ def _paths_by_length(edges: Edges, source: int) -> Iterator[tuple[float, Path]]:
         length, deviation = heappop(heap)
         if deviation.found:
             yield length, deviation.found
-            for other in deviation.divided(deviation.found):
-                heappush(heap, (other.bound, other))
+            for divided_deviation in deviation.divided(deviation.found):
+                heappush(heap, (divided_deviation.bound, divided_deviation))
             continue
         deviation.resolve(heap[0][0] if heap else inf)
         heappush(heap, (deviation.bound, deviation))

@@ -100,38 +100,42 @@ def multi_source_shortest_paths(
            [ 1., inf, inf,  0.]], dtype=float32)
     """
     graph = as_graph(graph)
-    chosen = several_vertices(graph, "sources", sources)
+    source_ids = several_vertices(graph, "sources", sources)
     graph.notice_values()
-    kind, bounds = score_type(float_type(graph), dtype), weight_range(graph)
-    require_room("the distances have", len(chosen) * graph.n, kind.itemsize, graph.device, "fewer sources at a time")
-    if chosen and graph.sharers(len(chosen)):
+    distance_type, bounds = score_type(float_type(graph), dtype), weight_range(graph)
+    require_room(
+        "the distances have", len(source_ids) * graph.n, distance_type.itemsize, graph.device, "fewer sources at a time"
+    )
+    if source_ids and graph.sharers(len(source_ids)):
         # ranks divide the sources among them, unless the whole graph does not fit on one rank
         with suppress(MemoryError):
-            shared: Any = graph.map_shares(partial(_distances_from, cutoff, kind), chosen)
-            found: np.ndarray = shared if graph.is_whole else shared.compute()
-            return found
+            shared: Any = graph.map_shares(partial(_distances_from, cutoff, distance_type), source_ids)
+            shared_distances: np.ndarray = shared if graph.is_whole else shared.compute()
+            return shared_distances
     is_negative = bounds[0] < 0
-    distances = module_of(graph.device).empty((len(chosen), graph.n), kind)
+    distances = module_of(graph.device).empty((len(source_ids), graph.n), distance_type)
     if cutoff is not None:
-        limited_search = prepare(search_within(graph, cutoff, kind, is_negative), graph, notice=False)
-        for row, source in track(list(enumerate(chosen)), "sources"):
+        limited_search = prepare(search_within(graph, cutoff, distance_type, is_negative), graph, notice=False)
+        for row, source in track(list(enumerate(source_ids)), "sources"):
             distances[row] = limited_search(active=[source], distance={source: 0}, wait=False).distance
-            if not is_limited(cutoff, kind) and may_overflow(graph, kind, bounds):
+            if not is_limited(cutoff, distance_type) and may_overflow(graph, distance_type, bounds):
                 check_lengths(graph, distances[row])
-    elif len(chosen) > 1 and not is_negative and probe(graph, chosen).waits:
-        search = prepare(BatchedDistances(**length_types(graph, kind)), graph, notice=False)
-        for first in track(range(0, len(chosen), BATCH), "batches of sources"):
-            _search(search, chosen[first : first + BATCH], distances[first : first + BATCH])
-        if may_overflow(graph, kind, bounds):
+    elif len(source_ids) > 1 and not is_negative and probe(graph, source_ids).waits:
+        search = prepare(BatchedDistances(**length_types(graph, distance_type)), graph, notice=False)
+        for batch_start in track(range(0, len(source_ids), BATCH), "batches of sources"):
+            _search(search, source_ids[batch_start : batch_start + BATCH], distances[batch_start : batch_start + BATCH])
+        if may_overflow(graph, distance_type, bounds):
             for row in distances:
                 check_lengths(graph, row)
     else:
-        for row, source in track(list(enumerate(chosen)), "sources"):
-            distances[row] = sssp(graph, source, dtype=kind)
+        for row, source in track(list(enumerate(source_ids)), "sources"):
+            distances[row] = sssp(graph, source, dtype=distance_type)
     return distances
 
 
-def _distances_from(cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first: int) -> np.ndarray:
+def _distances_from(
+    cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first_row: int
+) -> np.ndarray:
     """Return the distances from `sources` as rows: what one rank computes if several ranks divide the sources among
     them.
     """

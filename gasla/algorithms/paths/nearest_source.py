@@ -114,18 +114,18 @@ def nearest_source(
     array([ 1,  1,  1,  0,  0, -1], dtype=int32)
     """
     graph = as_graph(graph)
-    chosen = several_vertices(graph, "sources", sources)
-    distances = sssp(graph, chosen, cutoff=cutoff, dtype=dtype)
+    source_ids = several_vertices(graph, "sources", sources)
+    distances = sssp(graph, source_ids, cutoff=cutoff, dtype=dtype)
     # if a source is given several times, its first position counts
-    positions = {source: i for i, source in reversed(list(enumerate(chosen)))}
+    positions = {source: i for i, source in reversed(list(enumerate(source_ids)))}
     is_negative = weight_range(graph)[0] < 0
     if is_negative:  # a source may then be nearer to another source than to itself
-        known = moved(distances, "cpu")
-        positions = {source: i for source, i in positions.items() if known[source] == 0}
+        host_distances = moved(distances, "cpu")
+        positions = {source: i for source, i in positions.items() if host_distances[source] == 0}
     program = Cells(**length_types(graph, distances.dtype))
     result = run(program, graph, active=list(positions), distance=distances, nearest=positions, wait=False)
     nearest = result.nearest.view(np.int32)
-    if is_negative and bool((np.isfinite(known) & (moved(nearest, "cpu") < 0)).any()):
+    if is_negative and bool((np.isfinite(host_distances) & (moved(nearest, "cpu") < 0)).any()):
         raise NegativeCycleError(
             "a cycle has a negative length, which vanished in rounding; shortest paths do not exist"
         )

@@ -212,8 +212,8 @@ def shortest_path(
     check_choice("method", method, get_args(Method))
     check_flags(check_bound=check_bound)
     if (method == "a*" and bound is None) or (method in ("bidirectional", "dijkstra") and bound is not None):
-        wanted = "give one" if bound is None else "leave it out, or choose 'a*'"
-        raise ValueError(f"method {method!r} was asked for {'without' if bound is None else 'with'} a bound; {wanted}")
+        remedy = "give one" if bound is None else "leave it out, or choose 'a*'"
+        raise ValueError(f"method {method!r} was asked for {'without' if bound is None else 'with'} a bound; {remedy}")
     if check_bound and bound is None:
         raise ValueError("check_bound was asked for without a bound; give one")
     delta = None if delta is None else real_number("delta", delta, above=True)
@@ -242,28 +242,34 @@ def shortest_path(
     return path or PathResult(np.inf, *_ids(graph, [], []))
 
 
-def _search_from_source(graph: Graph, source: int, target: int, width: float, bound: Any) -> PathResult | None:
-    result = _search("in", graph, source, target, width, {} if bound is None else {"bound": bound})
+def _search_from_source(graph: Graph, source: int, target: int, width: float, lower_bounds: Any) -> PathResult | None:
+    result = _search("in", graph, source, target, width, {} if lower_bounds is None else {"bound": lower_bounds})
     return _trace_path("out", graph, result.distance, source, target)
 
 
 def _search_both_ways(graph: Graph, source: int, target: int, width: float) -> PathResult | None:
     frontier_limit = math.isqrt(graph.n)
-    first = _search("in", graph, source, target, width, {}, most=frontier_limit)
-    if not int(first.nearer) > frontier_limit:
-        return _trace_path("out", graph, first.distance, source, target)
+    first_result = _search("in", graph, source, target, width, {}, most=frontier_limit)
+    if not int(first_result.nearer) > frontier_limit:
+        return _trace_path("out", graph, first_result.distance, source, target)
     # a lower bound of all distances from the source that may still decrease
-    waits = min(float(first.least), (int(first.opened) + 1) * width)
-    settled = first.distance.clip(max=first.distance.dtype.type(waits))
+    waits = min(float(first_result.least), (int(first_result.opened) + 1) * width)
+    settled = first_result.distance.clip(max=first_result.distance.dtype.type(waits))
     second = _search("out", graph, target, source, width, {"bound": settled})
     return _trace_path("in", graph, second.distance, source, target)
 
 
 def _search(
-    direction: str, graph: Graph, start: int, goal: int, width: float, bound: dict[str, Any], most: int = NO_LIMIT
+    direction: str,
+    graph: Graph,
+    start: int,
+    goal: int,
+    width: float,
+    bound_fields: dict[str, Any],
+    most: int = NO_LIMIT,
 ) -> Any:
     program = Search(**length_types(graph, float_type(graph)), direction=direction, goal=goal, width=width, most=most)
-    return run(program, graph, active=[start], distance={start: 0}, notice=False, **bound)
+    return run(program, graph, active=[start], distance={start: 0}, notice=False, **bound_fields)
 
 
 def _trace_path(direction: str, graph: Graph, distance: Any, source: int, target: int) -> PathResult | None:
@@ -314,14 +320,16 @@ def _bucket_width(graph: Graph) -> float:
     return width if 0 < width < np.inf else 1.0
 
 
-def _lower_bound(graph: Graph, given: Any, target: int) -> Any:
+def _lower_bound(graph: Graph, bound_argument: Any, target: int) -> Any:
     """Check a user's lower bound of distances to the target, and return it as an array of the dtype of distances."""
-    if callable(given):
-        given = given(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype), target)
-    bound = vertex_numbers(graph, "bound", given, least=0)
-    if bound[target] != 0:
-        raise ValueError(f"bound of the target {target} is {bound[target].item()}; expected 0, its distance to itself")
-    return bound.astype(float_type(graph), copy=False)
+    if callable(bound_argument):
+        bound_argument = bound_argument(module_of(graph.device).arange(graph.n, dtype=graph.id_dtype), target)
+    lower_bounds = vertex_numbers(graph, "bound", bound_argument, least=0)
+    if lower_bounds[target] != 0:
+        raise ValueError(
+            f"bound of the target {target} is {lower_bounds[target].item()}; expected 0, its distance to itself"
+        )
+    return lower_bounds.astype(float_type(graph), copy=False)
 
 
 def _check_bound(graph: Graph, bound: Any) -> None:
@@ -333,13 +341,17 @@ def _check_bound(graph: Graph, bound: Any) -> None:
     src, dst, numbers = graph.out.owners(), graph.out.indices, graph.out.numbers()
     lengths = graph.valued.by_out
     length = 1.0 if lengths is None else lengths.astype(np.float64)
-    before, after = bound[src].astype(np.float64), bound[dst].astype(np.float64)
-    broken = before - (length + after) > 4 * np.finfo(bound.dtype).eps * before
+    bound_before, bound_after = bound[src].astype(np.float64), bound[dst].astype(np.float64)
+    broken = bound_before - (length + bound_after) > 4 * np.finfo(bound.dtype).eps * bound_before
     if not bool(broken.any()):
         return
     e = int(numbers[broken].min())
-    place = int((numbers == e).argmax())
-    u, v, w = int(src[place]), int(dst[place]), 1 if graph.values is None else graph.values[e].item()
+    edge_position = int((numbers == e).argmax())
+    u, v, w = (
+        int(src[edge_position]),
+        int(dst[edge_position]),
+        1 if graph.values is None else graph.values[e].item(),
+    )
     raise ValueError(
         f"bound of vertex {u} is {bound[u].item()}, but edge {e} of length {w} leads from there to vertex {v}, whose "
         f"bound is {bound[v].item()}; expected at most {w + bound[v].item()}"

@@ -104,35 +104,43 @@ def simple_cycles(
     check_flags(directed=directed, count=count)
     min_edges, max_edges = max(whole_number("min_length", min_length), 1), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
-    ends = None if through is None else _ends(graph, through)
+    through_ends = None if through is None else _ends(graph, through)
     simple = graph.simple() if directed else simplify(graph)
     if (
-        ends is not None
-        and ends[0] != ends[1]
-        and not (simple.out.indices[slice(*simple.out.indptr[ends[0] : ends[0] + 2].tolist())] == ends[1]).any()
+        through_ends is not None
+        and through_ends[0] != through_ends[1]
+        and not (
+            simple.out.indices[slice(*simple.out.indptr[through_ends[0] : through_ends[0] + 2].tolist())]
+            == through_ends[1]
+        ).any()
     ):
         raise ValueError(f"through is {through!r}, and there is no such edge; expected the ends of an edge")
-    loops = _vertices_with_loops(graph, ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
+    loops = _vertices_with_loops(graph, through_ends) if min_edges <= 1 <= max_edges else _no_loops(graph)
     # the search finds an undirected cycle once in each direction
     min_edges, times_found = max(min_edges, 2 if directed else 3), 1 if directed else 2
     if graph.engine == "gpu":
-        return _find_cycles_on_gpu(graph, simple, loops, (min_edges, max_edges), directed, ends, count, rows)
-    if ends is None:
+        return _find_cycles_on_gpu(graph, simple, loops, (min_edges, max_edges), directed, through_ends, count, rows)
+    if through_ends is None:
         simple, original_ids = _edges_on_cycles(simple, directed)
         sources = targets = np.arange(simple.n)[::-1]
     else:
-        original_ids, (targets, sources) = np.arange(graph.n, dtype=graph.id_dtype), (np.array([end]) for end in ends)
-        if ends[0] != ends[1]:  # paths from the edge's end to its start are searched, and the edge makes each a cycle
+        original_ids, (targets, sources) = (
+            np.arange(graph.n, dtype=graph.id_dtype),
+            (np.array([end]) for end in through_ends),
+        )
+        if (
+            through_ends[0] != through_ends[1]
+        ):  # paths from the edge's end to its start are searched, and the edge makes each a cycle
             min_edges, max_edges, times_found = min_edges - 1, max_edges - 1, 1
     if count:
         return (
             len(loops)
-            + count_paths(simple, sources, targets, min_edges, max_edges, bounded=ends is None) // times_found
+            + count_paths(simple, sources, targets, min_edges, max_edges, bounded=through_ends is None) // times_found
         )
     remaining = None if rows is None else max(rows - len(loops), 0)
     one_way = times_found == 2
     cycles = list_paths(
-        simple, sources, targets, min_edges, max_edges, bounded=ends is None, one_way=one_way, limit=remaining
+        simple, sources, targets, min_edges, max_edges, bounded=through_ends is None, one_way=one_way, limit=remaining
     )
     vertices = _rotate_to_smallest(cycles.indptr, original_ids[cycles.vertices], not directed)
     loops = loops[:rows]
@@ -145,21 +153,23 @@ def _ends(graph: Graph, through: Any) -> tuple[int, int]:
     if is_one_vertex(graph, through):
         v = translate_vertex(graph, through, "through")
         return v, v
-    if len(ends := [*through]) != 2:
-        raise ValueError(f"through has {len(ends)} vertices; expected a vertex, or the two ends of an edge")
-    u, v = (translate_vertex(graph, end, "through") for end in ends)
+    if len(through_ends := [*through]) != 2:
+        raise ValueError(f"through has {len(through_ends)} vertices; expected a vertex, or the two ends of an edge")
+    u, v = (translate_vertex(graph, end, "through") for end in through_ends)
     if u == v:
         raise ValueError(f"through is {through!r}, a vertex twice; expected a vertex, or the ends of an edge")
     return u, v
 
 
-def _vertices_with_loops(graph: Graph, ends: tuple[int, int] | None) -> Array:
-    """Return the vertices with a self loop. If `ends` is a vertex, return only this vertex, if it has a self loop."""
+def _vertices_with_loops(graph: Graph, through_ends: tuple[int, int] | None) -> Array:
+    """Return the vertices with a self loop. If `through_ends` is a vertex, return only this vertex, if it has a self
+    loop.
+    """
     if not graph.has_self_loops:
         return _no_loops(graph)
     src, dst = graph.edges()
     loops = array_module(src).unique(src[src == dst])
-    return loops if ends is None else loops[(loops == ends[0]) & (loops == ends[1])]
+    return loops if through_ends is None else loops[(loops == through_ends[0]) & (loops == through_ends[1])]
 
 
 def _no_loops(graph: Graph) -> Array:
@@ -178,7 +188,7 @@ def _find_cycles_on_gpu(
     loops: Array,
     lengths: tuple[int, int],
     directed: bool,
-    ends: cycle_patterns.Ends,
+    through_ends: cycle_patterns.Ends,
     count: bool,
     limit: int | None,
 ) -> VertexLists | int:
@@ -192,13 +202,13 @@ def _find_cycles_on_gpu(
         ids of vertices with a loop; number of cycles to list at most, or None
     lengths :
         fewest and most edges of a cycle
-    directed, ends :
+    directed, through_ends :
         whether cycles follow directions; the vertex or edge that cycles pass through, or None
     count :
         whether cycles are counted, not listed
     """
-    simple = _drop_edges_between_components(simple) if directed and ends is None else simple
-    matchings = cycle_patterns.matchings(simple, *lengths, directed, ends)
+    simple = _drop_edges_between_components(simple) if directed and through_ends is None else simple
+    matchings = cycle_patterns.matchings(simple, *lengths, directed, through_ends)
     if count:
         return len(loops) + sum(matching.count() for matching in matchings)
     blocks = [loops[:limit, None]]
@@ -233,10 +243,12 @@ def _rotate_to_smallest(indptr: Array, vertices: Array, both_ways: bool) -> Arra
     smallest = np.flatnonzero(vertices == np.minimum.reduceat(vertices, starts)[cycle_index]) - starts
     step = np.ones(len(lengths), np.int64)
     if both_ways:
-        after, before = (vertices[starts + (smallest + by) % lengths] for by in (1, -1))
-        step[after > before] = -1
-    place = np.arange(len(vertices)) - starts[cycle_index]
-    return vertices[starts[cycle_index] + (smallest[cycle_index] + step[cycle_index] * place) % lengths[cycle_index]]
+        next_vertex, previous_vertex = (vertices[starts + (smallest + by) % lengths] for by in (1, -1))
+        step[next_vertex > previous_vertex] = -1
+    position_in_cycle = np.arange(len(vertices)) - starts[cycle_index]
+    return vertices[
+        starts[cycle_index] + (smallest[cycle_index] + step[cycle_index] * position_in_cycle) % lengths[cycle_index]
+    ]
 
 
 ROW = Row(

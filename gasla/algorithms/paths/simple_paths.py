@@ -92,17 +92,17 @@ def simple_paths(
     if simple.has_self_loops:
         src, dst = simple.edges()
         simple = simple.select(src != dst)
-    ends = sources[differ], targets[differ]
+    path_ends = sources[differ], targets[differ]
     if count:
-        return count_paths(simple, *ends, min_edges, max_edges)
-    return list_paths(simple, *ends, min_edges, max_edges, limit=limit)
+        return count_paths(simple, *path_ends, min_edges, max_edges)
+    return list_paths(simple, *path_ends, min_edges, max_edges, limit=limit)
 
 
-def _ends(graph: Graph, name: str, given: Any) -> np.ndarray:
+def _ends(graph: Graph, name: str, argument: Any) -> np.ndarray:
     """Return the argument `name`, which is one vertex or several vertices, as an array of ids."""
-    is_single = is_one_vertex(graph, given)
-    ends: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, given, name)] if is_single else given)
-    return ends
+    is_single = is_one_vertex(graph, argument)
+    end_ids: np.ndarray = vertex_ids(graph, name, [translate_vertex(graph, argument, name)] if is_single else argument)
+    return end_ids
 
 
 def lists(f: Any) -> Any:

@@ -263,44 +263,50 @@ def sssp(
     array([ 0.,  2., inf, inf], dtype=float32)
     """
     graph = as_graph(graph)
-    given: Any = source
+    source_argument: Any = source
     check_flags(parents=parents)
     sources = (
-        [translate_vertex(graph, given)]
-        if is_one_vertex(graph, given)
-        else several_vertices(graph, "source", given, "vertex")
+        [translate_vertex(graph, source_argument)]
+        if is_one_vertex(graph, source_argument)
+        else several_vertices(graph, "source", source_argument, "vertex")
     )
     graph.notice_values()
     bounds = weight_range(graph)
     is_negative = bounds[0] < 0
-    kind = score_type(float_type(graph), dtype)
+    distance_type = score_type(float_type(graph), dtype)
     program: VertexProgram
     if cutoff is None:
         kind_of_search = BellmanFord if is_negative else DeltaStepping
-        program = graph.kept(("sssp", is_negative, kind), lambda graph: kind_of_search(**length_types(graph, kind)))
+        program = graph.kept(
+            ("sssp", is_negative, distance_type), lambda graph: kind_of_search(**length_types(graph, distance_type))
+        )
     else:
-        program = search_within(graph, cutoff, kind, is_negative, start)
+        program = search_within(graph, cutoff, distance_type, is_negative, start)
     delta = None if delta is None else real_number("delta", delta, most=np.inf, above=True)
-    before, known = start if isinstance(start, SSSPResult) else (start, None)
+    known_distances, known_parents = start if isinstance(start, SSSPResult) else (start, None)
     sources = list(dict.fromkeys(sources))  # a source that is given twice counts once
-    active, begin = _initial_state(graph, sources, before, kind)
+    active, start_distances = _initial_state(graph, sources, known_distances, distance_type)
     if not is_negative:
-        distances = run(program, graph, active=active, distance=begin, delta=delta, wait=False, notice=False).distance
+        distances = run(
+            program, graph, active=active, distance=start_distances, delta=delta, wait=False, notice=False
+        ).distance
     else:
-        result = run(program, graph, active=active, max_iterations=graph.n, distance=begin, notice=False)
+        result = run(program, graph, active=active, max_iterations=graph.n, distance=start_distances, notice=False)
         distances = result.state["distance"]
         if not result.converged or (sources and (moved(distances, "cpu")[sources] < 0).all()):
             cycle = _negative_cycle(graph, sources)
             raise NegativeCycleError(f"a cycle{cycle} has a negative length; shortest paths do not exist")
-    if not is_limited(cutoff, kind) and may_overflow(graph, kind, bounds):
+    if not is_limited(cutoff, distance_type) and may_overflow(graph, distance_type, bounds):
         check_lengths(graph, distances)
     if not parents:
         return distances
-    if known is not None:
-        known = check_previous(graph, "start.parents", known, graph.id_dtype)
+    if known_parents is not None:
+        known_parents = check_previous(graph, "start.parents", known_parents, graph.id_dtype)
         # a vertex whose distance did not change keeps its parent
-        known = array_module(known).where(distances == before, known, known.dtype.type(-1))
-    return SSSPResult(distances, _parents(graph, sources, distances, known, is_negative))
+        known_parents = array_module(known_parents).where(
+            distances == known_distances, known_parents, known_parents.dtype.type(-1)
+        )
+    return SSSPResult(distances, _parents(graph, sources, distances, known_parents, is_negative))
 
 
 def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
@@ -323,18 +329,19 @@ def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: boo
         return DeltaSteppingWithin(**length_types(graph, dtype), limit=float(dtype.type(limit)))
 
 
-def _initial_state(graph: Graph, sources: list[int], before: Any, dtype: np.dtype) -> tuple[Any, Any]:
+def _initial_state(graph: Graph, sources: list[int], known_distances: Any, dtype: np.dtype) -> tuple[Any, Any]:
     """Return the vertices that are active at the start of a search, and the initial distances.
 
-    If `before`, the result of an earlier search, is given, the search continues from it at the ends of inserted edges.
+    If `known_distances`, the result of an earlier search, is given, the search continues from it at the ends of
+    inserted edges.
     """
-    if before is None:
+    if known_distances is None:
         return sources, dict.fromkeys(sources, 0)
     src, _ = new_edges(graph)
-    before = check_previous(graph, "start", before, dtype)
+    known_distances = check_previous(graph, "start", known_distances, dtype)
     for source in sources:
-        check_source("start", before, source)
-    return array_module(src).unique(src), before
+        check_source("start", known_distances, source)
+    return array_module(src).unique(src), known_distances
 
 
 def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
@@ -346,8 +353,8 @@ def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
 
 def _overflows(length: Any, weight: Any) -> Any:
     """Return whether the sum of a finite path length and a finite weight is infinite."""
-    total = semirings.cast(length + semirings.cast(weight, length.dtype), length.dtype)
-    return semirings.isfinite(length) & semirings.isfinite(weight) & semirings.isinf(total)
+    length_sum = semirings.cast(length + semirings.cast(weight, length.dtype), length.dtype)
+    return semirings.isfinite(length) & semirings.isfinite(weight) & semirings.isinf(length_sum)
 
 
 OVERFLOWS = Semiring(semirings.max, _overflows)
@@ -355,9 +362,9 @@ OVERFLOWS = Semiring(semirings.max, _overflows)
 
 def check_lengths(graph: Graph, lengths: Any) -> None:
     """Raise ValueError for path lengths that overflowed, which are infinite although both summands are finite."""
-    bad = array_module(lengths).isinf(lengths) & vxm(lengths, graph, OVERFLOWS)
-    if any_true(bad):
-        v = int(bad.argmax())
+    overflows = array_module(lengths).isinf(lengths) & vxm(lengths, graph, OVERFLOWS)
+    if any_true(overflows):
+        v = int(overflows.argmax())
         remedy = "pass float64 weights" if lengths.dtype == np.float32 else "divide all weights by the same number"
         raise ValueError(
             f"the weights on a path to vertex {v} sum to infinity in {lengths.dtype}; expected a finite sum: {remedy}"
@@ -381,13 +388,16 @@ def _parents(graph: Graph, sources: list[int], distances: Any, known_parents: An
         return run(program, graph, active=list(at_sources), distance=distances, parent=at_sources).parent
     fields: dict[str, Any] = {"parent": at_sources} if known_parents is None else {}
     # the run may write its results into these arrays
-    places = {"distance": distances} | ({} if known_parents is None else {"parent": known_parents})
-    parents = run(TightParents(**types), graph, max_iterations=1, out=places, **fields).parent
-    missing = xp.isfinite(distances) & xp.less(parents, 0)
-    if not any_true(missing):
+    output_arrays = {"distance": distances} | ({} if known_parents is None else {"parent": known_parents})
+    parents = run(TightParents(**types), graph, max_iterations=1, out=output_arrays, **fields).parent
+    lacks_parent = xp.isfinite(distances) & xp.less(parents, 0)
+    if not any_true(lacks_parent):
         return parents
-    reached, places = xp.flatnonzero(xp.greater_equal(parents, 0)), {"distance": distances, "parent": parents}
-    return run(TightSearch(**types), graph, active=reached, out=places).parent
+    reached_vertices, output_arrays = (
+        xp.flatnonzero(xp.greater_equal(parents, 0)),
+        {"distance": distances, "parent": parents},
+    )
+    return run(TightSearch(**types), graph, active=reached_vertices, out=output_arrays).parent
 
 
 def _negative_cycle(graph: Graph, sources: list[int]) -> str:

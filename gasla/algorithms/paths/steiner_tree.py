@@ -75,31 +75,33 @@ def steiner_tree(graph: Any, terminals: Iterable[Hashable]) -> SteinerTreeResult
     SteinerTreeResult(edges=array([0, 1, 2]), total=3.0)
     """
     graph = whole_graph(graph)
-    chosen = np.unique(np.array(several_vertices(graph, "terminals", terminals, "vertex"), np.int64))
+    terminal_ids = np.unique(np.array(several_vertices(graph, "terminals", terminals, "vertex"), np.int64))
     require_lengths(graph)
     numbers, u, v, lengths = _shortest_edges(graph)
     count, n = len(numbers), graph.n
     tails, heads, both_lengths = np.concatenate([u, v]), np.concatenate([v, u]), np.concatenate([lengths, lengths])
     distances = np.full(n, np.inf)
-    if len(chosen):
-        distances = sssp(Graph.from_edges(tails, heads, both_lengths, n=n), chosen, dtype=np.float64)
+    if len(terminal_ids):
+        distances = sssp(Graph.from_edges(tails, heads, both_lengths, n=n), terminal_ids, dtype=np.float64)
     # All terminals become children of an additional vertex, number n.
-    tails, heads = np.append(tails, np.full(len(chosen), n)), np.append(heads, chosen)
-    both_lengths = np.append(both_lengths, np.zeros(len(chosen)))
+    tails, heads = np.append(tails, np.full(len(terminal_ids), n)), np.append(heads, terminal_ids)
+    both_lengths = np.append(both_lengths, np.zeros(len(terminal_ids)))
     tree = Tree.of(tails, heads, both_lengths, np.append(distances, 0.0), n)
     cell = _roots(np.where(tree.parents == n, np.arange(n + 1), tree.parents))
     across = np.flatnonzero((cell[u] != cell[v]) & np.isfinite(distances[u]) & np.isfinite(distances[v]))
-    ways = distances[u[across]] + lengths[across] + distances[v[across]]
-    joined = across[minimum_spanning_forest(Graph.from_edges(cell[u[across]], cell[v[across]], ways, n=n + 1)).edges]
-    taken = np.zeros(count, bool)
-    taken[joined] = True
-    for end in np.concatenate([u[joined], v[joined]]).tolist():
-        while (edge := int(tree.edges[end])) < 2 * count and not taken[edge % count]:
-            taken[edge % count] = True
+    path_lengths = distances[u[across]] + lengths[across] + distances[v[across]]
+    joining_edges = across[
+        minimum_spanning_forest(Graph.from_edges(cell[u[across]], cell[v[across]], path_lengths, n=n + 1)).edges
+    ]
+    is_taken = np.zeros(count, bool)
+    is_taken[joining_edges] = True
+    for end in np.concatenate([u[joining_edges], v[joining_edges]]).tolist():
+        while (edge := int(tree.edges[end])) < 2 * count and not is_taken[edge % count]:
+            is_taken[edge % count] = True
             end = int(tree.parents[end])
-    edges = np.sort(numbers[taken])
+    edges = np.sort(numbers[is_taken])
     xp: Any = module_of(graph.device)
-    return SteinerTreeResult(xp.asarray(edges), float(lengths[taken].sum()))
+    return SteinerTreeResult(xp.asarray(edges), float(lengths[is_taken].sum()))
 
 
 def _shortest_edges(graph: Graph) -> tuple[Array, Array, Array, Array]:
@@ -107,7 +109,7 @@ def _shortest_edges(graph: Graph) -> tuple[Array, Array, Array, Array]:
 
     Of equally long edges, the one of the smallest id counts.
     """
-    src, dst = (np.asarray(moved(ends, "cpu")).astype(np.int64) for ends in graph.edges())
+    src, dst = (np.asarray(moved(endpoint, "cpu")).astype(np.int64) for endpoint in graph.edges())
     lengths = np.ones(graph.m) if graph.values is None else moved(graph.values, "cpu").astype(np.float64)
     u, v = np.minimum(src, dst), np.maximum(src, dst)
     order = np.lexsort((np.arange(graph.m), lengths, v, u))

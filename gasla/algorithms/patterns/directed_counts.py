@@ -66,21 +66,23 @@ def _count_tree(simple: Graph, pattern: Pattern) -> int:
     A map of the pattern to the graph may map several vertices to one. Inclusion and exclusion over all partitions of
     the pattern's vertices leaves the maps that keep vertices apart.
     """
-    graphs, census, total = _NeighborGraphs(simple), census_of(simple), 0
+    graphs, census, match_total = _NeighborGraphs(simple), census_of(simple), 0
     for labels in partitions(pattern.size):
         edges = frozenset((labels[u], labels[v]) for u, v in pattern.edges)
         if any(u == v for u, v in edges):
             continue  # merging two neighbors makes a self loop, which no map can keep, since the graph has none
         part_sizes = [labels.count(label) for label in range(max(labels) + 1)]
         sign = prod((-1) ** (size - 1) * factorial(size - 1) for size in part_sizes)
-        merged = Pattern(len(part_sizes), edges, directed=True)
+        merged_pattern = Pattern(len(part_sizes), edges, directed=True)
         # Merging the two ends of a path of four vertices makes a triangle. The number of its maps to the graph is the
         # number of its matches times the number of its automorphisms.
         if _adjacent_pairs(edges) == len(part_sizes):
-            total += sign * _count_from_triads(census, merged, induced=False) * len(merged.automorphisms)
+            match_total += (
+                sign * _count_from_triads(census, merged_pattern, induced=False) * len(merged_pattern.automorphisms)
+            )
         else:
-            total += sign * _count_maps(graphs, merged)
-    return total // len(pattern.automorphisms)
+            match_total += sign * _count_maps(graphs, merged_pattern)
+    return match_total // len(pattern.automorphisms)
 
 
 def _adjacent_pairs(edges: Edges) -> int:
@@ -125,7 +127,9 @@ def _count_branch(graphs: _NeighborGraphs, tree: Pattern, v: int, parent: int) -
 
     The branch is the subtree of `tree` that consists of `v` and what hangs below `v`, if `parent` is above `v`.
     """
-    kinds = {(True, True): "both", (True, False): "out", (False, True): "in"}
-    kind = kinds[(parent, v) in tree.edges, (v, parent) in tree.edges]
-    beyond = [_count_branch(graphs, tree, w, v) for w in range(tree.size) if w != parent and tree.has(v, w)]
-    return graphs.sums(kind, prod(beyond[1:], start=beyond[0]) if beyond else None)
+    direction_names = {(True, True): "both", (True, False): "out", (False, True): "in"}
+    edge_direction = direction_names[(parent, v) in tree.edges, (v, parent) in tree.edges]
+    beyond = [
+        _count_branch(graphs, tree, child, v) for child in range(tree.size) if child != parent and tree.has(v, child)
+    ]
+    return graphs.sums(edge_direction, prod(beyond[1:], start=beyond[0]) if beyond else None)

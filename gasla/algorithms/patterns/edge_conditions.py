@@ -63,8 +63,8 @@ def relations_of(
 def _edge_labels_of(pattern: Pattern, labels: Any, wanted: Any) -> dict[Pair, Any]:
     """Return a dictionary from the labeled edges of a pattern, as pairs of vertices, to their labels.
 
-    `labels` and `wanted` are the arguments for the labels of the graph's edges and of the pattern's edges. Raise an
-    error if only one of the two is given, or if a label is not valid.
+    `labels` and `wanted` are the arguments for the labels of the graph's edges and of the pattern's edges. Raise
+    an error if only one of the two is given, or if a label is not valid.
     """
     if labels is None or wanted is None:
         passed, missing = ("pattern_edge_labels", "edge_labels")[:: 1 if labels is None else -1]
@@ -145,16 +145,20 @@ def edge_of(pattern: Pattern, name: str, key: Any) -> Pair:
     The smaller end of an undirected edge comes first. Raise an error, which names the argument `name`, if the pattern
     has no such edge.
     """
-    ends: Any = key
+    edge_key: Any = key
     if isinstance(key, str):
         sign = ">" if pattern.directed else "-"
-        ends = tuple(int(end) if end.strip().isdigit() else end for end in key.split(sign))
-    if not isinstance(ends, tuple) or len(ends) != 2 or not all(isinstance(end, int | np.integer) for end in ends):
+        edge_key = tuple(int(end) if end.strip().isdigit() else end for end in key.split(sign))
+    if (
+        not isinstance(edge_key, tuple)
+        or len(edge_key) != 2
+        or not all(isinstance(end, int | np.integer) for end in edge_key)
+    ):
         raise TypeError(f"{name} has {key!r}; expected edges of the pattern, such as {_example(pattern)}")
-    if ends not in pattern.edges:
-        known = ", ".join(_edge_text(pattern, pair) for pair in edges_of(pattern))
-        raise ValueError(f"{name} has {key!r}, which is no edge of the pattern; expected some of {known}")
-    u, v = map(int, ends)
+    if edge_key not in pattern.edges:
+        edge_texts = ", ".join(_edge_text(pattern, pair) for pair in edges_of(pattern))
+        raise ValueError(f"{name} has {key!r}, which is no edge of the pattern; expected some of {edge_texts}")
+    u, v = map(int, edge_key)
     return (u, v) if pattern.directed or u < v else (v, u)
 
 
@@ -222,7 +226,7 @@ def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> E
     """
     if not callable(test):
         raise TypeError(f"{name} is {reprlib.repr(test)}; expected a function of {' and '.join(roles)}")
-    records = [Record("edge", _symbols_of(graph, role)) for role in roles]
+    records = [Record("edge", _symbols_of(graph, edge_role)) for edge_role in roles]
     try:
         inspect.signature(test).bind(*records)
     except TypeError as error:
@@ -245,12 +249,15 @@ def columns_of(graph: Graph) -> dict[str, Callable[[], Array]]:
     return columns | {name: functools.partial(numbers, name) for name in graph.edge_attributes}
 
 
-def _symbols_of(graph: Graph, role: str) -> dict[str, Expr]:
+def _symbols_of(graph: Graph, edge_role: str) -> dict[str, Expr]:
     types: dict[str, Any] = {"id": np.dtype(np.int64)}
     if graph.value_type is not None:
         types["weight"] = graph.value_type
     types |= graph.edge_attributes.types
-    return {name: cast_expr(Symbol(f"{role}_{name}", kind), computed(kind)) for name, kind in types.items()}
+    return {
+        name: cast_expr(Symbol(f"{edge_role}_{name}", value_type), computed(value_type))
+        for name, value_type in types.items()
+    }
 
 
 def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
@@ -262,8 +269,8 @@ def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[]
 
     def read_entries() -> Array:
         column: Any = moved(read(), "cpu")
-        kind: Any = computed(column.dtype)
-        values: Array = as_values((column if ids is None else column[ids]).astype(kind, copy=False))
+        value_type: Any = computed(column.dtype)
+        values: Array = as_values((column if ids is None else column[ids]).astype(value_type, copy=False))
         return values
 
     return read_entries

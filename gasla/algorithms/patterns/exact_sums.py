@@ -21,10 +21,10 @@ def sum_of_products(*factors: Any) -> int:
     True
     """
     sizes = prod(factor.astype(np.float64) for factor in factors)
-    fits = sizes * max(len(sizes), 1) < LARGEST
+    is_small = sizes * max(len(sizes), 1) < LARGEST
     # products that do not fit have wrapped around, so they count 0 here, and are added as Python integers below
-    fitting = array_module(fits).where(fits, prod(factors), 0)
-    large = [moved(factor[~fits], "cpu").tolist() for factor in factors]
+    fitting = array_module(is_small).where(is_small, prod(factors), 0)
+    large = [moved(factor[~is_small], "cpu").tolist() for factor in factors]
     return int(fitting.sum()) + sum(map(prod, zip(*large)))
 
 

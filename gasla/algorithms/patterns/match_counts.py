@@ -63,8 +63,10 @@ def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int
     counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
     for pattern in sorted(patterns, key=lambda p: -len(p.edges)):
-        within = sum(pattern.copies_in(other) * counts[other.degrees] for other in pattern.larger())
-        counts[pattern.degrees] = COUNTS[pattern.degrees](sums) - within
+        counts_within_larger = sum(
+            pattern.copies_in(larger_pattern) * counts[larger_pattern.degrees] for larger_pattern in pattern.larger()
+        )
+        counts[pattern.degrees] = COUNTS[pattern.degrees](sums) - counts_within_larger
     return counts
 
 
@@ -132,15 +134,15 @@ def five_cycles(simple: Graph) -> int:
     a neighbor of d that is later than the triangle in the place of a.
     """
     graph, _ = by_degree(simple)
-    degrees, total = graph.out_degrees.astype(np.int64), 0
-    for first, rows, paths in _paths_to_earlier(graph):
+    degrees, cycle_total = graph.out_degrees.astype(np.int64), 0
+    for first_edge, rows, paths in _paths_to_earlier(graph):
         to_both = mxm(paths, graph, semirings.plus_first, mask=paths)
         triangles: Any = mxm(rows, graph, semirings.plus_pair, mask=rows).data
         last_vertices = Adjacency(rows.indptr, rows.indices).owners()
-        later = degrees[last_vertices + first] - (rows.indptr[1:] - rows.indptr[:-1])[last_vertices]
+        later = degrees[last_vertices + first_edge] - (rows.indptr[1:] - rows.indptr[:-1])[last_vertices]
         walks_to_subtract = 2 * (degrees[rows.indices] - 1) + later - 1
-        total += sum_of_products(paths.data, to_both.data) - sum_of_products(triangles, walks_to_subtract)
-    return total // 2
+        cycle_total += sum_of_products(paths.data, to_both.data) - sum_of_products(triangles, walks_to_subtract)
+    return cycle_total // 2
 
 
 def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
@@ -156,15 +158,19 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
     src, dst = src[is_earlier], lists.indices[is_earlier]
     starts = xp.searchsorted(src, xp.arange(graph.n + 1))  # offsets in `src` of each vertex's neighbors of smaller id
     sums = running_sums(graph.out_degrees[dst])
-    for part in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
-        first, last, count = int(starts[part.start]), int(starts[part.stop]), part.stop - part.start
-        bounds = starts[part.start : part.stop + 1] - first
-        rows = Sparse((count, graph.n), bounds, dst[first:last], xp.ones(last - first, bool))
+    for vertex_range in shares(sums[starts[1:]] - sums[starts[:-1]], PART):
+        first_edge, edge_end, count = (
+            int(starts[vertex_range.start]),
+            int(starts[vertex_range.stop]),
+            vertex_range.stop - vertex_range.start,
+        )
+        bounds = starts[vertex_range.start : vertex_range.stop + 1] - first_edge
+        rows = Sparse((count, graph.n), bounds, dst[first_edge:edge_end], xp.ones(edge_end - first_edge, bool))
         paths = mxm(rows, graph, semirings.plus_pair)
         owners = Adjacency(paths.indptr, paths.indices).owners()
-        before = paths.indices < owners + part.start
+        before = paths.indices < owners + vertex_range.start
         indptr = running_sums(before)[paths.indptr]
-        yield part.start, rows, Sparse(paths.shape, indptr, paths.indices[before], paths.data[before])
+        yield vertex_range.start, rows, Sparse(paths.shape, indptr, paths.indices[before], paths.data[before])
 
 
 def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:

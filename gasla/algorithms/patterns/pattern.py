@@ -58,11 +58,11 @@ class Pattern:
                     "graph is read as undirected, or directed=True"
                 )
         pattern = cls(size, frozenset(pairs), directed)
-        reached = {0}
+        connected = {0}
         for _ in range(size):
-            reached |= {v for v in range(size) if any(pattern.has(u, v) for u in reached)}
-        if len(reached) < size:
-            unreached = min(set(range(size)) - reached)
+            connected |= {v for v in range(size) if any(pattern.has(u, v) for u in connected)}
+        if len(connected) < size:
+            unreached = min(set(range(size)) - connected)
             raise ValueError(f"no path of the pattern leads from vertex 0 to {unreached}; expected a connected pattern")
         return pattern
 
@@ -79,9 +79,12 @@ class Pattern:
         """Return the numbers of out-neighbors and of in-neighbors of a vertex, where the `merged` vertices count as
         one.
         """
-        after, before = ({w for u, w in self.edges if u == v}, {u for u, w in self.edges if w == v})
+        targets, sources = (
+            {neighbor for u, neighbor in self.edges if u == v},
+            {u for u, neighbor in self.edges if neighbor == v},
+        )
         return tuple(
-            len(neighbors.difference(merged)) + (not neighbors.isdisjoint(merged)) for neighbors in (after, before)
+            len(neighbors.difference(merged)) + (not neighbors.isdisjoint(merged)) for neighbors in (targets, sources)
         )  # type: ignore[return-value]
 
     @cached_property
@@ -94,24 +97,24 @@ class Pattern:
         if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
             yield from self._extend_isomorphism(other, ())
 
-    def _extend_isomorphism(self, other: "Pattern", a: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        v = len(a)
+    def _extend_isomorphism(self, other: "Pattern", partial_map: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        v = len(partial_map)
         if v == self.size:
-            yield a
+            yield partial_map
             return
-        for w in range(self.size):
+        for candidate in range(self.size):
             if (
-                w not in a
-                and self.labels[v] == other.labels[w]
+                candidate not in partial_map
+                and self.labels[v] == other.labels[candidate]
                 and all(
-                    ((u, v) in self.edges) == ((x, w) in other.edges)
-                    and ((v, u) in self.edges) == ((w, x) in other.edges)
-                    and self.relations.get((u, v)) == other.relations.get((x, w))
-                    and self.relations.get((v, u)) == other.relations.get((w, x))
-                    for u, x in enumerate(a)
+                    ((u, v) in self.edges) == ((x, candidate) in other.edges)
+                    and ((v, u) in self.edges) == ((candidate, x) in other.edges)
+                    and self.relations.get((u, v)) == other.relations.get((x, candidate))
+                    and self.relations.get((v, u)) == other.relations.get((candidate, x))
+                    for u, x in enumerate(partial_map)
                 )
             ):
-                yield from self._extend_isomorphism(other, (*a, w))
+                yield from self._extend_isomorphism(other, (*partial_map, candidate))
 
     def may_coincide(self, u: int, v: int) -> bool:
         """Return whether labels allow that the same vertex of the graph matches both vertices of the pattern."""
@@ -121,14 +124,14 @@ class Pattern:
         """Return the pattern in which the vertices of each list in `parts` become one vertex. Other vertices remain
         apart.
         """
-        inside = {v for part in parts for v in part}
-        parts = [*([v] for v in range(self.size) if v not in inside), *parts]
-        to = {v: k for k, part in enumerate(parts) for v in part}
+        merged_vertices = {v for merged_set in parts for v in merged_set}
+        parts = [*([v] for v in range(self.size) if v not in merged_vertices), *parts]
+        to = {v: k for k, merged_set in enumerate(parts) for v in merged_set}
         edges = frozenset((to[u], to[v]) for u, v in self.edges)
-        labels = tuple(max(self.labels[v] for v in part) for part in parts)
+        labels = tuple(max(self.labels[v] for v in merged_set) for merged_set in parts)
         relations: Relations = {}
-        for (u, v), wanted in self.relations.items():
-            relations[to[u], to[v]] = relations.get((to[u], to[v]), frozenset()) | wanted
+        for (u, v), relations_of_edge in self.relations.items():
+            relations[to[u], to[v]] = relations.get((to[u], to[v]), frozenset()) | relations_of_edge
         return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations, self.sizes)
 
     def rarity(self, v: int, to: int | None = None) -> float:
@@ -138,8 +141,8 @@ class Pattern:
         vertex.
         """
         counts = [self.frequencies[self.labels[v]]] if self.labels[v] >= 0 else []
-        for ends, relations in self.relations.items():
-            if v in ends and (to is None or to in ends):
+        for pattern_edge, relations in self.relations.items():
+            if v in pattern_edge and (to is None or to in pattern_edge):
                 counts += [2 * self.sizes[relation - 1] for relation in relations]
         return 1 / (1 + min(counts)) if counts else 0.0
 
@@ -149,16 +152,22 @@ class Pattern:
 
     def copies_in(self, other: "Pattern") -> int:
         """Return how many subgraphs of another pattern of the same size are copies of this pattern."""
-        return len({p for a in permutations(range(self.size)) if (p := self.placed(a)) <= other.edges})
+        return len(
+            {p for vertex_order in permutations(range(self.size)) if (p := self.placed(vertex_order)) <= other.edges}
+        )
 
     def larger(self) -> "list[Pattern]":
         """Return the undirected patterns with as many vertices and more edges that contain this one, one per
         isomorphism class.
         """
-        rest = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
-        added = (new_edges for count in range(1, len(rest) + 1) for new_edges in combinations(rest, count))
-        more = (Pattern(self.size, self.edges.union(new_edges, ((v, u) for u, v in new_edges))) for new_edges in added)
-        return list({pattern.degrees: pattern for pattern in more}.values())
+        absent_pairs = [pair for pair in combinations(range(self.size), 2) if pair not in self.edges]
+        added = (
+            new_edges for count in range(1, len(absent_pairs) + 1) for new_edges in combinations(absent_pairs, count)
+        )
+        larger_patterns = (
+            Pattern(self.size, self.edges.union(new_edges, ((v, u) for u, v in new_edges))) for new_edges in added
+        )
+        return list({pattern.degrees: pattern for pattern in larger_patterns}.values())
 
     @cached_property
     def order(self) -> list[int]:
@@ -189,20 +198,20 @@ def partitions(count: int) -> Iterator[tuple[int, ...]]:
     yield from labelings
 
 
-def _read_matrix(given: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
+def _read_matrix(argument: Any, directed: bool) -> tuple[int, set[tuple[int, int]], bool]:
     """Return the number of vertices of a pattern that is given as a matrix, its edges, and `directed`.
 
     A sparse matrix has an edge for each stored entry, and a dense matrix has an edge for each nonzero.
     """
-    if hasattr(given, "tocsr") or hasattr(given, "out"):
-        graph = as_graph(given).to("cpu")
+    if hasattr(argument, "tocsr") or hasattr(argument, "out"):
+        graph = as_graph(argument).to("cpu")
         is_small = graph.n <= MOST  # the caller refuses patterns of more vertices, so their edges are not read
         return (
             graph.n,
             set(zip(graph.out.owners().tolist(), graph.out.indices.tolist())) if is_small else set(),
             directed,
         )
-    matrix = as_array("pattern", given)
+    matrix = as_array("pattern", argument)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         raise TypeError(
             f"the pattern is {matrix.dtype}{matrix.shape}; expected a square matrix of numbers or bool, or text "

@@ -31,9 +31,9 @@ def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
     (3, {(0, 1), (1, 2), (2, 0)}, True)
     """
     text = text.replace(" ", "")
-    kind = _KIND.fullmatch(text)
-    if kind is not None:
-        pairs = _pairs_of_name(kind[1], int(kind[2]), directed, most)
+    name_match = _KIND.fullmatch(text)
+    if name_match is not None:
+        pairs = _pairs_of_name(name_match[1], int(name_match[2]), directed, most)
     elif text in NAMED:
         if directed and text not in DIRECTED:
             raise ValueError(_no_directed_form(text))
@@ -52,7 +52,11 @@ def read(text: str, directed: bool, most: int) -> tuple[int, Pairs, bool]:
 
 def names(most: int) -> list[str]:
     """Return all names of patterns of up to `most` vertices."""
-    numbered = [f"{kind}{k}" for kind, least in KINDS.items() for k in range(least, most + 1 - (kind == "star"))]
+    numbered = [
+        f"{shape_name}{k}"
+        for shape_name, smallest in KINDS.items()
+        for k in range(smallest, most + 1 - (shape_name == "star"))
+    ]
     return [*NAMED, *numbered]
 
 
@@ -76,8 +80,8 @@ def _pairs_of_name(kind: str, k: int, directed: bool, most: int) -> Pairs:
 
 
 def _pairs_of_edges(edges: str) -> Pairs:
-    ends = [[int(v) for v in re.split("[->]", edge)] for edge in edges.split(",")]
-    return {(u, v) for u, v in ends}
+    edge_ends = [[int(v) for v in re.split("[->]", edge)] for edge in edges.split(",")]
+    return {(u, v) for u, v in edge_ends}
 
 
 def _is_directed(edges: str, directed: bool) -> bool:

@@ -204,21 +204,27 @@ def subgraph_matches(
             "two of count, per_vertex, per_edge, semiring, block and explain are given; expected one, or none for an "
             "array of matches"
         )
-    graph, wanted = whole_graph(graph), Pattern.of(pattern, directed)
+    graph, searched_pattern = whole_graph(graph), Pattern.of(pattern, directed)
     if not edges:
         _refuse_without_edges(between=between, semiring=semiring, per_edge=per_edge or None)
-    codes = None if labels is None and pattern_labels is None else _number_labels(graph, wanted, labels, pattern_labels)
+    codes = (
+        None
+        if labels is None and pattern_labels is None
+        else _number_labels(graph, searched_pattern, labels, pattern_labels)
+    )
     size = None if block is None else whole_number("block", block)
     if size == 0:
         raise ValueError("block is 0; expected 1 or more")
     most = None if limit is None else whole_number("limit", limit)
-    simple = graph.simple() if wanted.directed else simplify(graph)
-    wanted.relations, masks = relations_of(graph, wanted, edge_labels, pattern_edge_labels, where)
+    simple = graph.simple() if searched_pattern.directed else simplify(graph)
+    searched_pattern.relations, masks = relations_of(graph, searched_pattern, edge_labels, pattern_edge_labels, where)
     if edges:
         if explain:
             raise ValueError("explain and edges are True; expected edges=False, as matches of edges are not explained")
-        graph = _require_edges(graph, wanted, semiring)
-        matches = EdgeMatching(graph, wanted, induced, codes, masks, conditions_between(graph, wanted, between))
+        graph = _require_edges(graph, searched_pattern, semiring)
+        matches = EdgeMatching(
+            graph, searched_pattern, induced, codes, masks, conditions_between(graph, searched_pattern, between)
+        )
         if count:
             return matches.count()
         if semiring is not None:
@@ -226,10 +232,10 @@ def subgraph_matches(
         if per_vertex or per_edge:
             return matches.per_vertex() if per_vertex else matches.per_edge()
         return matches.listed(most) if size is None else matches.stream(size)
-    chosen = (graph.select(moved(mask, graph.device)) for mask in masks)
-    related = [selected.simple() if wanted.directed else simplify(selected) for selected in chosen]
-    wanted.sizes = tuple(selected.m for selected in related)
-    matching = Matching(simple, wanted, induced, codes, related)
+    selected_graphs = (graph.select(moved(mask, graph.device)) for mask in masks)
+    related = [selected.simple() if searched_pattern.directed else simplify(selected) for selected in selected_graphs]
+    searched_pattern.sizes = tuple(selected.m for selected in related)
+    matching = Matching(simple, searched_pattern, induced, codes, related)
     if explain:
         return Lines(matching.explained())
     if per_vertex:
@@ -243,7 +249,7 @@ def subgraph_matches(
         raise ValueError(
             f"there are {number:,} matches, and limit is {most:,}; expected no more: raise limit, or pass count=True"
         )
-    selected = wanted.size * graph.id_dtype.itemsize
+    selected = searched_pattern.size * graph.id_dtype.itemsize
     require_memory(
         "the list has", number, selected, available(graph.device), "pass count=True, or take a part of the graph"
     )
@@ -293,12 +299,12 @@ def _number_labels(graph: Graph, pattern: Pattern, labels: Any, wanted: Any) -> 
             "the labels of the graph and those of the pattern"
         )
     of_vertex = _labels_by_vertex(pattern.size, wanted)
-    known = list(dict.fromkeys(of_vertex.values()))
+    known_labels = list(dict.fromkeys(of_vertex.values()))
     codes = np.full(graph.n, -1, np.int8)
-    for number, label in enumerate(known):
-        codes[has_label("pattern_labels", column, label)] = number
-    pattern.labels = tuple(known.index(of_vertex[v]) if v in of_vertex else -1 for v in range(pattern.size))
-    pattern.frequencies = tuple(int((codes == number).sum()) for number in range(len(known)))
+    for label_number, label in enumerate(known_labels):
+        codes[has_label("pattern_labels", column, label)] = label_number
+    pattern.labels = tuple(known_labels.index(of_vertex[v]) if v in of_vertex else -1 for v in range(pattern.size))
+    pattern.frequencies = tuple(int((codes == label_number).sum()) for label_number in range(len(known_labels)))
     numbers: Array = moved(codes, graph.device)
     return numbers
 
@@ -321,11 +327,11 @@ def _labels_by_vertex(size: int, wanted: Any) -> dict[int, Any]:
     return {int(v): label for v, label in by_vertex.items()}
 
 
-def _heading(f: Any) -> str:
+def _heading(result_view: Any) -> str:
     """Return the heading that both commands, `subgraph-matches` and `count-matches`, print."""
-    count = f["matches"] if isinstance(f["matches"], int) else len(f["matches"])
-    noun = "induced matches" if f.arguments["induced"] else "matches"
-    pattern = Pattern.of(f.arguments["pattern"], f.arguments["directed"])
+    count = result_view["matches"] if isinstance(result_view["matches"], int) else len(result_view["matches"])
+    noun = "induced matches" if result_view.arguments["induced"] else "matches"
+    pattern = Pattern.of(result_view.arguments["pattern"], result_view.arguments["directed"])
     return f"{count:,} {noun} of a {'directed ' * pattern.directed}pattern of {pattern.size} vertices"
 
 

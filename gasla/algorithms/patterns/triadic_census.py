@@ -97,8 +97,10 @@ def census_of(simple: Graph) -> dict[str, int]:
     is_closed = {name: wedges_of(TRIADS[name]) for name in census}
     for name, edges in TRIADS.items():
         if (wedges := wedges_of(edges)).total() == 1:
-            (kind,) = wedges
-            census[name] = dyads.wedges(*kind) - sum(count[kind] * census[other] for other, count in is_closed.items())
+            (wedge_type,) = wedges
+            census[name] = dyads.wedges(*wedge_type) - sum(
+                count[wedge_type] * census[triad_name] for triad_name, count in is_closed.items()
+            )
     pairs = {name: _edges_per_pair(edges) for name, edges in TRIADS.items()}
     mutual, one_way = dyads.mutual.m // 2, dyads.one_way.m
     census["102"] = mutual * (n - 2) - sum(pairs[name].count(2) * count for name, count in census.items())
@@ -126,7 +128,7 @@ class Dyads(NamedTuple):
         mutual = Graph.from_edges(src[both], dst[both], n=simple.n)
         one_way = Graph.from_edges(src[~both], dst[~both], n=simple.n)
         counted = {"both": mutual.out_degrees, "out": one_way.out_degrees, "in": one_way.in_degrees}
-        return cls(mutual, one_way, {kind: degrees.astype(np.int64) for kind, degrees in counted.items()})
+        return cls(mutual, one_way, {wedge_type: degrees.astype(np.int64) for wedge_type, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
         """Return the number of pairs of neighbors of a vertex, of the kinds `first` and `second`, summed over all
@@ -156,7 +158,7 @@ def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
         return "both" if {(u, v), (v, u)} <= edges else "out" if (u, v) in edges else "in" if (v, u) in edges else ""
 
     corners = (sorted((kind(v, (v + 1) % 3), kind(v, (v + 2) % 3))) for v in range(3))
-    return Counter((a, b) for a, b in corners if a)
+    return Counter((first_kind, second_kind) for first_kind, second_kind in corners if first_kind)
 
 
 def _edges_per_pair(edges: Edges) -> list[int]:
@@ -167,18 +169,18 @@ def _edges_per_pair(edges: Edges) -> list[int]:
 def _count_closed(dyads: Dyads) -> dict[str, int]:
     """Return the numbers of closed triads, in which every two vertices are joined, by type."""
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
-    sides, (src, dst) = _with_both_adjacencies(one_way), one_way.edges()
+    both_adjacencies, (src, dst) = _with_both_adjacencies(one_way), one_way.edges()
     u, v = mutual.edges()
     is_forward = u < v
     u, v = u[is_forward], v[is_forward]
     return {
         "300": count_cliques(mutual, 3),
         "210": _count_common(mutual, src, dst),
-        "120D": _count_common(sides, u + n, v + n),
-        "120U": _count_common(sides, u, v),
-        "120C": _count_common(sides, u, v + n) + _count_common(sides, v, u + n),
-        "030T": _count_common(sides, src, dst),
-        "030C": _count_common(sides, dst, src + n) // 3,
+        "120D": _count_common(both_adjacencies, u + n, v + n),
+        "120U": _count_common(both_adjacencies, u, v),
+        "120C": _count_common(both_adjacencies, u, v + n) + _count_common(both_adjacencies, v, u + n),
+        "030T": _count_common(both_adjacencies, src, dst),
+        "030C": _count_common(both_adjacencies, dst, src + n) // 3,
     }
 
 
@@ -189,8 +191,8 @@ def _with_both_adjacencies(graph: Graph) -> Graph:
     """
     out, in_ = graph.sorted_out, graph.reversed().sorted_out
     xp = array_module(out.indices)
-    ends = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]
-    return Graph.from_csr(xp.concatenate([out.indptr, ends]), xp.concatenate([out.indices, in_.indices]))
+    second_offsets = out.indptr[-1:].astype(np.int64) + in_.indptr[1:]
+    return Graph.from_csr(xp.concatenate([out.indptr, second_offsets]), xp.concatenate([out.indices, in_.indices]))
 
 
 def _count_common(graph: Graph, src: Array, dst: Array) -> int:

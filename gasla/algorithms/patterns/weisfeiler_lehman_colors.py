@@ -78,14 +78,14 @@ def weisfeiler_lehman_colors(graph: Any, *, labels: Any = None, max_iter: int | 
     graph = whole_graph(graph)
     max_rounds = graph.n if max_iter is None else most_iterations("max_iter", max_iter)
     hashes, count, rounds = first_hashes(graph, labels), 0, 0
-    colors, more = _rank(hashes)
-    while more > count and rounds < max_rounds:
-        count = more
+    colors, color_count = _rank(hashes)
+    while color_count > count and rounds < max_rounds:
+        count = color_count
         hashes = next_hashes(graph, hashes)
-        new, more = _rank(hashes)
-        if more > count:
-            colors, rounds = new, rounds + 1
-    return ColorsResult(colors.astype(graph.id_dtype), max(count, more), rounds)
+        new_colors, color_count = _rank(hashes)
+        if color_count > count:
+            colors, rounds = new_colors, rounds + 1
+    return ColorsResult(colors.astype(graph.id_dtype), max(count, color_count), rounds)
 
 
 def weisfeiler_lehman_hash(graph: Any, *, labels: Any = None, iterations: int = 3) -> str:

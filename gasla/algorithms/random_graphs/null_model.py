@@ -110,8 +110,8 @@ def null_model(
     first = _numbers(observed)
     # sums of the differences from the observed result, which lose less to rounding than sums of results
     sums, squares = np.zeros_like(first), np.zeros_like(first)
-    for number in range(times):
-        random_graph = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(number))))
+    for sample_number in range(times):
+        random_graph = randomized(base, model, swaps=swaps, seed=int(semirings.hash(word, np.uint64(sample_number))))
         result = _numbers(function(random_graph))
         if result.shape != first.shape:
             raise ValueError(
@@ -124,7 +124,7 @@ def null_model(
     std = np.sqrt(np.maximum(squares - times * mean**2, 0) / (times - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(mean == 0, 0, -mean / std)
-    return NullModelResult(observed, *(_in_form(observed, part) for part in (first + mean, std, z)))
+    return NullModelResult(observed, *(_in_form(observed, statistic) for statistic in (first + mean, std, z)))
 
 
 def _numbers(result: Any) -> np.ndarray[Any, Any]:

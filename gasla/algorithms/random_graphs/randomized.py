@@ -103,8 +103,8 @@ def randomized(graph: Any, model: Model = "rewired", *, swaps: int = SWAPS, seed
     elif model == "configuration":
         src, dst = _join_at_random(src, dst, undirected, word)
     else:
-        none = Graph.from_edges(src[:0], dst[:0], n=graph.n)
-        src, dst = negative_edges(none, len(src), undirected=undirected, seed=seed).astype(src.dtype)
+        empty_graph = Graph.from_edges(src[:0], dst[:0], n=graph.n)
+        src, dst = negative_edges(empty_graph, len(src), undirected=undirected, seed=seed).astype(src.dtype)
     xp: Any = array_module(src)
     if undirected:
         src, dst = xp.concatenate([src, dst]), xp.concatenate([dst, src])
@@ -143,13 +143,13 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
     src, dst = src[order].astype(np.int64), dst[order].astype(np.int64)
 
     def hashes_of(tails: Array, heads: Array) -> Array:
-        ends = (xp.minimum(tails, heads), xp.maximum(tails, heads)) if undirected else (tails, heads)
-        return semirings.hash(seed, np.uint64(round_number), *ends)
+        edge_ends = (xp.minimum(tails, heads), xp.maximum(tails, heads)) if undirected else (tails, heads)
+        return semirings.hash(seed, np.uint64(round_number), *edge_ends)
 
     for round_number in range(rounds if m else 0):
         # two edges may swap in this round if their positions add up to this number, modulo m
-        total = int(semirings.hash(seed, np.uint64(round_number))) % m
-        partners = (total - positions) % m
+        position_sum = int(semirings.hash(seed, np.uint64(round_number))) % m
+        partners = (position_sum - positions) % m
         bits = semirings.hash(seed, np.uint64(round_number), positions)
         # An eighth of the pairs does not try to swap in a round. So a swap can also occur without the swaps of other
         # pairs.
@@ -187,26 +187,26 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
     return src, dst
 
 
-def _occurs_once(words: Array) -> Array:
+def _occurs_once(edge_hashes: Array) -> Array:
     """Return a mask of the hashes whose low bits differ from those of all other hashes, without sorting.
 
     Some different edges have hashes of equal low bits, too. They just are not swapped in this round.
     """
-    xp: Any = array_module(words)
-    size = 1 << (8 * len(words)).bit_length()
-    numbers, slots = xp.arange(len(words)), (words & np.uint64(size - 1)).astype(np.int64)
-    last, is_shared = xp.empty(size, index_dtype(len(words))), xp.zeros(size, bool)
-    last[slots] = numbers
-    is_shared[slots[last[slots] != numbers]] = True
+    xp: Any = array_module(edge_hashes)
+    size = 1 << (8 * len(edge_hashes)).bit_length()
+    numbers, slots = xp.arange(len(edge_hashes)), (edge_hashes & np.uint64(size - 1)).astype(np.int64)
+    last_writer, is_shared = xp.empty(size, index_dtype(len(edge_hashes))), xp.zeros(size, bool)
+    last_writer[slots] = numbers
+    is_shared[slots[last_writer[slots] != numbers]] = True
     return ~is_shared[slots]
 
 
 def _join_at_random(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
     """Join the ends of the given edges in random order, which keeps all degrees, and return the new edges' ends."""
     xp: Any = array_module(src)
-    ends = xp.concatenate([src, dst]) if undirected else dst
-    ends = ends[xp.argsort(semirings.hash(seed, xp.arange(len(ends))))]
-    return (ends[: len(src)], ends[len(src) :]) if undirected else (src, ends)
+    shuffled_ends = xp.concatenate([src, dst]) if undirected else dst
+    shuffled_ends = shuffled_ends[xp.argsort(semirings.hash(seed, xp.arange(len(shuffled_ends))))]
+    return (shuffled_ends[: len(src)], shuffled_ends[len(src) :]) if undirected else (src, shuffled_ends)
 
 
 ROW = Row(

@@ -214,8 +214,8 @@ array([4., 6., 6., 3.])""",
 def preferential_attachment(graph: Any, pairs: Pairs | None = None) -> Array:
     """Compute the preferential attachment score of pairs: the product of both degrees."""
     graph = as_graph(graph)
-    a, b = _degrees(graph, *chosen_pairs(graph, pairs))
-    return a * b
+    degrees_of_u, degrees_of_v = _degrees(graph, *chosen_pairs(graph, pairs))
+    return degrees_of_u * degrees_of_v
 
 
 def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
@@ -224,17 +224,17 @@ def _scores(graph: Graph, pairs: Pairs | None, formula: Formula) -> Array:
     If `pairs` is None, return the scores of the two ends of all stored edges.
     """
     u, v = chosen_pairs(graph, pairs)
-    a, b = _degrees(graph, u, v)
+    degrees_of_u, degrees_of_v = _degrees(graph, u, v)
     xp: Any = module_of(graph.device)
     if pairs is not None:
         weights = None if formula.weight is None else weights_in(graph, formula)
-        total = intersect(simplify(graph), EdgeFrontier(graph.n, u, u, v), weights)
+        common_total = intersect(simplify(graph), EdgeFrontier(graph.n, u, u, v), weights)
     elif formula.weight is None:
-        total = edge_support(graph)
-        total = xp.where(u == v, a, total) if graph.has_self_loops else total
+        common_total = edge_support(graph)
+        common_total = xp.where(u == v, degrees_of_u, common_total) if graph.has_self_loops else common_total
     else:
-        total = _sums_at_edges(graph, u, v, weights_in(graph, formula))
-    return formula.score(xp, a, b, total.astype(np.float64, copy=False))
+        common_total = _sums_at_edges(graph, u, v, weights_in(graph, formula))
+    return formula.score(xp, degrees_of_u, degrees_of_v, common_total.astype(np.float64, copy=False))
 
 
 def _sums_at_edges(graph: Graph, u: Array, v: Array, weights: Array) -> Array:
@@ -284,7 +284,7 @@ def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
         return graph.edges()
     if not isinstance(pairs, (tuple, list)) or len(pairs) != 2:
         raise TypeError(f"pairs is {reprlib.repr(pairs)}; expected (u, v), two arrays of vertices of one length")
-    u, v = (as_ids(name, translate_vertices(graph, ends, name)) for name, ends in zip("uv", pairs))
+    u, v = (as_ids(name, translate_vertices(graph, pair_ends, name)) for name, pair_ends in zip("uv", pairs))
     if len(u) != len(v):
         raise ValueError(f"u has {len(u)} entries and v has {len(v)}; expected equal lengths")
     for name, ids in (("u", u), ("v", v)):

@@ -66,10 +66,10 @@ def shared_nearest_neighbors(graph: Any, pairs: Pairs | None = None) -> Any:
         # a common neighbor of an edge's two ends makes a triangle, which is found once for its three edges
         return edge_support(graph)
     u, v = chosen_pairs(graph, pairs)
-    merged = (
+    merged_graph = (
         graph.kept("merged", lambda g: g.with_values(None).simple(loops=True)) if graph.has_parallel_edges else graph
     )
-    return intersect(merged, EdgeFrontier(graph.n, u, u, v))
+    return intersect(merged_graph, EdgeFrontier(graph.n, u, u, v))
 
 
 ROW = Row(

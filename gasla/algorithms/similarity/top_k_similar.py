@@ -117,12 +117,12 @@ def top_k_similar(graph: Any, k: int = 10, *, measure: Measure = "jaccard") -> S
         # one more than k, since a vertex may be among the most similar to itself
         best_ids[block.rows], best_scores[block.rows] = top_k(rows, k + 1)
     row_of_vertex = xp.searchsorted(representatives, first_equal)
-    for part in shares(xp.full(graph.n, k + 1), MOST):
-        ids, ids_of_rows = best_ids[row_of_vertex[part]], xp.arange(graph.n)[part]
+    for vertex_range in shares(xp.full(graph.n, k + 1), MOST):
+        ids, ids_of_rows = best_ids[row_of_vertex[vertex_range]], xp.arange(graph.n)[vertex_range]
         keep = ids != ids_of_rows[:, None]
         keep[:, k] &= ~keep.all(axis=1)  # without itself a vertex has k + 1 candidates; drop the last
-        vertices[part], scores[part] = (
-            all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best_scores[row_of_vertex[part]])
+        vertices[vertex_range], scores[vertex_range] = (
+            all_of[keep].reshape(len(ids_of_rows), k) for all_of in (ids, best_scores[row_of_vertex[vertex_range]])
         )
     return SimilarResult(vertices, scores)
 
@@ -139,17 +139,17 @@ def _first_with_same_neighbors(simple: Graph) -> Array:
     is_equal[1:] = (sums[order][1:] == sums[order][:-1]) & (degrees[1:] == degrees[:-1])
     pairs = xp.flatnonzero(is_equal)
     # Equal hashes may belong to different sets of neighbors, so compare the neighbors themselves.
-    before, after = lists.of(order[pairs - 1]), lists.of(order[pairs])
-    is_equal[pairs] = xp.diff(running_sums(before.indices != after.indices)[before.indptr]) == 0
+    previous_lists, next_lists = lists.of(order[pairs - 1]), lists.of(order[pairs])
+    is_equal[pairs] = xp.diff(running_sums(previous_lists.indices != next_lists.indices)[previous_lists.indptr]) == 0
     starts = xp.flatnonzero(~is_equal)
-    first = xp.empty(n, np.int64)
-    first[order] = order[starts][running_sums(~is_equal)[1:] - 1]
-    return first
+    first_vertex = xp.empty(n, np.int64)
+    first_vertex[order] = order[starts][running_sums(~is_equal)[1:] - 1]
+    return first_vertex
 
 
-def _warn_of_hubs(simple: Graph, chosen: Array) -> None:
-    """Warn if the vertices `chosen` have so many paths of two edges that the computation takes long."""
-    paths = int(paths_from(simple)[chosen].sum())
+def _warn_of_hubs(simple: Graph, chosen_vertices: Array) -> None:
+    """Warn if the vertices `chosen_vertices` have so many paths of two edges that the computation takes long."""
+    paths = int(paths_from(simple)[chosen_vertices].sum())
     if paths > LONG:
         v = int(simple.out_degrees.argmax())
         warnings.warn(

@@ -105,8 +105,8 @@ def fiedler_vector(
     if count > 1:
         raise ValueError(f"the graph has {count} components; expected one: take the largest by Graph.subgraph")
     if weighted and graph.value_type is not None and weight_range(graph)[0] == 0:
-        reached = run(Reached(weights=graph.value_type), graph, active=[0], reached={0: True}).reached
-        if not bool(reached.all()):
+        is_reached = run(Reached(weights=graph.value_type), graph, active=[0], reached={0: True}).reached
+        if not bool(is_reached.all()):
             raise ValueError(
                 "only edges of weight 0 connect the graph; expected it to be connected without them: remove them by "
                 "Graph.select, and take the largest component by Graph.subgraph"

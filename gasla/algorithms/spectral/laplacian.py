@@ -236,7 +236,7 @@ class Basis:
         """Return the interval (low, high) of eigenvalues that the next filter damps, and its degree.
 
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
-        below `damped_low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
+        below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).
         """
         if self.size <= self.most // 2:  # few Ritz values say little about the spectrum, so this filter damps nothing
             return 0.0, self.laplacian.bound, 1

@@ -98,17 +98,19 @@ def spectral_clustering(
     """
     graph = as_graph(graph)
     check_flags(weighted=weighted)
-    count, begin = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
+    count, seed_number = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
     accuracy = real_number("tol", tol, above=True)
     if not 2 <= count <= graph.n:
         if graph.n < 2:
             raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 2 to {graph.n}, the number of vertices")
-    embedding = spectral_embedding(graph, count - 1, weighted=weighted, tol=accuracy, max_iter=max_iter, seed=begin)
+    embedding = spectral_embedding(
+        graph, count - 1, weighted=weighted, tol=accuracy, max_iter=max_iter, seed=seed_number
+    )
     points = _unit_rows(moved(embedding.vectors, "cpu"), accuracy)
     results = []
-    for first in np.random.default_rng(begin).integers(graph.n, size=STARTS).tolist():
-        labels = moved(_kmeans_labels(points, count, first).astype(graph.id_dtype), graph.device)
+    for first_center in np.random.default_rng(seed_number).integers(graph.n, size=STARTS).tolist():
+        labels = moved(_kmeans_labels(points, count, first_center).astype(graph.id_dtype), graph.device)
         results.append((labels, partition_table(graph, labels, weighted=weighted)))
     labels, table = min(results, key=lambda result: (-len(result[1].sizes), _normalized_cut(result[1])))
     return SpectralClusteringResult(labels, table.cut, table.conductance)
@@ -122,26 +124,26 @@ def _unit_rows(vectors: np.ndarray, tol: float) -> np.ndarray:
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)
 
 
-def _kmeans_labels(points: np.ndarray, k: int, first: int) -> np.ndarray:
+def _kmeans_labels(points: np.ndarray, k: int, first_center: int) -> np.ndarray:
     """Return the cluster of each point by k-means. Clusters are numbered in the order of their first points.
 
-    The initial centers are the point number `first` and, one after another, the point least similar to all centers
-    before.
+    The initial centers are the point number `first_center` and, one after another, the point least similar to all
+    centers before.
     """
     from scipy.cluster.vq import ClusterError, kmeans2, vq
 
-    chosen, nearest = [first], points @ points[first]
-    while len(chosen) < k:
-        chosen.append(int(nearest.argmin()))
-        nearest = np.maximum(nearest, points @ points[chosen[-1]])
-    centers, labels = points[chosen], vq(points, points[chosen])[0]
+    center_ids, nearest = [first_center], points @ points[first_center]
+    while len(center_ids) < k:
+        center_ids.append(int(nearest.argmin()))
+        nearest = np.maximum(nearest, points @ points[center_ids[-1]])
+    centers, labels = points[center_ids], vq(points, points[center_ids])[0]
     for step in range(ROUNDS):
-        before = labels
+        previous_labels = labels
         try:
             centers, labels = kmeans2(points, centers, iter=1, minit="matrix", missing="raise")
         except ClusterError:  # a cluster has become empty, so the labels of the previous round are the result
             break
-        if step and (labels == before).all():
+        if step and (labels == previous_labels).all():
             break
     _, smallest, labels = np.unique(labels, return_index=True, return_inverse=True)
     return smallest.argsort().argsort()[labels]
@@ -152,9 +154,9 @@ def _normalized_cut(table: PartitionTable) -> float:
 
     Clusters without edges count as 0.
     """
-    cut, inside = moved(table.cut, "cpu"), moved(table.internal, "cpu")
+    cut_weights, internal_weights = moved(table.cut, "cpu"), moved(table.internal, "cpu")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return float(np.nan_to_num(cut / (cut + inside)).sum())
+        return float(np.nan_to_num(cut_weights / (cut_weights + internal_weights)).sum())
 
 
 ROW = Row(

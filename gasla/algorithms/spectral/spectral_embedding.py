@@ -110,7 +110,7 @@ def spectral_embedding(
     """
     graph = as_graph(graph)
     check_flags(normalized=normalized, weighted=weighted)
-    count, begin = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
+    count, seed_number = whole_number("k", k), whole_number("seed", seed, MOST_SEED)
     accuracy = real_number("tol", tol, above=True)
     max_products = whole_number("max_iter", max_iter)
     if not 0 < count < graph.n:
@@ -118,7 +118,7 @@ def spectral_embedding(
             raise ValueError(f"the graph has {graph.n} vertices; expected 2 or more")
         raise ValueError(f"k is {k}; expected 1 to {graph.n - 1}, less than the number of vertices")
     laplacian = laplacian_of(graph, weighted=weighted, normalized=normalized)
-    values, vectors = smallest(laplacian, count, begin, accuracy, max_products)
+    values, vectors = smallest(laplacian, count, seed_number, accuracy, max_products)
     with np.errstate(over="ignore"):  # an eigenvalue beyond float64 is inf, without a warning
         return SpectralResult(moved(vectors, graph.device), np.ldexp(values, laplacian.exponent))
 

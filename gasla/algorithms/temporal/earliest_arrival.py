@@ -82,9 +82,9 @@ def earliest_arrival(
     graph = as_graph(graph)
     start = translate_vertex(graph, source)
     search = timed(graph, time, duration)
-    first, last = search.bounds(window, start)
-    ranks = search.arrivals(start, search.first_from(first), search.last_until(last))
-    return search.result(ranks, ranks < search.never, start, first, latest=False)
+    window_start, window_end = search.bounds(window, start)
+    ranks = search.arrivals(start, search.first_from(window_start), search.last_until(window_end))
+    return search.result(ranks, ranks < search.never, start, window_start, latest=False)
 
 
 ROW = Row(

@@ -129,20 +129,20 @@ def fastest_durations(
     start = translate_vertex(graph, source)
     timed_graph = timed(graph, time, duration)
     bounds = timed_graph.bounds(window, start)
-    first, last = timed_graph.first_from(bounds[0]), timed_graph.last_until(bounds[1])
+    first_rank, last_rank = timed_graph.first_from(bounds[0]), timed_graph.last_until(bounds[1])
     if not graph.is_whole:
-        return _search_each_departure(timed_graph, start, first, last)
+        return _search_each_departure(timed_graph, start, first_rank, last_rank)
     events = timed_graph.graph.kept("events", lambda _: _events(timed_graph))
     xp: Any = module_of(graph.device)
     (src, dst), columns = graph.edges(), timed_graph.graph.edge_attributes
     src, dst = src[events.edges], dst[events.edges]
     departure, arrival = columns["departure"][events.edges], columns["arrival"][events.edges]
-    begins = (src == start) & (departure >= first) & (arrival <= last)
+    begins = (src == start) & (departure >= first_rank) & (arrival <= last_rank)
     latest_start = xp.where(begins, departure, timed_graph.rank.type(-1))
     latest_start = run(
         LatestStarts(rank=timed_graph.rank), events.graph, active=xp.flatnonzero(begins), left=latest_start
     ).left
-    is_end = (latest_start >= 0) & (arrival <= last)
+    is_end = (latest_start >= 0) & (arrival <= last_rank)
     lengths = differences(timed_graph.times[arrival[is_end]], timed_graph.times[latest_start[is_end]])
     shortest = reduce_by_key(dst[is_end], lengths, semirings.min, graph.n)
     is_reached = xp.zeros(graph.n, bool)
@@ -150,36 +150,36 @@ def fastest_durations(
     return _durations_as_shown(timed_graph, shortest, is_reached, start)
 
 
-def _durations_as_shown(timed: Timed, least: Any, is_reached: Any, source: int) -> Any:
+def _durations_as_shown(timed: Timed, shortest: Any, is_reached: Any, source: int) -> Any:
     """Return the shortest durations in the dtype of the times, or as timedelta64 if the times are dates.
 
     Vertices that are not reached get the largest number of the dtype, or NaT. Raise ValueError for a duration that the
     dtype doesn't hold.
     """
-    dtype, xp = timed.times.dtype, array_module(least)
+    dtype, xp = timed.times.dtype, array_module(shortest)
     never = extreme(dtype, least=False)
-    is_reached[source], least[source] = True, 0
-    if any_true(wrong := is_reached & (least >= least.dtype.type(never))):
+    is_reached[source], shortest[source] = True, 0
+    if any_true(wrong := is_reached & (shortest >= shortest.dtype.type(never))):
         v, remedy = int(wrong.argmax()), "smaller numbers" if dtype.kind == "f" else "floats, .astype(np.float64)"
         raise ValueError(
-            f"the shortest duration to vertex {v} is {least[v].item()}; expected a {dtype} below {never}: give the "
+            f"the shortest duration to vertex {v} is {shortest[v].item()}; expected a {dtype} below {never}: give the "
             f"times as {remedy}"
         )
     if timed.clock is not None:
-        return timed.clock.lengths.shown(xp.where(is_reached, least.astype(np.int64), NAT))
-    return xp.where(is_reached, least, least.dtype.type(never)).astype(dtype, copy=False)
+        return timed.clock.lengths.shown(xp.where(is_reached, shortest.astype(np.int64), NAT))
+    return xp.where(is_reached, shortest, shortest.dtype.type(never)).astype(dtype, copy=False)
 
 
-def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> Any:
+def _search_each_departure(timed: Timed, source: int, first_rank: int, last_rank: int) -> Any:
     """Return the shortest durations by one search for each departure from the source, from the last departure to the
     first.
 
-    Only departures in the window from rank `first` to `last` count.
+    Only departures in the window from rank `first_rank` to `last_rank` count.
     """
     no_rank = timed.rank.type(-1)
 
     def leaves(edges: Any) -> Any:
-        is_open = (edges["departure"] >= first) & (edges["arrival"] <= last)
+        is_open = (edges["departure"] >= first_rank) & (edges["arrival"] <= last_rank)
         return np.where(edges["leaves"] & is_open, edges["departure"], no_rank)
 
     leaves_source = run(Leaving(source=source), timed.graph, max_iterations=1).begins
@@ -191,9 +191,9 @@ def _search_each_departure(timed: Timed, source: int, first: int, last: int) -> 
     durations = np.full(n, np.inf if is_float else np.uint64(2**64 - 1))
     is_reached = np.zeros(n, bool)
     for rank in track([start for start in reversed(starts) if start >= 0], "departures"):
-        before, arrivals[source] = arrivals.copy(), rank
-        arrivals = np.array(timed.arrivals(source, rank, last, arrivals))
-        earlier = np.flatnonzero(arrivals < before)
+        previous_arrivals, arrivals[source] = arrivals.copy(), rank
+        arrivals = np.array(timed.arrivals(source, rank, last_rank, arrivals))
+        earlier = np.flatnonzero(arrivals < previous_arrivals)
         lengths = differences(timed.times[arrivals[earlier]], timed.times[rank])
         durations[earlier], is_reached[earlier] = np.minimum(durations[earlier], lengths), True
     return _durations_as_shown(timed, durations, is_reached, source)
@@ -204,12 +204,18 @@ def _events(timed: Timed) -> Events:
     (src, dst), columns, count = timed.graph.edges(), timed.graph.edge_attributes, len(timed.times)
     at_end = dst.astype(np.int64) * count + columns["arrival"]
     edges = xp.argsort(at_end, kind="stable") if xp is np else xp.argsort(at_end)
-    keys, ends = at_end[edges], dst[edges]
-    before = xp.searchsorted(keys, src[edges].astype(np.int64) * count + columns["departure"][edges], side="right") - 1
-    follows = (before >= 0) & (ends[xp.maximum(before, 0)] == src[edges]) if len(edges) else before >= 0
+    keys, edge_targets = at_end[edges], dst[edges]
+    event_before = (
+        xp.searchsorted(keys, src[edges].astype(np.int64) * count + columns["departure"][edges], side="right") - 1
+    )
+    follows = (
+        (event_before >= 0) & (edge_targets[xp.maximum(event_before, 0)] == src[edges])
+        if len(edges)
+        else event_before >= 0
+    )
     event_ids = xp.arange(len(edges))
-    waits = xp.flatnonzero(ends[1:] == ends[:-1])
-    links = xp.concatenate([before[follows], waits]), xp.concatenate([event_ids[follows], waits + 1])
+    waits = xp.flatnonzero(edge_targets[1:] == edge_targets[:-1])
+    links = xp.concatenate([event_before[follows], waits]), xp.concatenate([event_ids[follows], waits + 1])
     return Events(Graph.from_edges(*links, n=len(edges)), edges)
 
 

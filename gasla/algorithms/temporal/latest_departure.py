@@ -60,9 +60,9 @@ def latest_departure(
     graph = as_graph(graph)
     end = translate_vertex(graph, target, "target")
     search = timed(graph, time, duration)
-    first, last = search.bounds(window, end, leaves=False)
-    ranks = search.departures(end, search.first_from(first), search.last_until(last))
-    return search.result(ranks, ranks >= 0, end, last, latest=True)
+    window_start, window_end = search.bounds(window, end, leaves=False)
+    ranks = search.departures(end, search.first_from(window_start), search.last_until(window_end))
+    return search.result(ranks, ranks >= 0, end, window_end, latest=True)
 
 
 ROW = Row(

@@ -90,17 +90,17 @@ def temporal_cycles(
     min_edges, max_edges = max(whole_number("min_length", min_length), 2), whole_number("max_length", max_length)
     rows = None if limit is None else whole_number("limit", limit)
     search = _Search(graph, time, duration)
-    number, blocks = 0, list[Array]()
+    cycle_count, blocks = 0, list[Array]()
     for cycles in search.cycles(search.begin(), max_edges) if max_edges > 1 else ():
         if len(cycles) < min_edges:
             continue
-        number += cycles.shape[1]
+        cycle_count += cycles.shape[1]
         if not count:
-            require_room("the cycles have", number * max_edges, 16, graph.device, "pass count=True, or a limit")
-            blocks.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(number - rows, 0), 0)])
-            if rows is not None and number >= rows:
+            require_room("the cycles have", cycle_count * max_edges, 16, graph.device, "pass count=True, or a limit")
+            blocks.append(cycles if rows is None else cycles[:, : max(cycles.shape[1] - max(cycle_count - rows, 0), 0)])
+            if rows is not None and cycle_count >= rows:
                 break
-    return number if count else search.lists(blocks)
+    return cycle_count if count else search.lists(blocks)
 
 
 class _Search:
@@ -131,39 +131,41 @@ class _Search:
 
         Cycles have up to `most` edges.
         """
-        first, last = columns[0], columns[-1]
-        key = self.dst[last].astype(np.int64) * self.many
-        low = self.xp.searchsorted(self.keys, key + self.time[last] + 1)
-        high = self.xp.searchsorted(self.keys, key + self.last[first] + 1)
-        counts = self.xp.maximum(high - low, 0)
-        for part in shares(counts, PART):
-            part_counts = counts[part]
+        first_edges, last_edges = columns[0], columns[-1]
+        key = self.dst[last_edges].astype(np.int64) * self.many
+        range_starts = self.xp.searchsorted(self.keys, key + self.time[last_edges] + 1)
+        range_ends = self.xp.searchsorted(self.keys, key + self.last[first_edges] + 1)
+        counts = self.xp.maximum(range_ends - range_starts, 0)
+        for match_range in shares(counts, PART):
+            part_counts = counts[match_range]
             sequence_index = self.xp.repeat(
                 self.xp.arange(len(part_counts)), part_counts.tolist() if self.xp is not np else part_counts
             )
             following = (
-                low[part][sequence_index]
+                range_starts[match_range][sequence_index]
                 + self.xp.arange(len(sequence_index))
                 - running_sums(part_counts)[:-1][sequence_index]
             )
-            longer = self.xp.concatenate([columns[:, part][:, sequence_index], following[None]])
-            ends = self.dst[following]
-            closes = ends == self.src[longer[0]]
+            longer = self.xp.concatenate([columns[:, match_range][:, sequence_index], following[None]])
+            next_targets = self.dst[following]
+            closes = next_targets == self.src[longer[0]]
             if closes.any():
                 yield longer[:, closes]
             if len(longer) < most:
                 is_open = ~closes
                 for column in longer[:-1]:
-                    is_open &= ends != self.dst[column]
+                    is_open &= next_targets != self.dst[column]
                 if is_open.any():
                     yield from self.cycles(longer[:, is_open], most)
 
     def lists(self, blocks: list[Array]) -> VertexLists:
         """Return blocks of cycles as one list, with the vertices and the edges of each cycle."""
-        none = self.xp.empty(0, np.int64)
-        places = self.xp.concatenate([none, *(block.T.ravel() for block in blocks)])
-        lengths = self.xp.concatenate([none, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])
-        return VertexLists(running_sums(lengths), self.src[places].astype(self.graph.id_dtype), self.ids[places])
+        no_edges = self.xp.empty(0, np.int64)
+        edge_positions = self.xp.concatenate([no_edges, *(block.T.ravel() for block in blocks)])
+        lengths = self.xp.concatenate([no_edges, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])
+        return VertexLists(
+            running_sums(lengths), self.src[edge_positions].astype(self.graph.id_dtype), self.ids[edge_positions]
+        )
 
 
 ROW = Row(

@@ -89,7 +89,9 @@ def temporal_motif_counts(
     columns = search.graph.edge_attributes
     src, dst = graph.edges()
     keep = src != dst
-    counts = edge_triples(graph, *(each[keep] for each in (src, dst, columns["departure"], columns["arrival"])))
+    counts = edge_triples(
+        graph, *(edge_column[keep] for edge_column in (src, dst, columns["departure"], columns["arrival"]))
+    )
     return {
         f"0>1,{second},{third}": count for (second, third), count in zip(product(LATER, LATER), counts, strict=True)
     }

@@ -57,15 +57,15 @@ def temporal_reachability(
            [False, False,  True,  True]])
     """
     graph = as_graph(graph)
-    chosen = several_vertices(graph, "sources", sources)
-    require_room("the result has", len(chosen) * graph.n, 1, graph.device, "fewer sources at a time")
+    source_ids = several_vertices(graph, "sources", sources)
+    require_room("the result has", len(source_ids) * graph.n, 1, graph.device, "fewer sources at a time")
     search = timed(graph, time, duration)
-    reached = module_of(graph.device).empty((len(chosen), graph.n), bool)
-    for row, source in track(list(enumerate(chosen)), "sources"):
+    is_reached = module_of(graph.device).empty((len(source_ids), graph.n), bool)
+    for row, source in track(list(enumerate(source_ids)), "sources"):
         start, end = search.bounds(window, source)
-        first, last = search.first_from(start), search.last_until(end)
-        reached[row] = search.arrivals(source, first, last) < search.never
-    return reached
+        first_rank, last_rank = search.first_from(start), search.last_until(end)
+        is_reached[row] = search.arrivals(source, first_rank, last_rank) < search.never
+    return is_reached
 
 
 ROW = Row(

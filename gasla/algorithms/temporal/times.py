@@ -151,9 +151,9 @@ class Timed(NamedTuple):
         times[vertex] = NAT if bound is None else bound
         return self.clock.type.shown(times)
 
-    def _search_time(self, time: Any, side: Any) -> int:
+    def _search_time(self, time: Any, search_side: Any) -> int:
         xp: Any = module_of(self.graph.device)
-        return int(xp.searchsorted(self.times, xp.asarray([time], self.times.dtype), side=side)[0])
+        return int(xp.searchsorted(self.times, xp.asarray([time], self.times.dtype), side=search_side)[0])
 
     def arrivals(self, source: int, first: int, last: int, start: Any = None) -> Any:
         """Return the rank of the earliest arrival at each vertex, from a source that is left at rank `first` or later.
@@ -187,8 +187,8 @@ def timed(graph: Graph, time: str, duration: Duration) -> Timed:
         graph.edge_attributes.require(duration, "duration")
         length = duration
     else:
-        number = real_number("duration", duration, most=LARGEST_TIME)
-        length = int(duration) if number == int(number) else number  # `int(number)` would be inexact from 2**53 on
+        as_float = real_number("duration", duration, most=LARGEST_TIME)
+        length = int(duration) if as_float == int(as_float) else as_float  # `int(as_float)` is inexact from 2**53 on
         if isinstance(length, int) and length >= LARGEST_TIME:
             raise ValueError(f"duration is {duration!r}; expected a number below 2**62")
     return graph.kept(("timed", time, length), lambda graph: _rank_times(graph, time, length))
@@ -238,31 +238,31 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
     """Return the start and the end of a window in the dtype of the times. A side of the window that is open is None."""
     if not isinstance(window, tuple | list) or len(window) != 2:
         raise TypeError(f"window is {window!r}; expected (start, end), of which each is a number or None")
-    for i, bound in enumerate(window):
-        if isinstance(bound, str):
-            raise ValueError(f"window[{i}] is {bound!r}; expected a number, as the times are {times.dtype}")
+    for i, window_bound in enumerate(window):
+        if isinstance(window_bound, str):
+            raise ValueError(f"window[{i}] is {window_bound!r}; expected a number, as the times are {times.dtype}")
     bounds = [
-        None if bound is None else _bound(f"window[{i}]", bound, times.dtype, up=i == 0)
-        for i, bound in enumerate(window)
+        None if window_bound is None else _bound(f"window[{i}]", window_bound, times.dtype, up=i == 0)
+        for i, window_bound in enumerate(window)
     ]
     if None not in window and window[0] > window[1]:
         raise ValueError(f"window is {window!r}; expected a start that is not after the end")
     return bounds[0], bounds[1]
 
 
-def _bound(name: str, given: Any, dtype: np.dtype, up: bool) -> Any:
+def _bound(name: str, bound_argument: Any, dtype: np.dtype, up: bool) -> Any:
     """Return a bound of a window as a number of the dtype of the times. A fraction is rounded so that the window
     shrinks.
     """
-    number = real_number(name, given, -np.inf, np.inf)
-    if math.isinf(number):
-        return None if (number < 0) == up else extreme(dtype, least=not up)
-    exact = int(given) if given == int(given) else given
+    bound_number = real_number(name, bound_argument, -np.inf, np.inf)
+    if math.isinf(bound_number):
+        return None if (bound_number < 0) == up else extreme(dtype, least=not up)
+    exact_bound = int(bound_argument) if bound_argument == int(bound_argument) else bound_argument
     if dtype.kind == "f":
-        is_outside = number < exact if up else number > exact
-        return dtype.type(math.nextafter(number, np.inf if up else -np.inf) if is_outside else number)
-    ends, whole = np.iinfo(dtype), math.ceil(exact) if up else math.floor(exact)
-    return dtype.type(max(ends.min, min(ends.max, whole)))
+        is_outside = bound_number < exact_bound if up else bound_number > exact_bound
+        return dtype.type(math.nextafter(bound_number, np.inf if up else -np.inf) if is_outside else bound_number)
+    type_limits, whole_bound = np.iinfo(dtype), math.ceil(exact_bound) if up else math.floor(exact_bound)
+    return dtype.type(max(type_limits.min, min(type_limits.max, whole_bound)))
 
 
 def extreme(dtype: np.dtype, least: bool) -> Any:
@@ -278,5 +278,5 @@ def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)
     # The rank at a source may be -1 or len(timed.times), which are ranks of no time, so ranks are clipped.
-    known = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]
-    return xp.where(happens, known, timed.times.dtype.type(otherwise))
+    times_by_rank = timed.times[xp.clip(ranks, 0, len(timed.times) - 1)]
+    return xp.where(happens, times_by_rank, timed.times.dtype.type(otherwise))

@@ -180,11 +180,13 @@ def bfs(
         if limit is not None:
             raise ValueError("start continues a search without a limit; leave out depth_limit, or start")
         return _continue_search(graph, source, parents, start)
-    begin, own = {source: 0}, {source: source}
+    source_level, source_parent = {source: 0}, {source: source}
     if parents:
-        result = run(PARENTS, graph, active=[source], max_iterations=limit, level=begin, parent=own, wait=False)
+        result = run(
+            PARENTS, graph, active=[source], max_iterations=limit, level=source_level, parent=source_parent, wait=False
+        )
         return BFSResult(result.level, result.parent)
-    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=begin, wait=False).level
+    levels: np.ndarray = run(LEVELS, graph, active=[source], max_iterations=limit, level=source_level, wait=False).level
     return levels
 
 
@@ -197,10 +199,10 @@ def _continue_search(graph: Graph, source: int, parents: bool, start: Any) -> np
     if parents and not isinstance(start, BFSResult):
         raise TypeError(f"start is {type(start).__name__}; expected a BFSResult, since parents=True")
     old_levels, old_parents = start if isinstance(start, BFSResult) else (start, None)
-    before = check_previous(graph, "start", old_levels, np.dtype(np.int32))
-    check_source("start", before, source)
-    xp: Any = array_module(before)
-    fields = {"level": xp.ascontiguousarray(before).view(np.uint32)}
+    known_levels = check_previous(graph, "start", old_levels, np.dtype(np.int32))
+    check_source("start", known_levels, source)
+    xp: Any = array_module(known_levels)
+    fields = {"level": xp.ascontiguousarray(known_levels).view(np.uint32)}
     program = NEARER
     if parents:
         fields["parent"] = check_previous(graph, "start.parents", old_parents, graph.id_dtype)

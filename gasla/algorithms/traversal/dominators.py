@@ -61,11 +61,11 @@ def dominators(graph: Any, source: Hashable) -> np.ndarray:
     return primitives.dominators(graph, source)
 
 
-def _dominated_counts(f: Any) -> Any:
+def _dominated_counts(result_view: Any) -> Any:
     """Return for each vertex the number of vertices whose immediate dominator it is."""
-    dominators, source = f["dominators"], f.arguments["source"]
-    others = np.flatnonzero((dominators >= 0) & (np.arange(len(dominators)) != source))
-    return np.bincount(dominators[others], minlength=len(dominators))
+    dominators, source = result_view["dominators"], result_view.arguments["source"]
+    dominated = np.flatnonzero((dominators >= 0) & (np.arange(len(dominators)) != source))
+    return np.bincount(dominators[dominated], minlength=len(dominators))
 
 
 ROW = Row(

@@ -70,9 +70,9 @@ def eccentricity(graph: Any) -> Any:
         return _eccentricities_by_bounds(graph)
     xp: Any = module_of(graph.device)
     eccentricities = xp.zeros(graph.n, np.int32)
-    for first in track(range(0, graph.n, BATCH), "batches of sources"):
-        sources = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
-        eccentricities[first : first + BATCH] = multi_source_bfs(graph, sources).max(axis=1)
+    for batch_start in track(range(0, graph.n, BATCH), "batches of sources"):
+        sources = as_numbers(graph, list(range(batch_start, min(batch_start + BATCH, graph.n))))
+        eccentricities[batch_start : batch_start + BATCH] = multi_source_bfs(graph, sources).max(axis=1)
     return eccentricities
 
 
@@ -87,7 +87,7 @@ def _eccentricities_by_bounds(graph: Graph) -> Any:
     xp: Any = module_of(graph.device)
     plain, labels = graph.with_values(None), connected_components(graph).labels
     sizes = xp.bincount(labels, minlength=1)[labels]
-    low, high = (sizes > 1).astype(np.int32), (sizes - 1).astype(np.int32)
+    lower_bounds, upper_bounds = (sizes > 1).astype(np.int32), (sizes - 1).astype(np.int32)
     order = (-graph.out_degrees.astype(np.int64)).argsort()
     rank = xp.empty_like(order)
     rank[order] = xp.arange(graph.n)
@@ -99,17 +99,21 @@ def _eccentricities_by_bounds(graph: Graph) -> Any:
         smallest = reduce_by_key(labels[vertices], key.astype(np.int64) * graph.n + rank[vertices], semirings.min)
         return order[smallest[smallest < np.iinfo(np.int64).max] % graph.n]
 
-    while any_true(low < high):
-        unsettled = xp.flatnonzero(low < high)
-        centers = first_of_each(unsettled, low[unsettled])
-        expected = low[centers]
+    while any_true(lower_bounds < upper_bounds):
+        unsettled = xp.flatnonzero(lower_bounds < upper_bounds)
+        centers = first_of_each(unsettled, lower_bounds[unsettled])
+        expected = lower_bounds[centers]
         level, far = _search(plain, centers, labels)
-        _tighten(low, high, level, far)
-        wrong = labels[centers[low[centers] > expected]]
+        _tighten(lower_bounds, upper_bounds, level, far)
+        wrong = labels[centers[lower_bounds[centers] > expected]]
         if len(wrong):
-            ends = xp.flatnonzero((level == far) & xp.isin(labels, wrong))
-            _tighten(low, high, *_search(plain, first_of_each(ends, xp.zeros_like(ends)), labels))
-    return low
+            far_vertices = xp.flatnonzero((level == far) & xp.isin(labels, wrong))
+            _tighten(
+                lower_bounds,
+                upper_bounds,
+                *_search(plain, first_of_each(far_vertices, xp.zeros_like(far_vertices)), labels),
+            )
+    return lower_bounds
 
 
 def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
@@ -126,22 +130,22 @@ def _search(graph: Graph, starts: Any, labels: Any) -> tuple[Any, Any]:
     return level, reduce_by_key(labels, level, semirings.max)[labels]
 
 
-def _tighten(low: Any, high: Any, level: Any, far: Any) -> None:
+def _tighten(lower_bounds: Any, upper_bounds: Any, level: Any, far: Any) -> None:
     """Tighten the bounds of eccentricities after a search, in place, for the vertices that it reached.
 
-    `low` and `high` are the lower and the upper bounds, `level` the distance from the start of the search, and `far`
-    the largest distance in the component: the eccentricity of the start.
+    `lower_bounds` and `upper_bounds` are the lower and the upper bounds, `level` the distance from the start of the
+    search, and `far` the largest distance in the component: the eccentricity of the start.
     """
     xp: Any = array_module(level)
-    low[:] = xp.where(level >= 0, xp.maximum(low, xp.maximum(far - level, level)), low)
-    high[:] = xp.where(level >= 0, xp.minimum(high, far + level), high)
+    lower_bounds[:] = xp.where(level >= 0, xp.maximum(lower_bounds, xp.maximum(far - level, level)), lower_bounds)
+    upper_bounds[:] = xp.where(level >= 0, xp.minimum(upper_bounds, far + level), upper_bounds)
 
 
-def _heading(f: Any) -> str:
+def _heading(result_view: Any) -> str:
     """Return the heading that the command prints."""
-    distances = f["distances"]
-    least = distances.min() if len(distances) else 0
-    return f"diameter {distances.max(initial=0):,}, radius {least:,}; highest eccentricities:"
+    distances = result_view["distances"]
+    smallest = distances.min() if len(distances) else 0
+    return f"diameter {distances.max(initial=0):,}, radius {smallest:,}; highest eccentricities:"
 
 
 ROW = Row(

@@ -60,18 +60,18 @@ def effective_diameter(graph: Any, *, share: float = 0.9, registers: int | None 
     2.0
     """
     graph = as_graph(graph)
-    wanted = real_number("share", share, most=1)
+    wanted_share = real_number("share", share, most=1)
     size, start = check_registers(registers, seed)
     if size is None:
-        within = np.cumsum(moved(exact_pairs(graph), "cpu")).astype(np.float64)
+        pairs_within = np.cumsum(moved(exact_pairs(graph), "cpu")).astype(np.float64)
     else:
-        within = np.array([float(estimates(counters).sum()) for counters in counters_by_hops(graph, size, start)])
-    target = wanted * within[-1]
-    first = int(np.argmax(within >= target))
-    if first == 0:
+        pairs_within = np.array([float(estimates(counters).sum()) for counters in counters_by_hops(graph, size, start)])
+    target = wanted_share * pairs_within[-1]
+    first_hop = int(np.argmax(pairs_within >= target))
+    if first_hop == 0:
         return 0.0
-    before = within[first - 1]
-    return float(first - 1 + (target - before) / (within[first] - before))
+    pairs_before = pairs_within[first_hop - 1]
+    return float(first_hop - 1 + (target - pairs_before) / (pairs_within[first_hop] - pairs_before))
 
 
 ROW = Row(

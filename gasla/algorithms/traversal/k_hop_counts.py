@@ -66,8 +66,8 @@ def k_hop_counts(graph: Any, k: int, *, registers: int | None = 64, seed: int = 
     if size is None:
         return exact_sizes(graph, hops)
     for counters in counters_by_hops(graph, size, start, hops):
-        last = counters
-    return estimates(last)
+        last_counters = counters
+    return estimates(last_counters)
 
 
 ROW = Row(

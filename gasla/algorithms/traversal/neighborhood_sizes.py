@@ -102,18 +102,18 @@ def exact_pairs(graph: Graph) -> Any:
     xp: Any = module_of(graph.device)
     counts = xp.zeros(1, np.int64)
     for _, levels in _searches(graph, None):
-        more = xp.bincount(levels[levels >= 0])
-        longer = xp.zeros(max(len(more), len(counts)), np.int64)
+        new_counts = xp.bincount(levels[levels >= 0])
+        longer = xp.zeros(max(len(new_counts), len(counts)), np.int64)
         longer[: len(counts)] += counts
-        longer[: len(more)] += more
+        longer[: len(new_counts)] += new_counts
         counts = longer
     return counts
 
 
 def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
-    for first in track(range(0, graph.n, BATCH), "batches of sources"):
-        sources = as_numbers(graph, list(range(first, min(first + BATCH, graph.n))))
-        yield slice(first, first + len(sources)), multi_source_bfs(graph, sources, depth_limit=hops)
+    for batch_start in track(range(0, graph.n, BATCH), "batches of sources"):
+        sources = as_numbers(graph, list(range(batch_start, min(batch_start + BATCH, graph.n))))
+        yield slice(batch_start, batch_start + len(sources)), multi_source_bfs(graph, sources, depth_limit=hops)
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:

@@ -25,7 +25,7 @@ from gasla.engines import engine
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
     """Find the connected components, and return their number (collective). Store the component of each own vertex.
 
-    `names` has the smallest own vertex of each part. `names_of_mirrors` has, for each mirror (a copy of a vertex that
+    `names` has the smallest own vertex of each part. `theirs` has, for each mirror (a copy of a vertex that
     another rank owns), the name of the part in which its owner has the vertex.
     """
     communicator, shard, graph_share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]

@@ -102,29 +102,29 @@ def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: boo
 
     With `endpoints`, the paths that start or end at a vertex count as well.
     """
-    shares = graph.sharers(len(sources)) > 0
-    if shares and graph.is_whole:
+    has_sharers = graph.sharers(len(sources)) > 0
+    if has_sharers and graph.is_whole:
         return graph.sum_shares(partial(_yield_total, weighted, endpoints), sources)
-    if shares:
+    if has_sharers:
         terms = graph.sum_shares(partial(_yield_terms, weighted, endpoints), sources)
         return terms[: graph.n] + terms[graph.n :] if endpoints else terms
-    ends = module_of(graph.device).zeros(graph.n, np.int64)
+    path_ends = module_of(graph.device).zeros(graph.n, np.int64)
 
     def count(paths: SourcePaths) -> None:
-        _count_ends(paths, ends)
+        _count_ends(paths, path_ends)
 
     scores = accumulate_sources(graph, sources, weighted, count if endpoints else None)
-    return scores + ends if endpoints else scores
+    return scores + path_ends if endpoints else scores
 
 
-def _count_ends(paths: SourcePaths, ends: Any) -> None:
-    """Add to `ends` for each vertex the number of shortest paths from one source that start or end at the vertex.
+def _count_ends(paths: SourcePaths, path_ends: Any) -> None:
+    """Add to `path_ends` for each vertex the number of shortest paths from one source that start or end at the vertex.
 
     One path ends at each vertex that is reached, and all of these paths start at the source.
     """
-    is_reached = array_module(ends).greater(paths.levels, 0)
-    ends += is_reached
-    ends[paths.source] += is_reached.sum()
+    is_reached = array_module(path_ends).greater(paths.levels, 0)
+    path_ends += is_reached
+    path_ends[paths.source] += is_reached.sum()
 
 
 def _yield_total(weighted: bool, endpoints: bool, graph: Graph, sources: list[int]) -> Iterator[Any]:
@@ -146,30 +146,30 @@ def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[in
     for paths in source_paths(graph, sources, weighted):
         score = paths.state["score"]
         if endpoints:
-            ends = xp.zeros(graph.n)
-            _count_ends(paths, ends)
-            score = xp.concatenate([score, ends])
+            path_ends = xp.zeros(graph.n)
+            _count_ends(paths, path_ends)
+            score = xp.concatenate([score, path_ends])
         yield score
 
 
-def _divide_by_pairs(total: Any, source_ids: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
+def _divide_by_pairs(score_sums: Any, source_ids: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
     """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
 
     If only some vertices are sources, the result is an estimate for all sources. A source is never an inner vertex of
     its own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.
     `twice` says that each pair was counted from both of its ends and should count once.
     """
-    n = len(total)
-    ends = n if endpoints else n - 1
-    if ends < 2:
-        return total
-    pairs = float(len(source_ids) if len(source_ids) < n else ends)
-    pairs *= ends - 1 if normalized else 2 if twice else 1
+    n = len(score_sums)
+    end_count = n if endpoints else n - 1
+    if end_count < 2:
+        return score_sums
+    pairs = float(len(source_ids) if len(source_ids) < n else end_count)
+    pairs *= end_count - 1 if normalized else 2 if twice else 1
     # a product with the reciprocal is faster than a division, and rounds as NetworkX does
-    total *= 1 / pairs if normalized else ends / pairs
+    score_sums *= 1 / pairs if normalized else end_count / pairs
     if 1 < len(source_ids) < n and not endpoints:
-        total[np.array(source_ids)] *= len(source_ids) / (len(source_ids) - 1)
-    return total
+        score_sums[np.array(source_ids)] *= len(source_ids) / (len(source_ids) - 1)
+    return score_sums
 
 
 ROW = Row(

@@ -249,14 +249,14 @@ def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
     lead to a later level. In the graph, edges that only rounding makes tight have length NaN.
     """
     assert graph.value_type is not None
-    exact, length_dtype = graph, graph.value_type
+    exact_graph, length_dtype = graph, graph.value_type
     # Distances are computed in float64, because two sums may be equal in float32 but not in float64.
     if length_dtype.kind == "f" and length_dtype.itemsize < 8:
         lengths: Any = graph.valued.by_out
-        exact = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths.astype(np.float64))
+        exact_graph = Graph.from_csr(graph.out.indptr, graph.out.indices, lengths.astype(np.float64))
     smallest_length = float(weight_range(graph, positive=True)[0]) if graph.m else np.inf
     for source in sources:
-        distances = sssp(exact, source)
+        distances = sssp(exact_graph, source)
         xp: Any = array_module(distances)
         is_reached = xp.isfinite(distances)
         distances, farthest = xp.where(is_reached, distances, np.nan), float(xp.where(is_reached, distances, 0).max())
@@ -305,20 +305,20 @@ def _run_passes(
     passes: tuple[Prepared, Prepared],
     source: int,
     schedule: Schedule,
-    one: Any,
+    one_path: Any,
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
     """Count the shortest paths from one source and sum up dependencies, and return the fields of the program `Depend`.
 
-    `one` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On a
-    GPU the kernels may still run when this returns.
+    `one_path` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On
+    a GPU the kernels may still run when this returns.
     """
     count, depend = passes
-    if one == 1 and _surely_overflows(graph, schedule.depth):
+    if one_path == 1 and _surely_overflows(graph, schedule.depth):
         return None
-    paths = count(schedule=schedule, paths={source: one}, wait=False, **fields).state["paths"]
-    if one == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
+    paths = count(schedule=schedule, paths={source: one_path}, wait=False, **fields).state["paths"]
+    if one_path == 1 and _may_overflow(graph, schedule.depth) and not np.isfinite(float(paths.max())):
         return None
     out = {"paths": paths} if scores is None else {"paths": paths, "score": scores}
     return depend(schedule=schedule.reversed(), wait=False, out=out, **fields).state
@@ -327,8 +327,11 @@ def _run_passes(
 def _prepare_passes(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepared, Prepared]:
     """Prepare the two passes of Brandes' algorithm: one counts shortest paths, and one sums up dependencies."""
     lengths = graph.value_type if weighted else None
-    number, total = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
-    count, depend = Count(lengths=lengths, number=number, reduce=total), Depend(lengths=lengths, number=number)
+    count_type, path_sum = (SCALED, scaled_plus) if scaled else (np.float64, semirings.plus)
+    count, depend = (
+        Count(lengths=lengths, number=count_type, reduce=path_sum),
+        Depend(lengths=lengths, number=count_type),
+    )
     return prepare(count, graph, scheduled=True, notice=False), prepare(depend, graph, scheduled=True, notice=False)
 
 

@@ -169,7 +169,7 @@ def _yield_reverse_ids(weighted: bool, graph: Graph, _: Any) -> Iterator[Any]:
         return
     xp: Any = module_of(graph.device)
     order = xp.argsort(graph.values, kind="stable")
-    src, dst = (ends[order] for ends in graph.edges())
+    src, dst = (endpoint[order] for endpoint in graph.edges())
     reverse_ids = xp.empty(graph.m, graph.offset_dtype)
     reverse_ids[order] = order[Graph.from_edges(src, dst, n=graph.n).reverse_edge_ids]
     yield reverse_ids
