@@ -96,8 +96,8 @@ class BlockArray:
         ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
-        gathered: np.ndarray = ranks.each(_gather_blocks, self.handle.key, self.name)[0]
-        return gathered.reshape(self.shape)
+        gathered_blocks: np.ndarray = ranks.each(_gather_blocks, self.handle.key, self.name)[0]
+        return gathered_blocks.reshape(self.shape)
 
     def to_dask_array(self) -> Any:
         """Convert to a Dask array with one chunk per rank. On Dask workers the chunks stay where they are.

@@ -93,8 +93,13 @@ class DaskRanks:
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Call `function(rank, *arguments)` on each worker. Return the results in the order of the ranks."""
-        packed, worlds = pack((function, arguments, [*self.dropped.taken()])), self._worlds if self.over_mpi else None
-        return self._run_on_ranks(self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed))
+        packed_call, worlds = (
+            pack((function, arguments, [*self.dropped.taken()])),
+            self._worlds if self.over_mpi else None,
+        )
+        return self._run_on_ranks(
+            self._client, lambda rank, call: (work, self._session, rank, call, worlds, packed_call)
+        )
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
         """Compute Dask's delayed values, and store each on a rank under `key`.

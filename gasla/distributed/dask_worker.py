@@ -76,8 +76,8 @@ def pack(what: Any) -> bytes:
     """Return an object as the bytes of a pickle. Functions of the user's script are pickled with their code."""
     import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(what)
-    return packed
+    pickled_call: bytes = cloudpickle.dumps(what)
+    return pickled_call
 
 
 # --- functions that run on the thread of a worker's event loop --------------------------------------------------------
@@ -129,11 +129,13 @@ def paused(session: str, call: int, dask_worker: Any) -> bool:
     return waits and str(dask_worker.status.name) == "paused"
 
 
-def _deliver(session: str, rank: int, sender: int, channel: list[int], number: int, kind: int, part: Any) -> None:
+def _deliver(
+    session: str, rank: int, sender: int, channel: list[int], meeting_number: int, meeting_kind: int, sent_part: Any
+) -> None:
     state = _states.get((session, rank))
     if state is not None:
         with state.changed:
-            state.mail[tuple(channel), number, sender] = kind, part
+            state.mail[tuple(channel), meeting_number, sender] = meeting_kind, sent_part
             state.changed.notify_all()
 
 

@@ -176,7 +176,7 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
     new_shard = shard.with_graph(shard.graph.with_edge_attributes())
     own_columns = {name: column[shard.first : shard.first + shard.own] for name, column in columns.items()}
     new_shard.set_vertex_attributes(
-        rank.communicator, {name: moved(each, new_shard.graph.device) for name, each in own_columns.items()}
+        rank.communicator, {name: moved(values, new_shard.graph.device) for name, values in own_columns.items()}
     )
     rank.kept[key] = {SHARE: Share(new_shard), FREE: rank.kept[graph][FREE]}
 

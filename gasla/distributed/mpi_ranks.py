@@ -83,10 +83,12 @@ class MPICommunicator(Rounds):
         slots_received = self._exchanged if kind == EXCHANGE else self._passing
         self._out.fill(kind, parts, self.rank)
         self._comm.Ialltoall(self._out.buffer, slots_received.buffer).Wait()
-        kinds, lengths = slots_received.heads.T.tolist()
-        if kinds.count(kind) < self.size:
+        kinds_of_ranks, lengths = slots_received.heads.T.tolist()
+        if kinds_of_ranks.count(kind) < self.size:
             self._is_interrupted = False
-            self.check(kind, kinds, [slots_received.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)])
+            self.check(
+                kind, kinds_of_ranks, [slots_received.slots[peer, _HEAD:][: lengths[peer]] for peer in range(self.size)]
+            )
         received_parts = [slots_received.slots[peer, _HEAD : _HEAD + lengths[peer]] for peer in range(self.size)]
         received_parts[self.rank] = parts[self.rank]
         if max(lengths) > _CAPACITY or max(map(len, parts)) > _CAPACITY:
@@ -103,24 +105,29 @@ class MPICommunicator(Rounds):
         """
 
     def _send_large(
-        self, parts: Sequence[np.ndarray], lengths: list[int], received: list[np.ndarray], buffers: list[np.ndarray]
+        self,
+        parts_to_send: Sequence[np.ndarray],
+        lengths: list[int],
+        received_parts: list[np.ndarray],
+        buffers: list[np.ndarray],
     ) -> None:
         """Exchange the messages that are too long for the slots of the all-to-all, point to point.
 
-        They are stored in `received`, which has an entry per rank. `lengths` has the lengths in bytes of the messages
-        from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
+        They are stored in `received_parts`, which has an entry per rank. `lengths` has the lengths in bytes of the
+        messages from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
         """
         requests = []
         for peer in self._other_ranks():
             if (length := lengths[peer]) > _CAPACITY:
                 if len(buffers[peer]) < length:
                     buffers[peer] = np.empty(length, np.uint8)
-                received[peer] = buffers[peer][:length]
-                requests += [self._comm.Irecv(piece, peer, _LARGE) for piece in _pieces(received[peer])]
+                received_parts[peer] = buffers[peer][:length]
+                requests += [self._comm.Irecv(part_piece, peer, _LARGE) for part_piece in _pieces(received_parts[peer])]
         for peer in self._other_ranks():
-            if len(parts[peer]) > _CAPACITY:
+            if len(parts_to_send[peer]) > _CAPACITY:
                 requests += [
-                    self._comm.Isend(piece, peer, _LARGE) for piece in _pieces(np.ascontiguousarray(parts[peer]))
+                    self._comm.Isend(part_piece, peer, _LARGE)
+                    for part_piece in _pieces(np.ascontiguousarray(parts_to_send[peer]))
                 ]
         mpi().Request.Waitall(requests)
 
@@ -171,21 +178,21 @@ class MPICommunicator(Rounds):
             self._given_up.add(int(content[0]))
         return number in self._given_up
 
-    def _report_failure(self, kind: int, error: BaseException) -> list[int]:
+    def _report_failure(self, operation: int, error: BaseException) -> list[int]:
         """Send an error's text to all ranks, in place of this rank's message in the exchange that they are in.
 
         Return the kind of operation that each rank has called in this exchange. If the other ranks don't take part in
         it in time, abort the MPI job.
         """
-        self._out.fill(kind, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
+        self._out.fill(operation, [self.message_of(error)[:_CAPACITY]] * self.size, -1)
         request = self._comm.Ialltoall(self._out.buffer, self._passing.buffer)
         deadline = None if self._patience is None else time.monotonic() + self._patience
         while not request.Test():
             if deadline is not None and time.monotonic() > deadline:
                 self.stop(error)
             time.sleep(0.001)
-        kinds: list[int] = self._passing.heads[:, 0].tolist()
-        return kinds
+        kinds_of_ranks: list[int] = self._passing.heads[:, 0].tolist()
+        return kinds_of_ranks
 
     def leave(self, error: BaseException | None) -> None:
         """End the communication together with all other ranks, of which each may have an error.

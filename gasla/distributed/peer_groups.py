@@ -173,12 +173,12 @@ class Processes:
         Return an error message if that fails or other bytes are read, and otherwise "".
         """
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
-        mine = shared_memory.allocate(len(token))
-        device = device_of(mine)
-        mine[...] = moved(token, device)
+        own_memory = shared_memory.allocate(len(token))
+        device = device_of(own_memory)
+        own_memory[...] = moved(token, device)
         finish(device)
         tokens = self.gather([token])
-        shared, problem = self._map(0, mine)
+        shared, problem = self._map(0, own_memory)
         for rank, memory_address in enumerate([] if problem else shared.addresses):
             try:
                 token_read = moved(shared_memory.view(memory_address, len(token)), "cpu")
@@ -224,10 +224,10 @@ class Processes:
             [end, sent_array.nbytes]
             for end, sent_array in zip(byte_offsets, [*sent_arrays, sent_arrays[0][:0]], strict=True)
         ]
-        sizes = np.stack(self.gather([np.array([self._passage[:2], *rows], np.int64)]))
-        if not sizes[:, -1, 0].any():
+        part_sizes = np.stack(self.gather([np.array([self._passage[:2], *rows], np.int64)]))
+        if not part_sizes[:, -1, 0].any():
             return [[sent_arrays[0][:0]] * self.size]
-        memory, shared = self._find_passage(sizes[:, 0], int(sizes[:, -1, 0].max()))
+        memory, shared = self._find_passage(part_sizes[:, 0], int(part_sizes[:, -1, 0].max()))
         device = device_of(memory)
         for byte_offset, sent_array in zip(byte_offsets, sent_arrays, strict=False):
             memory[byte_offset : byte_offset + sent_array.nbytes] = (
@@ -236,9 +236,13 @@ class Processes:
         finish(device)
         self._communicator.barrier()
         received_arrays, own_rank = [], self.here[0]
-        for (byte_offset, size), memory_address in zip(sizes[:, 1 + own_rank].tolist(), shared.addresses, strict=True):
+        for (byte_offset, part_size), memory_address in zip(
+            part_sizes[:, 1 + own_rank].tolist(), shared.addresses, strict=True
+        ):
             content = (
-                peers().shared_memory.view(memory_address + byte_offset, size).copy() if size else memory[:0].copy()
+                peers().shared_memory.view(memory_address + byte_offset, part_size).copy()
+                if part_size
+                else memory[:0].copy()
             )
             received_arrays.append(content.view(sent_arrays[0].dtype).reshape(-1, *sent_arrays[0].shape[1:]))
         finish(device)
@@ -246,19 +250,19 @@ class Processes:
         self._communicator.barrier()
         return [received_arrays]
 
-    def _find_passage(self, known_passages: np.ndarray, size: int) -> tuple[Any, Shared]:
-        """Return this rank's memory for exchanges of at least `size` bytes, and the addresses of all ranks' memory
-        (collective).
+    def _find_passage(self, known_passages: np.ndarray, needed_size: int) -> tuple[Any, Shared]:
+        """Return this rank's memory for exchanges of at least `needed_size` bytes, and the addresses of all ranks'
+        memory (collective).
 
         `known_passages` has the number and the size of the memory that each rank has now. If it is too small, new
         memory is shared.
         """
-        if (known_passages != known_passages[0]).any() or known_passages[0, 1] < size:
-            passage_number, size = int(known_passages[:, 0].min()) - 1, 1 << max(size - 1, 1).bit_length()
+        if (known_passages != known_passages[0]).any() or known_passages[0, 1] < needed_size:
+            passage_number, needed_size = int(known_passages[:, 0].min()) - 1, 1 << max(needed_size - 1, 1).bit_length()
             # Drop the references to the old memory, so that it can be freed when the new memory is shared.
             self._passage = 0, 0, None, None
-            memory = self.memory(None, size)
-            self._passage = passage_number, size, memory, self.share(passage_number, [memory])
+            memory = self.memory(None, needed_size)
+            self._passage = passage_number, needed_size, memory, self.share(passage_number, [memory])
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:

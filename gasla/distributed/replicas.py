@@ -316,16 +316,16 @@ def _receive_on_others(rank: Rank, graph: Any, replica_bytes: int) -> None:
     communicator, free_bytes = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
     has_room = has_it or free_bytes is None or free_bytes >= 2 * replica_bytes
-    answers = np.stack(communicator.allgather(np.array([has_it, has_room])))
-    if answers[:, 1].all():
-        _receive(rank, graph, ~answers[:, 0])
+    answers_of_ranks = np.stack(communicator.allgather(np.array([has_it, has_room])))
+    if answers_of_ranks[:, 1].all():
+        _receive(rank, graph, ~answers_of_ranks[:, 0])
 
 
 def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
     """Send all edges to the ranks for which `lacks_replica` is true, which store the whole graph (collective)."""
-    communicator, share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
+    communicator, graph_share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
     is_mine = bool(lacks_replica[communicator.rank])
-    edges = share.edges()
+    edges = graph_share.edges()
 
     def received(column: Any) -> Any:
         return exchange_joined(communicator, [column if wants else column[:0] for wants in lacks_replica])
@@ -333,24 +333,24 @@ def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
     def whole(column: Any) -> Any:
         if column is None:
             return None
-        pieces = received(moved(column, rank.device))
+        received_column = received(moved(column, rank.device))
         if not is_mine:
             return None
-        gathered = xp.empty(share.m, column.dtype)
-        as_bits(gathered)[order] = as_bits(pieces)
-        return gathered
+        whole_column = xp.empty(graph_share.m, column.dtype)
+        as_bits(whole_column)[order] = as_bits(received_column)
+        return whole_column
 
     order = received(edges.ids)
     src, dst, values = (whole(column) for column in (edges.src, edges.dst, edges.values))
-    attributes_of_share = share.shard.attributes
+    attributes_of_share = graph_share.shard.attributes
     new_columns = {name: whole(attributes_of_share.numbers(name)) for name in attributes_of_share}
     # Ranks own consecutive ranges of vertices. So the parts of a column that ranks send, in rank order, are the whole
     # column.
-    own_attributes = share.shard.own_vertex_attributes
+    own_attributes = graph_share.shard.own_vertex_attributes
     vertices = {name: received(moved(column, rank.device)) for name, column in own_attributes.items()}
     if is_mine:
         columns = {name: attributes_of_share.column(name, column) for name, column in new_columns.items()}
-        replica = Graph.from_edges(src, dst, values, n=share.n).with_edge_attributes(columns)
+        replica = Graph.from_edges(src, dst, values, n=graph_share.n).with_edge_attributes(columns)
         replica = replica.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = replica
         # No caller can write to values on a GPU, so results derived from them stay valid.
@@ -382,9 +382,9 @@ def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[
     `targets` and `values` are memory that all GPUs share. Return the offsets of the adjacency lists by source. Return
     None if edges are not numbered by their sources, because then the arrays are not lists by source.
     """
-    communicator, share = rank.communicator, rank.kept[graph][SHARE]
-    me, shard, xp = communicator.rank, share.shard, module_of(rank.device)
-    own_out_degrees = degrees(communicator, share, shard, "out")[: shard.own]
+    communicator, graph_share = rank.communicator, rank.kept[graph][SHARE]
+    me, shard, xp = communicator.rank, graph_share.shard, module_of(rank.device)
+    own_out_degrees = degrees(communicator, graph_share, shard, "out")[: shard.own]
     every = exchange_joined(communicator, [own_out_degrees] * communicator.size)
     begins = running_sums(every).astype(shard.edge_ids.dtype)
     lists, global_ids, are_lists = shard.graph.in_, shard.ids_as(targets[me].dtype), True
@@ -418,8 +418,8 @@ def _map_own_range(
 
     The first rank passes `replica`, and all other ranks pass their copies of the graph.
     """
-    me, size, count = rank.communicator.rank, rank.communicator.size, len(items)
-    first_item, end_item = (count * rank_number // size for rank_number in (me, me + 1))
+    me, rank_count, count = rank.communicator.rank, rank.communicator.size, len(items)
+    first_item, end_item = (count * rank_number // rank_count for rank_number in (me, me + 1))
     with running_as(compiled):
         rows = function(rank.kept[graph][REPLICA] if me else replica, items[first_item:end_item], first_item)
     finish(rank.device)
@@ -435,9 +435,9 @@ def _sum_own_terms(
     The first rank passes `replica`, and all other ranks pass their copies of the graph.
     """
     me, term_sum = rank.communicator.rank, None
-    mine = items[me :: rank.communicator.size]
+    own_items = items[me :: rank.communicator.size]
     with running_as(compiled):
-        for term in function(rank.kept[graph][REPLICA] if me else replica, mine) if mine else ():
+        for term in function(rank.kept[graph][REPLICA] if me else replica, own_items) if own_items else ():
             if term_sum is None:
                 term_sum = term.copy()  # The function may write its next term to the same array, so this one is copied.
             else:
@@ -456,18 +456,18 @@ def _sum(
     end.
     """
     communicator, replica = rank.communicator, replica_on(rank, graph)
-    size, me, term_sum = communicator.size, communicator.rank, EMPTY
+    rank_count, me, term_sum = communicator.size, communicator.rank, EMPTY
     device: Device = rank.device if rank.reaches_cards else "cpu"
     xp: Any = module_of(device)
-    counts = [len(range(peer, len(items), size)) for peer in range(size)]  # number of items of each rank
+    counts = [len(range(peer, len(items), rank_count)) for peer in range(rank_count)]  # number of items of each rank
     with running_as(compiled):
-        terms = iter(function(replica, items[me::size]))
+        terms = iter(function(replica, items[me::rank_count]))
         first_term_or_none = [next(terms)] if counts[me] else []
         length = int(communicator.allgather(np.array([len(term) for term in first_term_or_none], np.int64))[0][0])
         # Items are dealt out from rank 0 on, so rank 0 has a term, whose dtype is that of the sum.
         dtype = np.dtype(bytes(communicator.allgather(_encode_dtype(first_term_or_none))[0]).decode())
         terms_at_once = max(1, min(TOGETHER, ROOM // max(1, length * dtype.itemsize)))
-        bounds = (length * np.arange(size + 1) // size).tolist()
+        bounds = (length * np.arange(rank_count + 1) // rank_count).tolist()
         width = bounds[me + 1] - bounds[me]
         for first_term in range(0, counts[0], terms_at_once):
             communicator.superstep += 1
@@ -486,7 +486,7 @@ def _sum(
                 for received_span, count in zip(received_spans, term_counts, strict=True)
             ]
             # terms are added in the order of the items, which are dealt out to the ranks in turn
-            for row, peer in itertools.product(range(terms_at_once), range(size)):
+            for row, peer in itertools.product(range(terms_at_once), range(rank_count)):
                 if row < term_counts[peer]:
                     term_sum = rows[peer][row] if term_sum is EMPTY else term_sum + rows[peer][row]
     rank.kept[result] = {"sum": term_sum}

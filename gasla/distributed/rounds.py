@@ -100,8 +100,8 @@ class Rounds:
                 )
 
 
-def _name(kind: int) -> str:
-    type_number = kind >> _SHIFT
+def _name(operation_code: int) -> str:
+    type_number = operation_code >> _SHIFT
     type_suffix = (
         next(
             (
@@ -114,7 +114,7 @@ def _name(kind: int) -> str:
         if type_number
         else ""
     )
-    return _NAMES[kind & ((1 << _SHIFT) - 1)] + type_suffix
+    return _NAMES[operation_code & ((1 << _SHIFT) - 1)] + type_suffix
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -126,11 +126,11 @@ def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -
     communicator: Any = rank.communicator
     communicator.superstep = 0
     try:
-        answer = function(rank, *arguments)
+        function_result = function(rank, *arguments)
         communicator.end()
     except BaseException as error:
         communicator.abort(error)
         if communicator.link is not None:
             communicator.link.close()
         raise
-    return answer
+    return function_result

@@ -119,9 +119,8 @@ def walk(
     values = {name: value.compute() if hasattr(value, "compute") else value for name, value in values.items()}
     walk_options = program, steps, key, weighted, by_number(graph, values)
     if graph.sharers(len(starts), STEP * len(starts) * steps):
-        return graph.map_shares(
-            partial(_walk_some, walk_options), starts
-        )  # each rank runs the walks of some of the walkers
+        # each rank runs the walks of some of the walkers
+        return graph.map_shares(partial(_walk_some, walk_options), starts)
     return _walk_some(walk_options, graph, starts, 0)
 
 

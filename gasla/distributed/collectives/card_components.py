@@ -144,17 +144,19 @@ def _merge_forests(rank: Rank, forest: Any) -> Any:
 
     A forest is an array with the parent of each part, where a part is a component of one rank's own edges.
     """
-    size, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
+    rank_count, me, xp = rank.communicator.size, rank.communicator.rank, module_of(rank.device)
     # The forest is read as a graph with one edge per part, to its parent. So list v of the graph is entry v of the
     # forest.
     lists = xp.arange(len(forest) + 1, dtype=forest.dtype)
     ahead = 1
-    while ahead < size:  # at this point `forest` unites the forests of the ranks me to me + ahead - 1
+    while ahead < rank_count:  # at this point `forest` unites the forests of the ranks me to me + ahead - 1
         nothing = forest[:0]
-        forests_to_send = [forest if receiver == (me - ahead) % size else nothing for receiver in range(size)]
+        forests_to_send = [
+            forest if receiver == (me - ahead) % rank_count else nothing for receiver in range(rank_count)
+        ]
         # Other GPUs may still be reading this rank's forest. So the two forests are united in the received one, which
         # is a copy.
-        received_forest = exchange_arrays(rank.communicator, forests_to_send)[(me + ahead) % size]
+        received_forest = exchange_arrays(rank.communicator, forests_to_send)[(me + ahead) % rank_count]
         engine(rank.device).primitives().link_groups(Adjacency(lists, forest), lists[:-1], received_forest, None)
         forest, ahead = received_forest, 2 * ahead
     return forest

@@ -69,10 +69,10 @@ class _Pairs(NamedTuple):
         """
         all_pairs = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(all_pairs[::-1])
-        mine, other_labels = all_pairs.mine[order], all_pairs.theirs[order]
+        own_labels, other_labels = all_pairs.mine[order], all_pairs.theirs[order]
         is_first = np.ones(len(order), bool)
-        is_first[1:] = (mine[1:] != mine[:-1]) | (other_labels[1:] != other_labels[:-1])
-        return _Pairs(mine[is_first], other_labels[is_first], all_pairs.known[order][is_first])
+        is_first[1:] = (own_labels[1:] != own_labels[:-1]) | (other_labels[1:] != other_labels[:-1])
+        return _Pairs(own_labels[is_first], other_labels[is_first], all_pairs.known[order][is_first])
 
 
 def _spread_labels(
@@ -141,6 +141,10 @@ def _number_components(communicator: Communicator, graph_share: Share, labels: n
     numbers = np.cumsum(is_root) - 1 + counts[: communicator.rank].sum()
     distinct_labels, label_positions = np.unique(labels, return_inverse=True)
     owners = owners_of(graph_share.bounds, distinct_labels)
-    asked = exchange_arrays(communicator, [distinct_labels[owners == owner] for owner in range(communicator.size)])
-    numbers_of_ids = np.concatenate(exchange_arrays(communicator, [numbers[ids - first_vertex] for ids in asked]))
+    labels_asked_of_rank = exchange_arrays(
+        communicator, [distinct_labels[owners == owner] for owner in range(communicator.size)]
+    )
+    numbers_of_ids = np.concatenate(
+        exchange_arrays(communicator, [numbers[ids - first_vertex] for ids in labels_asked_of_rank])
+    )
     return numbers_of_ids[label_positions], int(counts.sum())

@@ -49,8 +49,8 @@ def _merge_own_edges(
         values = array_module(groups).ones(len(edges.src), np.int64)
     own_graph = Graph.from_edges(groups[edges.src], groups[edges.dst], values, n=count)
     own_graph = own_graph.contract(moved(np.arange(count), rank.device), combine, loops=loops)
-    gathered = [
+    gathered_arrays = [
         None if x is None else np.concatenate(rank.communicator.allgather(moved(x, "cpu")))
         for x in (*own_graph.edges(), own_graph.values)
     ]
-    return tuple(gathered)
+    return tuple(gathered_arrays)

@@ -276,15 +276,15 @@ class CardsRun:
                 for x, shard in zip(stored, shards, strict=True)
             ]
             if not all(is_known for (is_known,) in self._group.told(all(x is not None for x in local_values))):
-                pieces, own_blocks = [], []
+                values_to_send, own_blocks = [], []
                 for i in range(len(members)):
                     with self._on[i]():
                         # if another run has left the blocks of all ranks on the first GPU, this copies the rank's block
                         # to its own GPU
                         own_blocks.append(here(moved(stored[i][block], device), device))
-                        pieces.append([own_blocks[i][ids] for ids in mirrors[i].sends])
+                        values_to_send.append([own_blocks[i][ids] for ids in mirrors[i].sends])
                         finish(device)
-                for i, parts_of_gpu in enumerate(self._group.exchange(pieces)):
+                for i, parts_of_gpu in enumerate(self._group.exchange(values_to_send)):
                     with self._on[i]():
                         # each array is copied from the GPU of the rank that has sent it
                         mirror_values = [xp.array(received_part) for received_part in parts_of_gpu]

@@ -110,13 +110,15 @@ def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     positions_by_owner, first_edge = places_by_owner(bounds, edge_ids), bounds[communicator.rank]
-    answers = [
+    values_for_ranks = [
         share[ids - first_edge]
         for ids in exchange_arrays(
             communicator, [edge_ids[positions_of_owner] for positions_of_owner in positions_by_owner]
         )
     ]
-    ordered = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
-    for positions_at_owner, values in zip(positions_by_owner, exchange_arrays(communicator, answers), strict=True):
-        ordered[positions_at_owner] = values
-    return ordered
+    values_by_position = np.empty((len(edge_ids), *share.shape[1:]), share.dtype)
+    for positions_at_owner, values in zip(
+        positions_by_owner, exchange_arrays(communicator, values_for_ranks), strict=True
+    ):
+        values_by_position[positions_at_owner] = values
+    return values_by_position

@@ -139,8 +139,12 @@ class Exchange:
                 parts_for_ranks[rank] = head, update
             pairs: list[Any] = communicator.exchange(parts_for_ranks)
             count = head_size * (communicator.size - 1) + sum(update.nbytes for _, update in updates)
-            heads = [head_part for head_part, _ in pairs]
-            return heads, [(sender, update) for sender, (_, update) in enumerate(pairs) if len(update.places)], count
+            heads_of_ranks = [head_part for head_part, _ in pairs]
+            return (
+                heads_of_ranks,
+                [(sender, update) for sender, (_, update) in enumerate(pairs) if len(update.places)],
+                count,
+            )
         if self._has_card and (link := find_link(communicator)) is not None:
             return self._swap_over_link(communicator, link, head, updates)
         messages_to_send = [head] * communicator.size
@@ -166,11 +170,11 @@ class Exchange:
             header, contents[rank] = pack(update, len(self._runs.sends[rank]))
             messages_to_send[rank] = np.concatenate([head, np.frombuffer(header, np.uint8)])
         messages = communicator.exchange(messages_to_send)
-        sizes = [
+        content_sizes = [
             content_size(message, head_size, self._count_mirrors(rank), self._runs.kinds)
             for rank, message in enumerate(messages)
         ]
-        received_contents = link.exchange(communicator, contents, sizes)
+        received_contents = link.exchange(communicator, contents, content_sizes)
         return (
             messages,
             self._unpack(messages, head_size, received_contents),

@@ -140,9 +140,11 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
         return NO_UPDATES
     count, encoding, has_active = HEAD.unpack_from(message.data, at)
     content = message[at + HEAD.size :] if content is None else content
-    sizes = _part_sizes(count, encoding, has_active, held, kinds)
-    part_ends = list(itertools.accumulate(sizes))
-    encoded, bits, *bytes_by_field = [content[end - size : end] for size, end in zip(sizes, part_ends, strict=True)]
+    part_sizes = _part_sizes(count, encoding, has_active, held, kinds)
+    part_ends = list(itertools.accumulate(part_sizes))
+    encoded, bits, *bytes_by_field = [
+        content[end - part_size : end] for part_size, end in zip(part_sizes, part_ends, strict=True)
+    ]
     # A GPU can read a number only at an address that is a multiple of its size. A part of a message may begin anywhere,
     # so parts are copied into new arrays.
     if array_module(content) is not np:
@@ -168,5 +170,5 @@ def _decode(encoded: Any, encoding: int, mirror_count: int) -> Any:
     return xp.cumsum(encoded.view(f"u{encoding}"), dtype=np.int64)
 
 
-def _unpack_bits(packed: Any, count: int) -> Any:
-    return array_module(packed).unpackbits(packed, bitorder="little")[:count].astype(bool)
+def _unpack_bits(packed_bits: Any, count: int) -> Any:
+    return array_module(packed_bits).unpackbits(packed_bits, bitorder="little")[:count].astype(bool)

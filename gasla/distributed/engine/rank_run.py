@@ -296,16 +296,16 @@ class RankRun:
         if self._is_on_card:
             # copies from other GPUs' arrays must end before the ranks that own the arrays free them
             finish(self.options.device)
-        heads = np.frombuffer(b"".join([message[: runs.head.itemsize] for message in messages]), runs.head)
-        self.total = sum(heads["active"].tolist())
+        message_heads = np.frombuffer(b"".join([message[: runs.head.itemsize] for message in messages]), runs.head)
+        self.total = sum(message_heads["active"].tolist())
         if runs.types:
             with np.errstate(all="ignore"):
                 # The parts of an aggregate are in the order of the ranks, and are added in this order. So every rank
                 # gets the same bits.
                 for name, monoid in runs.monoids.items():
-                    self.aggregates[name] = runs.types[name].type(monoid.reduce(heads["aggregates"][name]))
+                    self.aggregates[name] = runs.types[name].type(monoid.reduce(message_heads["aggregates"][name]))
         self.ended = self.is_over()
-        return sum(heads["edges"].tolist())
+        return sum(message_heads["edges"].tolist())
 
     # --- what all ranks decide alike after a superstep: buckets, `idle` and `wake` ------------------------------------
 

@@ -44,12 +44,12 @@ class RankRuns:
     def __init__(
         self, shard: Shard, degrees: dict[str, np.ndarray], program: VertexProgram, options: Options, may_drain: bool
     ) -> None:
-        kind: Any = type(program)
+        program_class: Any = type(program)
         device = options.device
         self.shard, self.options, self.xp = shard, options, module_of(device)
-        self.traced = kind.traced(options.id_type)
-        self.drains = may_drain and drains(kind, options.id_type, options.deterministic)
-        self.local = in_part(kind, options.id_type, self.drains)
+        self.traced = program_class.traced(options.id_type)
+        self.drains = may_drain and drains(program_class, options.id_type, options.deterministic)
+        self.local = in_part(program_class, options.id_type, self.drains)
         self.whole = Plan(self.traced, options.deterministic)
         self.plan = Plan(self.local.traced(shard.graph.id_dtype), options.deterministic)
         self.start = InitialState(program, self.whole, shard, options.id_type, degrees)
@@ -66,11 +66,11 @@ class RankRuns:
         read = {name for function in self.plan.functions.values() for name in function.reads("self")}
         changes = {PREFIX + "iteration", PREFIX + "bucket", *self.traced.aggregate_types, *self.traced.writes("idle")}
         self.changing = {name: given_name(name) for name in sorted(read & changes)}
-        self.types = {given_name(name): kind for name, kind in self.traced.aggregate_types.items()}
+        self.types = {given_name(name): program_class for name, program_class in self.traced.aggregate_types.items()}
         self.head = np.dtype([("active", np.int64), ("edges", np.int64), ("aggregates", [*self.types.items()])])
         monoids = {name: declared.monoid for name, declared in program.aggregates.items()}
         self.monoids = {name: monoids[name] for name in self.types}
-        self.identities = {name: monoids[name].identity(kind) for name, kind in self.types.items()}
+        self.identities = {name: monoids[name].identity(program_class) for name, program_class in self.types.items()}
         self._find_sent_fields()
 
     def _find_sent_fields(self) -> None:

@@ -68,12 +68,12 @@ def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
         yield piece
 
 
-def _piece(number: int, chunk: Any, n: int | None) -> Piece:
+def _piece(chunk_number: int, chunk: Any, n: int | None) -> Piece:
     """Return the edges of a chunk after checks.
 
     Arrays are copied, because the caller may reuse them for the next chunk.
     """
-    where = f"chunk {number}"
+    where = f"chunk {chunk_number}"
     if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
         raise TypeError(
             f"{where} is {reprlib.repr(chunk)}; expected a tuple of arrays, (src, dst) or (src, dst, weights)"
@@ -93,7 +93,7 @@ def _piece(number: int, chunk: Any, n: int | None) -> Piece:
         values = None if len(chunk) == 2 else as_values(chunk[2], len(src))
     except (TypeError, ValueError) as error:
         raise type(error)(f"{where}: {error}") from None
-    return Piece(number, where, src, dst, None if values is None else np.array(moved(values, "cpu")))
+    return Piece(chunk_number, where, src, dst, None if values is None else np.array(moved(values, "cpu")))
 
 
 # --- functions that run on each rank: storing a part of each chunk, and numbering the edges ---------------------------
@@ -105,12 +105,18 @@ def _begin_list(rank: Rank, key: Any) -> None:
 
 def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
     """Store this rank's part of each chunk."""
-    rank_number, size = rank.communicator.rank, rank.communicator.size
+    rank_number, rank_count = rank.communicator.rank, rank.communicator.size
     for chunk_number, where, src, dst, values, *_ in chunks:
-        edge_range = slice(len(src) * rank_number // size, len(src) * (rank_number + 1) // size)
+        edge_range = slice(len(src) * rank_number // rank_count, len(src) * (rank_number + 1) // rank_count)
         kept_values = None if values is None else values[edge_range].copy()
         rank.kept[key].append(
-            Piece(chunk_number * size + rank_number, where, src[edge_range].copy(), dst[edge_range].copy(), kept_values)
+            Piece(
+                chunk_number * rank_count + rank_number,
+                where,
+                src[edge_range].copy(),
+                dst[edge_range].copy(),
+                kept_values,
+            )
         )
 
 

@@ -90,9 +90,11 @@ def _number_own(rank: Rank, key: Any, partitions: Sequence[Any], column_position
     """
     import dask
 
-    size, count = rank.communicator.size, len(partitions)
-    own_numbers = range(rank.communicator.rank * count // size, (rank.communicator.rank + 1) * count // size)
-    computed = dask.compute(
+    rank_count, count = rank.communicator.size, len(partitions)
+    own_numbers = range(
+        rank.communicator.rank * count // rank_count, (rank.communicator.rank + 1) * count // rank_count
+    )
+    own_partitions = dask.compute(
         *[partitions[partition_number] for partition_number in own_numbers], scheduler="synchronous"
     )
     return number_edges(
@@ -100,7 +102,7 @@ def _number_own(rank: Rank, key: Any, partitions: Sequence[Any], column_position
         key,
         [
             _piece(partition_number, partition, column_positions)
-            for partition_number, partition in zip(own_numbers, computed)
+            for partition_number, partition in zip(own_numbers, own_partitions)
         ],
         n,
     )

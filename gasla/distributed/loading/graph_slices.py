@@ -61,8 +61,8 @@ class GraphSlices:
         """Return the positions, in the order of the input, of the edges that this rank sends in round `round_number` of
         `rounds`.
         """
-        m, piece, pieces = self._lists.m, round_number * self._size + self._rank, rounds * self._size
-        return slice(m * piece // pieces, m * (piece + 1) // pieces)
+        m, piece_number, piece_count = self._lists.m, round_number * self._size + self._rank, rounds * self._size
+        return slice(m * piece_number // piece_count, m * (piece_number + 1) // piece_count)
 
     def _ends(self, edge_range: slice, end_index: int) -> Array:
         """Return the sources (`end_index` is 0) or the targets (`end_index` is 1) of the edges at the positions

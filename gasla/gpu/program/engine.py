@@ -435,8 +435,8 @@ def workspace_bytes(program: VertexProgram, graph: Graph, deterministic: bool) -
 
 
 def _workspace_size(plan: generate.Module, graph: Graph) -> int:
-    sizes = workspace_sizes(plan, graph, compile.multiprocessors())
-    return sum(sizes.values()) + relabel.lists_bytes(plan, graph)
+    array_sizes = workspace_sizes(plan, graph, compile.multiprocessors())
+    return sum(array_sizes.values()) + relabel.lists_bytes(plan, graph)
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:

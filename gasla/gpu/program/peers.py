@@ -238,12 +238,12 @@ class Buffers:
             entries_of(counts) * bytes_per_vertex,
         ]
         # buffer sizes in bytes: a row for each half of the notices, bitmaps and values, and a column for each rank
-        sizes = -(-np.repeat(buffer_sizes, 2, axis=0) // ALIGNMENT) * ALIGNMENT
-        array_ends = sizes.cumsum().reshape(sizes.shape)
+        aligned_sizes = -(-np.repeat(buffer_sizes, 2, axis=0) // ALIGNMENT) * ALIGNMENT
+        array_ends = aligned_sizes.cumsum().reshape(aligned_sizes.shape)
         self.memory = empty(int(array_ends[-1, -1]))
         self.memory[: array_ends[1, -1]] = 0  # zero means that no notice has come yet
         # offsets in `memory`: a row for each rank, and a column for each half of the notices, bitmaps and values
-        self.offsets = (array_ends - sizes).T.astype(np.uint64)
+        self.offsets = (array_ends - aligned_sizes).T.astype(np.uint64)
 
     def peers(
         self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray

@@ -27,9 +27,9 @@ def edge_records(plan: GpuPlan) -> list[str]:
         _load_function("Target", "load_target", "vertex_t v", rendered(plan, loads(plan, "dst", *ALONG))),
         edge,
     ]
-    for list_side, word in (("g", "in"), ("s", "out")):
+    for list_side, direction_name in (("g", "in"), ("s", "out")):
         lines = rendered(plan, edge_loads(plan, *ALONG), list_side)
-        function_texts.append(_load_function("Edge", f"load_edge_{word}", "offset_t e", lines))
+        function_texts.append(_load_function("Edge", f"load_edge_{direction_name}", "offset_t e", lines))
     return [*function_texts, *(_hub_functions(plan) if plan.hub_fields else [])]
 
 

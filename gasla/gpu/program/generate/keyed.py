@@ -59,12 +59,12 @@ def _choice_functions(plan: GpuPlan, keyed: Keyed) -> list[str]:
     loaded = [f"r.f_{field} = {load(plan, field)};" for field in fields]
     field_locals = [local(plan, "vertex", field, f"chooser.f_{field}") for field in fields]
     scores = [f"const auto scores = {call(plan, 'choose')};"]
-    items = ["scores"] if len(keyed.scores) == 1 else [f"scores.item{i}" for i in range(len(keyed.scores))]
+    score_items = ["scores"] if len(keyed.scores) == 1 else [f"scores.item{i}" for i in range(len(keyed.scores))]
     return [
         struct("Chooser", [(cuda.ctype(kind_of(plan, field)), f"f_{field}") for field in fields]),
         function("Chooser load_chooser(const Context& c, vertex_t v)", ["Chooser r;", *loaded, "return r;"]),
         function(
             "Gathered choice(const Context& c, const Chooser& chooser, Key key, Value total)",
-            [*field_locals, *scores, f"return Gathered{{key, total, {', '.join(items)}}};"],
+            [*field_locals, *scores, f"return Gathered{{key, total, {', '.join(score_items)}}};"],
         ),
     ]

@@ -139,14 +139,14 @@ def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") ->
     return [line for statement in statements for line in _render(plan, statement, side)]
 
 
-def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
+def _render(plan: GpuPlan, statement: Statement, list_side: str) -> list[str]:
     match statement:
         case Load("src" | "dst" as role, field, copy):
             return [f"{role}.f_{field} = {load(plan, field, copy)};"]
         case Load(role, field, copy):
             return [local(plan, role, field, load(plan, field, copy))]
         case LoadEdge(field, role):
-            return [f"edge.{edge_member(role, field)} = {load_edge(plan, statement, side)};"]
+            return [f"edge.{edge_member(role, field)} = {load_edge(plan, statement, list_side)};"]
         case Copy(role, field, of):
             return [local(plan, role, field, f"{LOCAL[of]}_{field}")]
         case Call(name, role):
@@ -170,13 +170,15 @@ def _render(plan: GpuPlan, statement: Statement, side: str) -> list[str]:
             return [f"c.sums.sum_{name} = combine_{name}(c.sums.sum_{name}, {call(plan, name)});"]
 
 
-def _call_and_assign(plan: GpuPlan, name: str, role: str) -> list[str]:
+def _call_and_assign(plan: GpuPlan, name: str, state_role: str) -> list[str]:
     """Return C++ statements that call a function and assign each field that it returns to a local variable."""
     field_types = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(field_types) == 1:
-        return [f"const {type_name} {role}_{field} = {call(plan, name)};" for field, type_name in field_types.items()]
-    items = [
-        f"const {type_name} {role}_{field} = results.item{i};"
+        return [
+            f"const {type_name} {state_role}_{field} = {call(plan, name)};" for field, type_name in field_types.items()
+        ]
+    result_lines = [
+        f"const {type_name} {state_role}_{field} = results.item{i};"
         for i, (field, type_name) in enumerate(field_types.items())
     ]
-    return [f"const auto results = {call(plan, name)};", *items]
+    return [f"const auto results = {call(plan, name)};", *result_lines]
