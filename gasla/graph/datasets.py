@@ -106,8 +106,8 @@ def ny_roads() -> csr_array:
     """
     from scipy.sparse import csr_array
 
-    with (files("gasla") / "data" / "ny_roads.npz").open("rb") as stream, np.load(stream) as packed:
-        counts, steps = packed["counts"], packed["steps"].astype(np.int32)
+    with (files("gasla") / "data" / "ny_roads.npz").open("rb") as stream, np.load(stream) as road_arrays:
+        counts, steps = road_arrays["counts"], road_arrays["steps"].astype(np.int32)
     n = len(counts)
     larger = np.repeat(np.arange(n, dtype=np.int32), counts) + (steps[0] | steps[1] << 8 | steps[2] << 16)
     indptr = np.append(0, np.cumsum(counts, dtype=np.int32)).astype(np.int32)

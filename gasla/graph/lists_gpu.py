@@ -60,11 +60,11 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
         for positions, numbers in _group_in_chunks(keys, indptr):
             grouped[positions], ids[positions] = others[numbers], numbers
         return indptr, grouped, ids
-    packed = _pack_keys(keys, xp.arange(m, dtype=np.uint32), n)
-    packed.sort()
-    ids = _lower_halves(packed, index_dtype(m))
-    indptr = _offsets(packed, n)
-    del packed
+    packed_keys = _pack_keys(keys, xp.arange(m, dtype=np.uint32), n)
+    packed_keys.sort()
+    ids = _lower_halves(packed_keys, index_dtype(m))
+    indptr = _offsets(packed_keys, n)
+    del packed_keys
     return indptr, others[ids], ids
 
 
@@ -75,10 +75,10 @@ def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, A
     """
     if len(keys) > MOST_AT_ONCE:
         return transpose(*group(others, keys, n))
-    packed = _pack_keys(keys, others.astype(np.uint32), n)
-    ids = array_module(packed).argsort(packed, kind="stable")
-    packed = packed[ids]
-    return _offsets(packed, n), _lower_halves(packed, others.dtype), ids.astype(index_dtype(len(ids)))
+    packed_keys = _pack_keys(keys, others.astype(np.uint32), n)
+    ids = array_module(packed_keys).argsort(packed_keys, kind="stable")
+    packed_keys = packed_keys[ids]
+    return _offsets(packed_keys, n), _lower_halves(packed_keys, others.dtype), ids.astype(index_dtype(len(ids)))
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
@@ -99,9 +99,9 @@ def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
         for positions, numbers in _group_in_chunks(indices, transposed_indptr):
             transposed_indices[positions] = xp.searchsorted(indptr, numbers, side="right") - 1
         return transposed_indptr, transposed_indices
-    packed = _pack_keys(indices, owners(indptr, indices), n)
-    packed.sort()
-    return _offsets(packed, n), _lower_halves(packed, indices.dtype)
+    packed_keys = _pack_keys(indices, owners(indptr, indices), n)
+    packed_keys.sort()
+    return _offsets(packed_keys, n), _lower_halves(packed_keys, indices.dtype)
 
 
 def _count(keys: Array, n: int) -> Array:
@@ -122,13 +122,13 @@ def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]
     # For each adjacency list, the position at which the next chunk appends its entries.
     list_ends = indptr[:-1].astype(np.int64)
     for chunk_start in range(0, len(keys), CHUNK):
-        chunk = keys[chunk_start : chunk_start + CHUNK]
-        packed = _pack_keys(chunk, xp.arange(len(chunk), dtype=np.uint32), n)
-        packed.sort()
-        starts, numbers = _offsets(packed, n), _lower_halves(packed, np.int64)
-        del packed
-        positions = (list_ends - starts[:-1])[chunk[numbers]]
-        positions += xp.arange(len(chunk))
+        key_chunk = keys[chunk_start : chunk_start + CHUNK]
+        packed_keys = _pack_keys(key_chunk, xp.arange(len(key_chunk), dtype=np.uint32), n)
+        packed_keys.sort()
+        starts, numbers = _offsets(packed_keys, n), _lower_halves(packed_keys, np.int64)
+        del packed_keys
+        positions = (list_ends - starts[:-1])[key_chunk[numbers]]
+        positions += xp.arange(len(key_chunk))
         numbers += chunk_start
         list_ends += starts[1:] - starts[:-1]
         yield positions, numbers
@@ -140,9 +140,9 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
     The neighbors in each list ascend.
     """
     n = len(indptr) - 1
-    packed = _pack_keys(places[owners(indptr, indices)], places[indices], n)
-    packed.sort()
-    return _offsets(packed, n), _lower_halves(packed, indices.dtype)
+    packed_keys = _pack_keys(places[owners(indptr, indices)], places[indices], n)
+    packed_keys.sort()
+    return _offsets(packed_keys, n), _lower_halves(packed_keys, indices.dtype)
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
@@ -238,10 +238,10 @@ def _find_properties(indptr: Array, indices: Array, values: Array | None = None)
     import cupy
 
     n, m, facts = len(indptr) - 1, len(indices), cupy.zeros(len(_PROPERTIES), np.uint64)
-    sizes = indptr.dtype.itemsize, indices.dtype.itemsize, 4 if values is None else values.dtype.itemsize
+    item_bytes = indptr.dtype.itemsize, indices.dtype.itemsize, 4 if values is None else values.dtype.itemsize
     blocks = max(1, min(-(-m // (_SLICE * _THREADS // 32)), 8 * multiprocessors()))
     bits = np.uint64(0) if values is None else values
-    _kernel(*sizes, current_device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), facts)
+    _kernel(*item_bytes, current_device()).plain(blocks, indptr, indices, bits, np.uint64(n), np.uint64(m), facts)
     return [int(fact) for fact in facts.tolist()]
 
 
@@ -254,23 +254,23 @@ def _pack_keys(upper: Array, lower: Array, n: int) -> Array:
     """Return unsigned 64-bit keys with a vertex in the upper 32 bits and another number in the lower 32 bits."""
     if max(n, len(upper)) >= 2**32:
         raise ValueError(f"{n} vertices and lists of {len(upper)} entries; on the GPU both must be below 2**32")
-    packed = upper.astype(np.uint64)
-    packed <<= 32
-    packed |= lower.astype(np.uint32, copy=False)
-    return packed
+    packed_keys = upper.astype(np.uint64)
+    packed_keys <<= 32
+    packed_keys |= lower.astype(np.uint32, copy=False)
+    return packed_keys
 
 
-def _lower_halves(packed: Array, dtype: Any) -> Array:
+def _lower_halves(packed_keys: Array, dtype: Any) -> Array:
     """Return the lower 32 bits of each 64-bit key, converted to a dtype."""
-    return packed.view(np.uint32)[::2].astype(dtype)
+    return packed_keys.view(np.uint32)[::2].astype(dtype)
 
 
-def _offsets(packed: Array, n: int) -> Array:
+def _offsets(packed_keys: Array, n: int) -> Array:
     """Return the position of the first key of each vertex in sorted 64-bit keys, and at the end the number of keys.
 
     A key has the vertex in its upper 32 bits, so the result are the offsets of adjacency lists.
     """
-    xp = array_module(packed)
+    xp = array_module(packed_keys)
     starts = xp.arange(n + 1, dtype=np.uint64)
     starts <<= 32
-    return xp.searchsorted(packed, starts).astype(index_dtype(len(packed)))
+    return xp.searchsorted(packed_keys, starts).astype(index_dtype(len(packed_keys)))

@@ -100,20 +100,20 @@ class TypedGraph:
             )
         edges_of = {_check_relation_name(name): _check_edges(name, edges) for name, edges in relations.items()}
         known_sizes = {vertex_type: 0 for source, _, target in edges_of for vertex_type in (source, target)}
-        for vertex_type, size in (sizes or {}).items():
+        for vertex_type, vertex_count in (sizes or {}).items():
             if not isinstance(vertex_type, str):
                 raise TypeError(f"sizes has the type {vertex_type!r}; expected a string")
-            known_sizes[vertex_type] = whole_number(f"sizes[{vertex_type!r}]", size, MOST)
+            known_sizes[vertex_type] = whole_number(f"sizes[{vertex_type!r}]", vertex_count, MOST)
         counts = {name: _count_ends(name, edges) for name, edges in edges_of.items()}
         for name, (source, target, _) in counts.items():
-            for vertex_type, size in ((name[0], source), (name[2], target)):
+            for vertex_type, vertex_count in ((name[0], source), (name[2], target)):
                 if vertex_type not in (sizes or {}):
-                    known_sizes[vertex_type] = max(known_sizes[vertex_type], size)
+                    known_sizes[vertex_type] = max(known_sizes[vertex_type], vertex_count)
         for name, (source, target, is_exact) in counts.items():
-            for vertex_type, size in ((name[0], source), (name[2], target)):
-                if size > known_sizes[vertex_type] or (is_exact and size < known_sizes[vertex_type]):
+            for vertex_type, vertex_count in ((name[0], source), (name[2], target)):
+                if vertex_count > known_sizes[vertex_type] or (is_exact and vertex_count < known_sizes[vertex_type]):
                     raise ValueError(
-                        f"the edges of {name} have {size} vertices of type {vertex_type!r}; expected "
+                        f"the edges of {name} have {vertex_count} vertices of type {vertex_type!r}; expected "
                         f"{known_sizes[vertex_type]}"
                     )
         graphs = {
@@ -122,8 +122,8 @@ class TypedGraph:
         }
         self._set(graphs, known_sizes, {})
 
-    def _set(self, graphs: dict[Relation, Graph], sizes: dict[str, int], naming: dict[str, Names]) -> None:
-        self._graphs, self._sizes = graphs, sizes
+    def _set(self, graphs: dict[Relation, Graph], vertex_counts: dict[str, int], naming: dict[str, Names]) -> None:
+        self._graphs, self._sizes = graphs, vertex_counts
         devices = {graph.device: name for name, graph in graphs.items()}
         if len(devices) > 1:
             raise ValueError(f"{devices['cpu']} is on the CPU, and {devices['gpu']} on the GPU; expected one device")
@@ -168,14 +168,16 @@ class TypedGraph:
         index_in_type[order] = np.arange(graph.n) - starts[type_of[order]]
         src, dst = graph.edges()
         code = (type_of[src] * len(names) + name_of) * len(types_sorted) + type_of[dst]
-        sizes = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
+        vertex_counts = {str(vertex_type): int(count) for vertex_type, count in zip(types_sorted, counts)}
         graphs = dict[Relation, Graph]()
         # a loop over the relations that have edges, which are few
         for combination in np.flatnonzero(np.bincount(code)).tolist():
             remainder, target = divmod(combination, len(types_sorted))
-            source, word = divmod(remainder, len(names))
-            name = str(types_sorted[source]), str(names[word]), str(types_sorted[target])
-            graphs[name] = _extract_relation(graph, np.flatnonzero(code == combination), index_in_type, name, sizes)
+            source, name_index = divmod(remainder, len(names))
+            name = str(types_sorted[source]), str(names[name_index]), str(types_sorted[target])
+            graphs[name] = _extract_relation(
+                graph, np.flatnonzero(code == combination), index_in_type, name, vertex_counts
+            )
         naming = dict[str, Names]()
         if graph.naming is not None:
             names_by_type = np.split(graph.naming.each[order], starts[1:])
@@ -184,7 +186,7 @@ class TypedGraph:
                 for vertex_type, names_of_type in zip(types_sorted, names_by_type)
             }
         typed = cls.__new__(cls)
-        typed._set(graphs, sizes, naming)
+        typed._set(graphs, vertex_counts, naming)
         return typed
 
     @classmethod
@@ -223,12 +225,14 @@ class TypedGraph:
         TypedGraph(item=1, user=2; item-to-user: 2, user-to-item: 2)
         """
         G = G if G.is_directed() else G.to_directed()
-        for node, data in G.nodes(data=True):
-            if type not in data:
+        for node, node_attributes in G.nodes(data=True):
+            if type not in node_attributes:
                 raise ValueError(f"node {node!r} has no {type!r}; expected a type for each node")
         graph = Graph.from_networkx(G, weight, attributes=attributes)
-        types = [data[type] for _, data in G.nodes(data=True)]
-        return cls.from_graph(graph, types, [data.get(relation, "to") for *_, data in G.edges(data=True)])
+        types = [node_attributes[type] for _, node_attributes in G.nodes(data=True)]
+        return cls.from_graph(
+            graph, types, [node_attributes.get(relation, "to") for *_, node_attributes in G.edges(data=True)]
+        )
 
     @classmethod
     def from_hetero_data(cls, data: Any) -> TypedGraph:
@@ -250,10 +254,10 @@ class TypedGraph:
         TypedGraph(user=2, item=2; user-buys-item: 2)
         """
         stores = {name: data[name] for name in data.edge_types}
-        sizes = {
+        vertex_counts = {
             vertex_type: count for vertex_type in data.node_types if (count := data[vertex_type].num_nodes) is not None
         }
-        typed = cls({name: store["edge_index"] for name, store in stores.items()}, sizes)
+        typed = cls({name: store["edge_index"] for name, store in stores.items()}, vertex_counts)
         columns = dict[Relation, dict[str, Any]]()
         for name, store in stores.items():
             count = typed.relations[name].m
@@ -279,16 +283,16 @@ class TypedGraph:
         2
         """
         try:
-            data, tensor = import_module("torch_geometric.data").HeteroData(), import_module("torch").from_dlpack
+            hetero_data, tensor = import_module("torch_geometric.data").HeteroData(), import_module("torch").from_dlpack
         except ImportError:
             raise ImportError("HeteroData needs PyTorch Geometric: pip install torch-geometric") from None
-        for vertex_type, size in self.sizes.items():
-            data[vertex_type].num_nodes = size
+        for vertex_type, vertex_count in self.sizes.items():
+            hetero_data[vertex_type].num_nodes = vertex_count
         for name, graph in self.relations.items():
-            data[name].edge_index = tensor(self.edge_index(name))
+            hetero_data[name].edge_index = tensor(self.edge_index(name))
             for column in graph.edge_attributes:
-                data[name][column] = tensor(graph.edge_attributes.numbers(column).copy())
-        return data
+                hetero_data[name][column] = tensor(graph.edge_attributes.numbers(column).copy())
+        return hetero_data
 
     @property
     def relations(self) -> Mapping[Relation, Graph]:
@@ -406,14 +410,14 @@ class TypedGraph:
         return copy
 
     def __repr__(self) -> str:
-        types = ", ".join(f"{vertex_type}={size}" for vertex_type, size in self.sizes.items())
+        types = ", ".join(f"{vertex_type}={vertex_count}" for vertex_type, vertex_count in self.sizes.items())
         edges = ", ".join(f"{'-'.join(name)}: {graph.m}" for name, graph in self.relations.items())
         return f"TypedGraph({types}; {edges})"
 
 
 def _check_relation_name(name: Any) -> Relation:
     """Return the name of a relation, a tuple of three strings. Raise TypeError for anything else."""
-    if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(word, str) for word in name):
+    if not isinstance(name, tuple) or len(name) != 3 or not all(isinstance(type_name, str) for type_name in name):
         raise TypeError(f"relation {name!r}; expected three strings, such as ('user', 'buys', 'item')")
     return name
 
@@ -491,7 +495,7 @@ def _graph_of_ends(name: Relation, src: Array, dst: Array, values: Array | None,
 
 
 def _extract_relation(
-    graph: Graph, edges: Array, index_in_type: Array, name: Relation, sizes: Mapping[str, int]
+    graph: Graph, edges: Array, index_in_type: Array, name: Relation, vertex_counts: Mapping[str, int]
 ) -> Graph:
     """Return the graph of a relation from some edges of a graph that has the edges of all relations.
 
@@ -501,7 +505,7 @@ def _extract_relation(
     values, columns = graph.values, graph.edge_attributes
     weight_name = columns.name_of(values)
     relation_graph = _graph_of_ends(
-        name, src, dst, None if values is None else values[edges], sizes[name[0]], sizes[name[2]]
+        name, src, dst, None if values is None else values[edges], vertex_counts[name[0]], vertex_counts[name[2]]
     )
     relation_graph = relation_graph.with_edge_attributes(
         {attribute: columns.column(attribute, columns.numbers(attribute)[edges]) for attribute in columns}
@@ -520,6 +524,6 @@ def _distinct_strings(name: str, argument: Any, count: int, counted_things: str)
     if not {*map(type, labels)} <= {str, np.str_}:
         bad_position = next(position for position, label in enumerate(labels) if not isinstance(label, str))
         raise TypeError(f"{name}[{bad_position}] is {labels[bad_position]!r}; expected a string")
-    distinct = sorted({*labels})
-    positions = {label: position for position, label in enumerate(distinct)}
-    return np.array(distinct, object), np.fromiter(map(positions.__getitem__, labels), np.int64, count)
+    distinct_labels = sorted({*labels})
+    positions = {label: position for position, label in enumerate(distinct_labels)}
+    return np.array(distinct_labels, object), np.fromiter(map(positions.__getitem__, labels), np.int64, count)

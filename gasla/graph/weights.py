@@ -196,9 +196,9 @@ def mean_size(sample: Any) -> float:
     >>> mean_size(np.array([-128, 0], np.int8)), mean_size(np.array([1e308, 1e308, np.inf]))
     (64.0, 1e+308)
     """
-    sizes = abs(sample.astype(np.float64))
-    sizes = sizes[np.isfinite(sizes)]
-    return float((sizes / max(len(sizes), 1)).sum())
+    magnitudes = abs(sample.astype(np.float64))
+    magnitudes = magnitudes[np.isfinite(magnitudes)]
+    return float((magnitudes / max(len(magnitudes), 1)).sum())
 
 
 def may_overflow(graph: Graph, dtype: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:

@@ -256,9 +256,11 @@ class Edges:
         edge_limits = None if times is None else span_of(self.own, time, times, None, len(self)).last
 
         def draw(rows: Array, seed: int) -> Array:
-            word = seed_word(semirings.hash(np.uint64(seed), 1))
+            seed_bits = seed_word(semirings.hash(np.uint64(seed), 1))
             negative = (
-                negatives.draw(len(rows), word) if edge_limits is None else negatives.draw_each(edge_limits[rows], word)
+                negatives.draw(len(rows), seed_bits)
+                if edge_limits is None
+                else negatives.draw_each(edge_limits[rows], seed_bits)
             )
             pairs: Array = (negative - np.array([[0], [self.first_target]])).astype(self.ends.dtype)
             return pairs
@@ -277,11 +279,11 @@ class Edges:
         if _is_disjoint(self.options):
             pair_positions = [np.arange(len(vertices)) for vertices in vertices_by_type.values()]
         else:
-            distinct = {
+            distinct_by_type = {
                 type_name: np.unique(vertices, return_inverse=True) for type_name, vertices in vertices_by_type.items()
             }
-            vertices_by_type = {type_name: vertices for type_name, (vertices, _) in distinct.items()}
-            pair_positions = [inverse.ravel() for _, inverse in distinct.values()]
+            vertices_by_type = {type_name: vertices for type_name, (vertices, _) in distinct_by_type.items()}
+            pair_positions = [inverse.ravel() for _, inverse in distinct_by_type.values()]
         return vertices_by_type, np.concatenate(pair_positions).reshape(2, -1)
 
     def _labels_of(self, edge_positions: Array, negative_count: int) -> Array | None:

@@ -166,25 +166,25 @@ def negative_edges(
     array([[0, 1],
            [1, 0]])
     """
-    word = seed_word(seed)
+    seed_bits = seed_word(seed)
     check_flags(undirected=undirected)
     check_choice("by", by, get_args(By))
     if isinstance(graph, TypedGraph):
-        return _negatives_of_relations(graph, count, at, word, {"undirected": undirected, "by": by, "time": time})
+        return _negatives_of_relations(graph, count, at, seed_bits, {"undirected": undirected, "by": by, "time": time})
     graph, count = whole_graph(graph), whole_number("count", count, NO_LIMIT)
     negatives = Negatives(graph, bool(undirected), by, None if at is None else time)
     if at is None:
-        return negatives.draw(count, word)
+        return negatives.draw(count, seed_bits)
     edge_limits = span_of(graph, time, at, None, None).last
     if len(edge_limits) == 1 and np.ndim(at) == 0:
-        return negatives.draw(count, word, edge_limits)
+        return negatives.draw(count, seed_bits, edge_limits)
     if len(edge_limits) != count:
         raise ValueError(f"at has {len(edge_limits)} times; expected one time, or one for each of {count} pairs")
-    return negatives.draw_each(edge_limits, word)
+    return negatives.draw_each(edge_limits, seed_bits)
 
 
 def _negatives_of_relations(
-    graph: TypedGraph, counts: Any, times_by_relation: Any, word: np.uint64, options: Mapping[str, Any]
+    graph: TypedGraph, counts: Any, times_by_relation: Any, seed_bits: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
     """Return random pairs of vertices that are not edges, for each relation of a typed graph in `counts`.
 
@@ -204,7 +204,7 @@ def _negatives_of_relations(
         if isinstance(times_by_relation, Mapping) and name not in times_by_relation:
             raise ValueError(f"at has no times for {name}; expected some for each relation of count")
         times = times_by_relation[name] if isinstance(times_by_relation, Mapping) else times_by_relation
-        pairs = negative_edges(relation_graph, counts[name], at=times, seed=relation_seed(word, i), **options)
+        pairs = negative_edges(relation_graph, counts[name], at=times, seed=relation_seed(seed_bits, i), **options)
         by_relation[name] = pairs - array_module(pairs).asarray(graph.starts(name))[:, None]
     return by_relation
 

@@ -91,15 +91,15 @@ def explain(
     if device is not None:
         graph = graph.to(check_device(device))
     if target is not None:
-        asked = engine_of_language(target)
-        if asked is not engine(graph.engine):
+        target_engine = engine_of_language(target)
+        if target_engine is not engine(graph.engine):
             graph.require_whole("target")
-            lines = asked.explain_elsewhere(program, graph, WAYS[direction], deterministic, scheduled)
+            lines = target_engine.explain_elsewhere(program, graph, WAYS[direction], deterministic, scheduled)
             return Lines("\n".join(lines))
-    turn, variant = Lock(), Variant(WAYS[direction], deterministic, scheduled, True)
-    with turn:
-        runs = runs_of(program, graph, variant, turn)
-        return Lines("\n".join(engine(graph.engine).explain(runs, program, graph)))
+    run_lock, variant = Lock(), Variant(WAYS[direction], deterministic, scheduled, True)
+    with run_lock:
+        prepared_runs = runs_of(program, graph, variant, run_lock)
+        return Lines("\n".join(engine(graph.engine).explain(prepared_runs, program, graph)))
 
 
 def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:

@@ -73,8 +73,8 @@ def _lists_of_matrix(A: Any, matrix_format: Format, products: Products) -> Lists
     return Lists(indptr, indices, as_values(A.data, len(indices)), int(width))
 
 
-def _lists_of_graph(graph: Graph, by_column: bool, ordered: bool) -> Lists:
-    if ordered and (lists := (stored := graph.in_ if by_column else graph.out).in_order()) is not stored:
+def _lists_of_graph(graph: Graph, by_column: bool, in_order: bool) -> Lists:
+    if in_order and (lists := (stored := graph.in_ if by_column else graph.out).in_order()) is not stored:
         values = None if graph.value_type is None else graph.valued.each[lists.edge_ids]  # type: ignore[index]
         return Lists(lists.indptr, lists.indices, values, graph.n)
     return graph.kept("columns", _columns_of_graph) if by_column else graph.kept("rows", _rows_of_graph)
@@ -240,7 +240,7 @@ def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
 
     So writing the output can't change an input that is still read.
     """
-    if array is not None and any(array_module(out).may_share_memory(array, out) for out in outs):
+    if array is not None and any(array_module(output).may_share_memory(array, output) for output in outs):
         return array.copy()
     return array
 

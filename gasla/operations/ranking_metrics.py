@@ -89,8 +89,8 @@ def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None
     if any_true((rows < -1) | (rows >= test.n)):
         row = int(((rows < -1) | (rows >= test.n)).any(axis=1).argmax())
         raise ValueError(f"row {row} of ranked has a vertex outside a graph of {test.n} vertices; expected ids, or -1")
-    ordered = xp.sort(rows, axis=1)
-    again = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    sorted_rows = xp.sort(rows, axis=1)
+    again = (sorted_rows[:, 1:] == sorted_rows[:, :-1]) & (sorted_rows[:, 1:] >= 0)
     if any_true(again):
         raise ValueError(f"row {int(again.any(axis=1).argmax())} of ranked has a vertex twice; expected each once")
     src, dst = test.edges()

@@ -246,9 +246,9 @@ def sample_neighbors(
     options |= {"window": window, "strategy": strategy, "disjoint": disjoint}
     if isinstance(graph, TypedGraph):
         check_flags(disjoint=disjoint)
-        each = typed_ids(graph, ids)
-        options["at"] = typed_times(graph, at, each)
-        return TypedSampler(graph, k, sum(map(len, each.values())), seed, options).sample(each)
+        ids_by_type = typed_ids(graph, ids)
+        options["at"] = typed_times(graph, at, ids_by_type)
+        return TypedSampler(graph, k, sum(map(len, ids_by_type.values())), seed, options).sample(ids_by_type)
     graph, layers = whole_graph(graph), layers_of(k)
     ids = vertex_ids(graph, "ids", ids)
     sampler = sampler_of(graph, len(ids), seed, at=at, **options)
@@ -545,16 +545,18 @@ def _draw_neighbors(drawing: Drawing, type_ids: Array, roots: Any, layer: int, f
 
 
 def _join_layers(
-    drawings: Sequence[Drawing], numberings: Mapping[str, Numbering], parts: Mapping[Relation, tuple[list[Any], ...]]
+    drawings: Sequence[Drawing],
+    numberings: Mapping[str, Numbering],
+    drawn_parts: Mapping[Relation, tuple[list[Any], ...]],
 ) -> TypedSample:
     """Return the sample of a typed graph from what its layers have drawn, in the order of the layers.
 
-    For each relation, `parts` has arrays of each layer: the vertices that drew, the edges' ids, and the neighbors
+    For each relation, `drawn_parts` has arrays of each layer: the vertices that drew, the edges' ids, and the neighbors
     drawn.
     """
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:
-        rows, edges, numbers = parts[drawing.relation]
+        rows, edges, numbers = drawn_parts[drawing.relation]
         xp: Any = array_module(rows[0])
         edge_endpoints = [*rows, *numbers] if drawing.sampler.direction == "out" else [*numbers, *rows]
         index[drawing.relation] = xp.concatenate(edge_endpoints).reshape(2, -1)
@@ -614,9 +616,9 @@ class TypedSampler:
 
         `rows` are the positions of these vertices among all given vertices.
         """
-        seeded, word = copy(self), seed_word(seed)
+        seeded, seed_bits = copy(self), seed_word(seed)
         seeded.drawings = [
-            drawing._replace(sampler=drawing.sampler.of(rows, relation_seed(word, i)))
+            drawing._replace(sampler=drawing.sampler.of(rows, relation_seed(seed_bits, i)))
             for i, drawing in enumerate(self.drawings)
         ]
         return seeded
@@ -700,8 +702,8 @@ def repeats(ids: Array) -> ValueError:
     In a sample of several layers without trees, each vertex occurs only once.
     """
     xp: Any = array_module(ids)
-    ordered = xp.sort(ids)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    sorted_ids = xp.sort(ids)
+    repeated = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]]
     return ValueError(
         f"ids has vertex {int(repeated[0])} twice; expected distinct vertices for several layers: pass np.unique(ids)"
     )

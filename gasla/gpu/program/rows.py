@@ -213,14 +213,16 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
     initial_properties["highest"] = -1
     properties_on_gpu = cupy.asarray(initial_properties.view(np.uint8))
     source = _source(SOURCE, indptr, indices)
-    sizes = np.uint64(row_count), np.uint64(entry_count)
+    row_and_entry_counts = np.uint64(row_count), np.uint64(entry_count)
     ids = _ids_argument(indices)
     kernel(source, "find_properties", THREADS).plain(
-        _blocks_for(max(row_count, entry_count)), indptr, ids, *sizes, properties_on_gpu
+        _blocks_for(max(row_count, entry_count)), indptr, ids, *row_and_entry_counts, properties_on_gpu
     )
     properties = properties_on_gpu.get().view(PROPERTIES)[0]
     if not properties["wrong_offsets"] and properties["lowest"] >= 0 and row_count > 1:
-        kernel(source, "sample", THREADS).plain(_blocks_for(1 << 14), indptr, ids, sizes[0], properties_on_gpu)
+        kernel(source, "sample", THREADS).plain(
+            _blocks_for(1 << 14), indptr, ids, row_and_entry_counts[0], properties_on_gpu
+        )
         properties = properties_on_gpu.get().view(PROPERTIES)[0]
     return RowProperties.of(row_count, entry_count, properties)
 
@@ -314,16 +316,17 @@ def make_partition(
     names = "cut_rows", "cut_pieces", "long_rows", "numbers"
     for name, array in zip(names, arrays):
         rows_struct[name] = 0 if array is None else array.data.ptr
-    pieces, cut_count = (0 if array is None else len(array) for array in (long_rows, cut_rows))
-    rows_struct["count"], rows_struct["pieces"], rows_struct["cut"] = properties.rows, pieces, cut_count
+    piece_count, cut_count = (0 if array is None else len(array) for array in (long_rows, cut_rows))
+    rows_struct["count"], rows_struct["pieces"], rows_struct["cut"] = properties.rows, piece_count, cut_count
     rows_struct["limit"], rows_struct["piece"] = limit, piece
     return RowPartition(
-        properties, lanes, limit, pieces, cut_count, (cut_rows, cut_pieces, long_rows, numbers), rows_struct
+        properties, lanes, limit, piece_count, cut_count, (cut_rows, cut_pieces, long_rows, numbers), rows_struct
     )
 
 
-def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, piece: int) -> tuple[Any, ...]:
-    """Return four arrays that describe how rows of more than `limit` entries are cut into pieces of `piece` entries.
+def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, entries_per_piece: int) -> tuple[Any, ...]:
+    """Return four arrays that describe how rows of more than `limit` entries are cut into pieces of `entries_per_piece`
+    entries.
 
     The first two have an item for each row of several pieces: the row, and its first piece. The last two have an item
     for each piece: its row, and its number within the row.
@@ -340,7 +343,7 @@ def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, piece: in
     rows = np.sort(long_rows[1 : 1 + count].get()).astype(np.int64)
     rows_on_gpu = cupy.asarray(rows)
     lengths = (indptr[rows_on_gpu + 1] - indptr[rows_on_gpu]).get()
-    pieces_per_row = -(-lengths.astype(np.int64) // piece)
+    pieces_per_row = -(-lengths.astype(np.int64) // entries_per_piece)
     first_pieces = pieces_per_row.cumsum() - pieces_per_row
     piece_numbers = np.arange(pieces_per_row.sum()) - np.repeat(first_pieces, pieces_per_row)
     is_cut = pieces_per_row > 1
@@ -372,5 +375,5 @@ def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: boo
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 
-def _blocks_for(items: int) -> int:
-    return max(1, min(-(-items // THREADS), 16 * multiprocessors()))
+def _blocks_for(item_count: int) -> int:
+    return max(1, min(-(-item_count // THREADS), 16 * multiprocessors()))

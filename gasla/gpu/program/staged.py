@@ -36,7 +36,7 @@ class Staged(Binding):
         self.arrays |= {name: self._aside(dtype) for name, dtype in self.plan.components}
         self.arrays |= graph_arrays(self)
         table_bytes = tables.sizes(self.plan, graph, 0, shares=False)
-        self.arrays |= {name: self.xp.zeros(size, np.uint8) for name, size in table_bytes.items()}
+        self.arrays |= {name: self.xp.zeros(byte_count, np.uint8) for name, byte_count in table_bytes.items()}
         self._arguments = self.plan.struct()
         self._arguments.self_n = graph.n
         for name, array in self.arrays.items():
@@ -105,13 +105,13 @@ class Staged(Binding):
         self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 
-    def _launch(self, stage: str, items: int, count: int, iteration: int) -> None:
-        if items == 0:
+    def _launch(self, stage: str, work_items: int, count: int, iteration: int) -> None:
+        if work_items == 0:
             return
         arguments = self._arguments
         arguments.count, arguments.iteration = count, iteration
         stage_kernel = _kernel(self.plan, stage)
-        stage_kernel.plain(min(stage_kernel.blocks, -(-items // stage_kernel.threads)), struct(arguments))
+        stage_kernel.plain(min(stage_kernel.blocks, -(-work_items // stage_kernel.threads)), struct(arguments))
 
     def _set(self, name: str, array: Any) -> Any:
         self.arrays[name] = array
@@ -120,9 +120,9 @@ class Staged(Binding):
 
     def _bits(self, mask: Any) -> Any:
         """Pack a boolean mask of vertices into a bitmap of 32-bit words, as kernels read it."""
-        packed = self.xp.packbits(mask, bitorder="little")
-        bits = self.xp.zeros((len(packed) + 3) // 4 * 4, np.uint8)
-        bits[: len(packed)] = packed
+        packed_bytes = self.xp.packbits(mask, bitorder="little")
+        bits = self.xp.zeros((len(packed_bytes) + 3) // 4 * 4, np.uint8)
+        bits[: len(packed_bytes)] = packed_bytes
         return bits
 
     def _aside(self, value_type: Any) -> Any:

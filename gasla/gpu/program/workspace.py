@@ -135,7 +135,9 @@ class Workspace:
         self.kernel, self.blocks = kernel, blocks
         self.arguments: Any = plan.struct()
         self._pointers = compile.Pointers(self.arguments)
-        self.arrays = {n: cupy.empty(size, np.uint8) for n, size in workspace_sizes(plan, graph, self.blocks).items()}
+        self.arrays = {
+            n: cupy.empty(byte_count, np.uint8) for n, byte_count in workspace_sizes(plan, graph, self.blocks).items()
+        }
         self.arrays |= graph_arrays_by_name
         if numbering is not None:
             self.arrays["originals"] = numbering.originals
@@ -402,16 +404,16 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
     n, bitmap_bytes = graph.n, 4 * ((graph.n + 31) // 32)
     id_bytes = graph.id_dtype.itemsize
     has_two_claims = bool(plan.absorbs) or (plan.push_at_once and not plan.closes)
-    sizes: dict[str, int] = {}
+    array_bytes: dict[str, int] = {}
     if plan.keeps_active:
-        sizes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * bitmap_bytes}
+        array_bytes |= {"queue": 2 * n * entry_type(plan)[1], "bits": 2 * bitmap_bytes}
     if plan.claims:
-        sizes["claimed"] = (2 if has_two_claims else 1) * bitmap_bytes
+        array_bytes["claimed"] = (2 if has_two_claims else 1) * bitmap_bytes
     if not plan.scheduled and (not plan.everyone or plan.keeps_receivers):
-        sizes["aside"] = n * id_bytes
+        array_bytes["aside"] = n * id_bytes
     if plan.prioritised:
-        sizes |= {"far_bits": bitmap_bytes, "far_lists": 2 * n * id_bytes}
-    for is_wanted, name, size in [
+        array_bytes |= {"far_bits": bitmap_bytes, "far_lists": 2 * n * id_bytes}
+    for is_wanted, name, byte_count in [
         (plan.closes, "closed", bitmap_bytes),
         (plan.hub_first, "hub_neighbors", n * id_bytes),
         (plan.waits, "waits", 8 * n),
@@ -420,25 +422,27 @@ def workspace_sizes(plan: GpuPlan, graph: Graph, blocks: int) -> dict[str, int]:
         (plan.read_by_level, "bits", bitmap_bytes),
     ]:
         if is_wanted:
-            sizes[name] = size
+            array_bytes[name] = byte_count
     if plan.cuts_rows:
         entries = graph.m * (2 if plan.traced.program.direction == "all" else 1)
-        pieces = entries // UNCUT + entries // PIECE + 1
-        sizes |= {"pieces": pieces * _piece_bytes(plan), "piece_values": pieces * gathered_bytes(plan)}
-    sizes |= tables.sizes(plan, graph, plan.variant.table_slots, plan.shares_keys)
+        piece_count = entries // UNCUT + entries // PIECE + 1
+        array_bytes |= {"pieces": piece_count * _piece_bytes(plan), "piece_values": piece_count * gathered_bytes(plan)}
+    array_bytes |= tables.sizes(plan, graph, plan.variant.table_slots, plan.shares_keys)
     if plan.keeps_bits_of_receivers:
-        sizes["received"] = bitmap_bytes
+        array_bytes["received"] = bitmap_bytes
     if plan.keeps:
-        sizes |= {name: n * bytes_of(value_type) for name, value_type in plan.components}
-    sizes |= {f"to_{name}": 3 * n * bytes_of(value_type) for name, value_type in plan.traced.deposit_types.items()}
-    sizes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
+        array_bytes |= {name: n * bytes_of(value_type) for name, value_type in plan.components}
+    array_bytes |= {
+        f"to_{name}": 3 * n * bytes_of(value_type) for name, value_type in plan.traced.deposit_types.items()
+    }
+    array_bytes |= {f"was_{name}": n * bytes_of(plan.traced.vertex_types[name]) for name in plan.behind}
     if plan.small_frontiers:
         widest = max(plan.offset_type.itemsize, id_bytes)
-        sizes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
+        array_bytes["segments"] = 2 * blocks * SEGMENT * (16 if widest == 4 else 32)
     if plan.traced.aggregates:
         aggregate_struct = np.dtype([(n, k) for n, k in plan.traced.aggregate_types.items()], align=True)
-        sizes["parts"] = 2 * blocks * aggregate_struct.itemsize
-    return sizes
+        array_bytes["parts"] = 2 * blocks * aggregate_struct.itemsize
+    return array_bytes
 
 
 def _piece_bytes(plan: GpuPlan) -> int:

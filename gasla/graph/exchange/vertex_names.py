@@ -229,16 +229,16 @@ def translate_vertices(graph: OfVertices, given: Any, name: str, one: str = "ver
         dtype_kind in ("i", "u") and not (names.have_integers and _is_any_outside(given, graph.n))
     ):
         return given
-    items = given.tolist() if dtype_kind is not None else given
-    if not isinstance(items, Iterable):
+    name_list = given.tolist() if dtype_kind is not None else given
+    if not isinstance(name_list, Iterable):
         return given
-    items = [*items]
-    types = set(map(type, items))
+    name_list = [*name_list]
+    types = set(map(type, name_list))
     if types <= set(_BOOL) or (types == {int} and not names.have_integers):
-        return items
-    if any(isinstance(v, list) or getattr(v, "ndim", 0) > 0 for v in items):
-        return items
-    numbers = np.array([translate_vertex(graph, v, f"{name}: {one}") for v in items], graph.id_dtype)
+        return name_list
+    if any(isinstance(v, list) or getattr(v, "ndim", 0) > 0 for v in name_list):
+        return name_list
+    numbers = np.array([translate_vertex(graph, v, f"{name}: {one}") for v in name_list], graph.id_dtype)
     return moved(numbers, graph.device)
 
 

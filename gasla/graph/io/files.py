@@ -186,9 +186,9 @@ def translate_errors(path: Path) -> Iterator[None]:
         raise
     except MemoryError as error:
         message = " ".join(str(error).split())
-        size = path.stat().st_size if path.is_file() else 0
+        file_size = path.stat().st_size if path.is_file() else 0
         requirement = (
-            message if re.search(r"\d", message) else f"the graph needs more than the {size:,} bytes of the file"
+            message if re.search(r"\d", message) else f"the graph needs more than the {file_size:,} bytes of the file"
         )
         raise TooLarge.of(path, requirement) from error
 
@@ -197,12 +197,12 @@ def translate_errors(path: Path) -> Iterator[None]:
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressed according to its suffix."""
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        file_size = os.fstat(file.fileno()).st_size
 
         def place() -> tuple[int, int]:
             with suppress(ValueError, OSError):  # the position is unknown if the file is closed, or is a pipe
-                return file.raw.tell(), size
-            return size, size
+                return file.raw.tell(), file_size
+            return file_size, file_size
 
         follow(place, "bytes")
         # A pipe is read to the end first, because readers seek, which pipes don't support.
@@ -227,8 +227,8 @@ def open_text(path: Path) -> Iterator[TextIO]:
 @contextmanager
 def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
     """Yield a stream that writes to `stream` and compresses according to the suffix of `path`."""
-    with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as packed:
-        yield packed
+    with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: nullcontext(file))(stream, "wb") as compressed_stream:
+        yield compressed_stream
 
 
 @contextmanager

@@ -48,10 +48,10 @@ def _parse(path: Path, content: bytes) -> Any:
             break
     if label == "id" and networkx_files.have_names(G):
         return networkx_files.named(G)
-    if label == "id" and any("label" in data for _, data in G.nodes(data=True)):
+    if label == "id" and any("label" in attributes for _, attributes in G.nodes(data=True)):
         warn(f"{path}: vertices are named by their ids, not their labels: {reason}", UserWarning)
-        for _, data in G.nodes(data=True):
-            data.pop("label", None)
+        for _, attributes in G.nodes(data=True):
+            attributes.pop("label", None)
     networkx_files.change_attributes(G, _parse_large_integer)
     return G
 
@@ -79,16 +79,16 @@ def _prepare_lines(text: str, start: str) -> list[str]:
 
     def form(token: re.Match[str]) -> str:
         nonlocal is_open
-        word = token[0]
-        if word[0] == "#":
+        token_text = token[0]
+        if token_text[0] == "#":
             return ""
-        if word[0] == '"':
-            return word.replace("\r\n", "\n").replace("\n", "&#10;")
-        if word[-1] == "[":
+        if token_text[0] == '"':
+            return token_text.replace("\r\n", "\n").replace("\n", "&#10;")
+        if token_text[-1] == "[":
             is_first, is_open = is_open, False
-            return start if is_first else word
-        if (number_match := _NUMBER.fullmatch(word)) is None:
-            return word
+            return start if is_first else token_text
+        if (number_match := _NUMBER.fullmatch(token_text)) is None:
+            return token_text
         sign, nan, infinity, digits, exponent = number_match.groups()
         return "NAN" if nan else f"{sign}INF" if infinity else f"{sign}{digits}.0{exponent}"
 

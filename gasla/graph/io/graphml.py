@@ -61,23 +61,23 @@ def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[Eleme
 
     NetworkX would make up what is missing.
     """
-    known: set[str | None] = set()
-    for place, node in enumerate(nodes):
-        if (name := node.get("id")) is None or name in known:
-            raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
-        known.add(name)
-    for place, edge in enumerate(edges):
+    known_names: set[str | None] = set()
+    for index, node in enumerate(nodes):
+        if (name := node.get("id")) is None or name in known_names:
+            raise FormatError(path, None, f"node {index} has the id {name!r}; expected one that no other node has")
+        known_names.add(name)
+    for index, edge in enumerate(edges):
         for end in ("source", "target"):
-            if (name := edge.get(end)) not in known:
-                raise FormatError(path, None, f"edge {place} has the {end} {name!r}; expected the id of a node")
+            if (name := edge.get(end)) not in known_names:
+                raise FormatError(path, None, f"edge {index} has the {end} {name!r}; expected the id of a node")
 
 
-def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], of: str) -> None:
+def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], element_name: str) -> None:
     """Give the default of a key to all nodes, or to all edges, that have no data for the key."""
-    if key.get("for") not in (of, "all", None) or not (defaults := _find_children(key, "default")):
+    if key.get("for") not in (element_name, "all", None) or not (defaults := _find_children(key, "default")):
         return
     for element in elements:
-        if all(data.get("key") != key.get("id") for data in _find_children(element, "data")):
+        if all(data_element.get("key") != key.get("id") for data_element in _find_children(element, "data")):
             ElementTree.SubElement(element, f"{{{_NAMESPACE}}}data", key=str(key.get("id"))).text = defaults[0].text
 
 

@@ -67,8 +67,8 @@ def _parse_edge_list(path: Path, content: bytes) -> Records:
         if not words_of_line or words_of_line[0][0] in "#%":
             continue
         try:
-            u, v, data = words_of_line[0], words_of_line[1], literal_eval(words_of_line[2])
-            edges.append((u, v, dict(data)))
+            u, v, attributes = words_of_line[0], words_of_line[1], literal_eval(words_of_line[2])
+            edges.append((u, v, dict(attributes)))
         except (ValueError, TypeError, SyntaxError, IndexError):
             expected = "expected `source target {'name': value}`, as in the first row"
             raise FormatError(path, line, f"{text.strip()[:60]!r}; {expected}") from None
@@ -79,25 +79,25 @@ def _parse_edge_list(path: Path, content: bytes) -> Records:
     require_memory(n, len(edges))
     if doubt := are_sparse(n, len(edges)):
         raise FormatError(path, None, doubt)
-    return Records([(v, {}) for v in range(n)], [(int(u), int(v), data) for u, v, data in edges])
+    return Records([(v, {}) for v in range(n)], [(int(u), int(v), attributes) for u, v, attributes in edges])
 
 
 def have_names(G: Any) -> bool:
     """Return whether each node has a different text as the attribute "name", in which igraph stores names."""
-    names = [data.get("name") for _, data in G.nodes(data=True)]
+    names = [attributes.get("name") for _, attributes in G.nodes(data=True)]
     return all(isinstance(name, str) and name for name in names) and 0 < len(names) == len({*names})
 
 
 def named(G: Any) -> Any:
     """Return the graph with its attribute "name" as names of the nodes, in place of igraph's numbers."""
-    names = {node: data.pop("name") for node, data in G.nodes(data=True)}
+    names = {node: attributes.pop("name") for node, attributes in G.nodes(data=True)}
     return networkx().relabel_nodes(G, names)
 
 
 def change_attributes(G: Any, change: Callable[[Any], Any]) -> None:
     """Replace the value of each attribute of nodes and edges of a NetworkX graph by `change(value)`."""
-    for *_, data in chain(G.nodes(data=True), G.edges(data=True)):
-        data.update({name: change(value) for name, value in data.items()})
+    for *_, attributes in chain(G.nodes(data=True), G.edges(data=True)):
+        attributes.update({name: change(value) for name, value in attributes.items()})
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:

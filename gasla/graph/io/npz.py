@@ -116,8 +116,8 @@ def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
             with archive.open("indptr.npy") as file:
                 indptr = as_ids("indptr", np.lib.format.read_array(file, allow_pickle=False))
             check_offsets(indptr, n, m := int(indptr[-1]) if len(indptr) else 0)
-            ids, data = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
-            array_dtypes = [_read_dtype(file, m) for file in (ids, data)]
+            ids, data_file = (stack.enter_context(archive.open(f"{name}.npy")) for name in ("indices", "data"))
+            array_dtypes = [_read_dtype(file, m) for file in (ids, data_file)]
             if array_dtypes[0].kind not in "iu" or array_dtypes[1].name not in SCALAR_NAMES:
                 raise ValueError(f"has indices of type {array_dtypes[0]} and data of type {array_dtypes[1]}")
         # a matrix without entries has one part, which says how many vertices there are
@@ -125,7 +125,7 @@ def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
             block_end = min(start + BLOCK, m)
             with _convert_errors(path):
                 neighbors, values = (
-                    _read(file, block_end - start, dtype) for file, dtype in zip((ids, data), array_dtypes)
+                    _read(file, block_end - start, dtype) for file, dtype in zip((ids, data_file), array_dtypes)
                 )
                 neighbors = neighbors.astype(np.int64, copy=False)
                 check_range("indices", neighbors, n)
@@ -146,10 +146,10 @@ def _read_dtype(file: IO[bytes], m: int) -> np.dtype[Any]:
 
 
 def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
-    data = file.read(count * dtype.itemsize)
-    if len(data) < count * dtype.itemsize:
-        raise ValueError(f"an array ends after {len(data)} bytes; expected {count * dtype.itemsize}")
-    return np.frombuffer(data, dtype)
+    content = file.read(count * dtype.itemsize)
+    if len(content) < count * dtype.itemsize:
+        raise ValueError(f"an array ends after {len(content)} bytes; expected {count * dtype.itemsize}")
+    return np.frombuffer(content, dtype)
 
 
 @contextmanager
@@ -276,8 +276,8 @@ def _attribute_arrays(graph: Graph) -> dict[str, Array]:
 
 def _string_in(array: Array) -> str:
     """Return the string that a zero-dimensional array holds."""
-    word = _value_in(array)
-    return word.decode("ascii") if isinstance(word, bytes) else str(word)
+    string_value = _value_in(array)
+    return string_value.decode("ascii") if isinstance(string_value, bytes) else str(string_value)
 
 
 def _value_in(array: Array) -> Any:

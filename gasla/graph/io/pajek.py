@@ -88,8 +88,8 @@ class _Content:
             for word in words[1:]:
                 self._join(line, section, words[0], word, {})
 
-    def _join(self, line: int, section: str, u: str, v: str, data: dict[str, Any]) -> None:
-        self.edges.append((self.vertex(line, u), self.vertex(line, v), data))
+    def _join(self, line: int, section: str, u: str, v: str, attributes: dict[str, Any]) -> None:
+        self.edges.append((self.vertex(line, u), self.vertex(line, v), attributes))
         self.undirected.append(section.startswith("*edges"))
 
 

@@ -48,8 +48,8 @@ def graph_of(path: Path, records: Records) -> Graph:
     if labels == [*map(str, range(len(labels)))]:
         records = renamed(records, dict(zip(labels, range(len(labels)))))
     try:
-        for *_, data in (*records.nodes, *records.edges):
-            data.update({name: _convert_value(value) for name, value in data.items()})
+        for *_, attributes in (*records.nodes, *records.edges):
+            attributes.update({name: _convert_value(value) for name, value in attributes.items()})
         return Graph._of_edges(of_records(records, "weight", True, f"{path}: "))
     except OverflowError as error:
         raise FormatError(path, None, f"has an attribute beyond float64 ({error}); expected smaller numbers") from error
@@ -102,15 +102,15 @@ def distinct_texts(path: Path, graph: Graph) -> list[str]:
 
 def weighted_by_default(edges: list[tuple[Any, Any, dict[str, Any]]]) -> None:
     """If any edge has a weight, give the weight 1 to edges without, as the file format defines."""
-    if any("weight" in data for _, _, data in edges):
-        for _, _, data in edges:
-            data.setdefault("weight", 1)
+    if any("weight" in attributes for _, _, attributes in edges):
+        for _, _, attributes in edges:
+            attributes.setdefault("weight", 1)
 
 
 def renamed(records: Records, names: dict[Any, Any]) -> Records:
     """Return records in which the ids of vertices are replaced by `names`."""
-    nodes = [(names[v], data) for v, data in records.nodes]
-    return Records(nodes, [(names[u], names[v], data) for u, v, data in records.edges], records.undirected)
+    nodes = [(names[v], attributes) for v, attributes in records.nodes]
+    return Records(nodes, [(names[u], names[v], attributes) for u, v, attributes in records.edges], records.undirected)
 
 
 def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
