@@ -140,7 +140,10 @@ def read(
 
 
 def _read(path: Path, format: str, columns: Columns, names: bool | None, separator: str | None, skips: bool) -> Graph:
-    """Return the graph in a file of a known format, with only the edges and directions that are stored."""
+    """Return the graph in a file of a known format, with only the edges that the file stores.
+
+    If the caller passed ``undirected=True``, `read` adds the reverse edges afterwards.
+    """
     from gasla.graph.graph import as_graph
 
     if format in TABLES:
@@ -161,7 +164,8 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
     if path.is_file() and not columns.given and names is None and networkx_files.has_dicts(path):
         return networkx_files.read_edge_list(path)
     has_columns = separator not in (None, SPACES) or bool(columns.given) or columns.bipartite
-    # A pipe can be read only once, so its first row can't be looked at.
+    # A pipe can be read only once. Looking at its first row would consume that row, so a pipe is always read as a plain
+    # edge list.
     if not path.is_file() or (not has_columns and not names and is_plain(path)):
         with translate_errors(path):
             return edges.read(path, skips, names is False, columns.bipartite)
@@ -172,7 +176,10 @@ def _read(path: Path, format: str, columns: Columns, names: bool | None, separat
 
 
 def read_ends(path: str | os.PathLike[str], **reading: Any) -> Graph:
-    """Return the graph in a file without weights and attributes, even if a table has further columns."""
+    """Return the graph in a file without its weights and attributes.
+
+    Further columns of a table are ignored, so they need not be numbers.
+    """
     path = as_path(path)
     format = format_of(path)
     if format in TABLES or (format == "edges" and not is_plain(path)):
@@ -363,9 +370,10 @@ def convert(
 
 
 def _parts_or_graph(path: Path, format: str, reading: dict[str, Any]) -> tuple[Iterator[Part], Graph | None]:
-    """Return the edges of a file in parts, and None.
+    """Return the edges of a file in parts, and the graph if the file had to be read as a whole.
 
-    If the file has to be read as a whole, return the edges of its graph in parts, and the graph.
+    If the format allows reading in bounded memory, the parts are read one by one, and None is returned in place of the
+    graph. Otherwise the whole graph is read first, and the parts are slices of its edges.
     """
     blocks = _read_in_parts(path, format, reading)
     if blocks is not None:
@@ -375,7 +383,10 @@ def _parts_or_graph(path: Path, format: str, reading: dict[str, Any]) -> tuple[I
 
 
 def _read_in_parts(path: Path, format: str, reading: dict[str, Any]) -> Iterator[Part] | None:
-    """Return the edges of a file in parts, or None if format and arguments require reading the file as a whole."""
+    """Return an iterator over parts of a file's edges, which never holds the whole file in memory.
+
+    Return None if the format or the arguments of `convert` require reading the file as a whole.
+    """
     names = reading.get("names")
     columns = Columns(**{name: reading[name] for name in ("src", "dst", "weight", "attributes") if name in reading})
     if format in ("mtx", "gr") and not reading:
@@ -398,9 +409,10 @@ def _read_in_parts(path: Path, format: str, reading: dict[str, Any]) -> Iterator
 
 
 def _check_ids_at_end(path: Path, parts: Iterator[Part]) -> Iterator[Part]:
-    """Yield the parts of a file's edges unchanged.
+    """Yield the parts of a file's edges unchanged, and check at the end that ids are vertex numbers.
 
-    After the last part, raise FormatError if ids are so large for the number of edges that they may be names.
+    After the last part, raise FormatError if the largest id is so large for the number of edges that ids may be names,
+    such as account numbers. A file that states its number of vertices is not checked.
     """
     n, m, states_n = 0, 0, False
     for edge_part in parts:
@@ -428,7 +440,7 @@ def as_path(path: Any) -> Path:
 
 
 def format_of(path: str | os.PathLike[str], format: str | None = None, *, to_write: bool = False) -> str:
-    """Return the format of a file: `format` if given, else determined by the name of `path`.
+    """Return the format of a file: the argument `format`, or if that is None, the format of the suffix of `path`.
 
     With `to_write` the error says what to write instead of a format that gasla lacks.
 

@@ -44,7 +44,10 @@ _COMMENT = "c"
 
 
 class _Kind(NamedTuple):
-    """The form of lines of edges: an optional letter, two ids, and an optional weight."""
+    """The form of the lines for edges in one kind of DIMACS file, such as `a from to length`.
+
+    A line is a letter (`tag`, empty if lines have none), the ids of two vertices, and a weight if `is_weighted`.
+    """
 
     tag: str
     is_weighted: bool
@@ -52,13 +55,13 @@ class _Kind(NamedTuple):
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The names and dtypes of the words in a line."""
+        """The names and NumPy dtypes of the words in a line for an edge: tag, two ids and weight."""
         tag, weight = [("tag", "S2")] if self.tag else [], [("weight", "number")] if self.is_weighted else []
         return [*tag, ("u", "i8"), ("v", "i8"), *weight]
 
     @property
     def expected(self) -> str:
-        """The form of a line, as error messages state it."""
+        """The form that a line for an edge should have, as text for error messages, such as "`e u v`"."""
         return f"`{self.tag}{' ' * bool(self.tag)}{'from to weight' if self.is_weighted else 'u v'}`"
 
 
@@ -79,7 +82,7 @@ class _Header(NamedTuple):
 
     @property
     def kind(self) -> _Kind:
-        """The form of the lines of edges in a file of this kind."""
+        """The form of the lines for edges in a file whose header has this name, such as "sp"."""
         return _KINDS[self.name]
 
 
@@ -89,7 +92,10 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part]:
-    """Yield the edges of a file in blocks. In an undirected file, reverse edges follow the edges of a block."""
+    """Yield the edges of a DIMACS file in blocks.
+
+    In an undirected file, the reverse edges of a block follow the edges of the block.
+    """
     count = 0
     with open_text(path) as stream:
         header = _read_header(path, stream)
@@ -109,15 +115,17 @@ def parts(path: Path) -> Iterator[Part]:
                 yield Part(u, v, table["weight"], header.n)
             else:
                 yield Part(np.concatenate([u, v]), np.concatenate([v, u]), None, header.n)
-    # Some files count each undirected edge twice, once in each direction, which is no error.
+    # Some undirected files count each edge twice in their header, once in each direction, so half of the stated number
+    # is accepted.
     if count != header.m and not (header.name in ("edge", "col") and count * 2 == header.m):
         raise FormatError.of_count(path, header.line, header.m, count)
 
 
 def _without_nodes(path: Path, text: str, header: _Header) -> str:
-    """Return a text without its lines about vertices.
+    """Return the text of a DIMACS file without its lines `n …`, which describe vertices.
 
-    Warn that source, sink or colors, which these lines hold, are left out.
+    These lines hold the source and sink of a flow, or colors. gasla doesn't read them, so a warning says that they are
+    left out.
     """
     nodes = re.findall(r"^[ \t]*n[ \t].*$", text, re.MULTILINE)
     if not nodes:
@@ -171,7 +179,7 @@ def _check_coordinates(words_of_line: list[str]) -> str | None:
 
 
 def _read_header(path: Path, stream: IO[str]) -> _Header:
-    """Read the header, which is the line that starts with p."""
+    """Read the header of a DIMACS file, a line that begins with the letter p. Only comments may precede it."""
     expected = f"expected `p KIND VERTICES EDGES` before the edges, the kind one of {', '.join(_KINDS)}"
     line_number = 0
     while line := stream.readline():

@@ -32,7 +32,11 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class _Parser:
-    """A recursive-descent parser for the statements of a DOT file, which fills `nodes` and `edges`."""
+    """A recursive-descent parser for a DOT file.
+
+    Its methods consume tokens from position `place`, and collect vertices with their attributes in `nodes` and edges
+    with their attributes in `edges`.
+    """
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -45,27 +49,27 @@ class _Parser:
 
     @property
     def now(self) -> tuple[str, str]:
-        """The kind and the text of the next token. Keywords have the kind "sign"."""
+        """The kind and the text of the next token. A keyword, such as "subgraph", is a "sign", as brackets are."""
         token_kind, text, _ = self.tokens[self.place]
         return ("sign", text.lower()) if token_kind == "word" and text.lower() in _KEYWORDS else (token_kind, text)
 
     def take(self, *signs: str) -> bool:
-        """If the next token is one of these signs, go past it. Return whether it was."""
+        """Consume the next token if it is one of these signs or keywords, and return whether it was."""
         is_next = self.now[0] == "sign" and self.now[1] in signs
         self.place += is_next
         return is_next
 
     def need(self, sign: str) -> None:
-        """Go past the next token, which has to be this sign. Raise FormatError if it is another one."""
+        """Consume the next token. Raise FormatError if it is not this sign."""
         if not self.take(sign):
             raise self.error(f"expected {sign!r}")
 
     def error(self, expected: str) -> FormatError:
-        """Return an error that names the next token and says what was expected instead."""
+        """Return a FormatError that quotes the next token, with its line, and says what was expected instead."""
         return FormatError(self.path, self.tokens[self.place][2], f"{self.now[1][:60]!r}; {expected}")
 
     def name(self) -> str:
-        """Read a name, or several names joined by +, and return it."""
+        """Consume a name, or several names joined by the sign +, and return the name as one string."""
         token_kind, text = self.now
         if token_kind not in ("text", "word", "html"):
             raise self.error("expected a name")
@@ -73,7 +77,7 @@ class _Parser:
         return text + self.name() if self.take("+") else text
 
     def graph(self) -> bool:
-        """Parse the whole file. Return whether its graph is directed."""
+        """Parse the whole file, and return whether it holds a `digraph`, whose edges are directed."""
         self.take("strict")
         is_directed = self.now[1] == "digraph"
         if not self.take("digraph", "graph"):
@@ -86,7 +90,11 @@ class _Parser:
         return is_directed
 
     def body(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Parse statements in braces. Return the names of all vertices that occur in them."""
+        """Parse the statements between two braces, and return the names of all vertices that occur in these statements.
+
+        `defaults` are the attributes that `node [...]` and `edge [...]` have set for vertices and edges. Statements
+        within the braces change a copy only.
+        """
         self.need("{")
         defaults, records = {element: dict(attributes) for element, attributes in defaults.items()}, []
         while not self.take("}"):
@@ -95,7 +103,7 @@ class _Parser:
         return records
 
     def statement(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Parse one statement. Return the names of all vertices that occur in it."""
+        """Parse a statement of DOT, such as `a -> b [weight=2]`, and return the names of all vertices in it."""
         element = self.now[1]
         if self.take("graph", "node", "edge"):
             defaults.setdefault(element, {}).update(self.attributes())
@@ -120,9 +128,9 @@ class _Parser:
         return [name for group in groups for name in group]
 
     def vertices(self, is_directed: bool, defaults: dict[str, dict[str, Any]]) -> list[str]:
-        """Parse one end of an edge, which is a vertex, perhaps with a port, or a subgraph.
+        """Parse one end of an edge, which is either a vertex, perhaps with a port (`a:north`), or a subgraph.
 
-        Return the names of its vertices.
+        Return the name of the vertex, or the names of all vertices of the subgraph.
         """
         if self.take("subgraph") and self.now != ("sign", "{"):
             self.name()
@@ -135,7 +143,7 @@ class _Parser:
         return [name]
 
     def attributes(self) -> dict[str, Any]:
-        """Parse lists of attributes in brackets, and return the attributes by name."""
+        """Parse attributes in brackets, such as `[weight=2, color=red]`. Return a dict of their values by name."""
         values = {}
         while self.take("["):
             while not self.take("]"):
@@ -146,7 +154,10 @@ class _Parser:
 
 
 def _tokenize(path: Path, text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield all tokens of a text, each with its kind, its text and its line."""
+    """Yield the tokens of a DOT file, without blanks and comments.
+
+    Each token comes with its kind, its text, and the number of its line.
+    """
     end, line = 0, 1
     while end < len(text):
         match = _TOKEN.match(text, end)
@@ -186,7 +197,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _attribute_lists(columns: dict[str, Any], count: int) -> Iterator[str]:
-    """Yield for each edge or vertex its attributes in brackets, as DOT writes them."""
+    """Yield one text for each vertex or edge, which is its attributes in DOT syntax, such as ` [weight=2, x=0.5]`."""
     if not columns:
         yield from [""] * count
         return

@@ -46,8 +46,8 @@ _COMMENTS = "#%"
 def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bipartite: bool | None = None) -> Graph:
     """Return the graph in an edge list.
 
-    If `is_numbered`, ids are vertex numbers for sure. Otherwise, if ids are so large that they may be names, raise
-    FormatError.
+    If `is_numbered`, ids are certainly vertex numbers. Otherwise raise FormatError if ids are so large for the number
+    of edges that they may be names, such as account numbers.
     """
 
     def require(n: int, m: int) -> None:
@@ -61,7 +61,7 @@ def read(path: Path, skips_bad_rows: bool = False, is_numbered: bool = False, bi
 
 
 def _valid_rows(path: Path, header: _Header, lines: list[str]) -> tuple[Part, int]:
-    """Return the edges of the valid rows in some lines, and the number of malformed rows."""
+    """Return the edges of the well-formed lines among `lines`, and the number of malformed lines."""
     good, bad_count = [], 0
     for line in lines:
         if words_of_line := uncommented(line, _COMMENTS).split():
@@ -88,7 +88,7 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
     with open(path, "rb") as file:
         file.seek(max(start - 1, 0))
         if start > 0:
-            # skips the rest of a line that began before `start`, which the reader of the part before gets
+            # Skip the rest of a line that began before byte `start`, because that line belongs to the preceding part.
             file.readline()
         first_byte = file.tell()
         file.seek(max(first_byte, stop - 1))
@@ -102,9 +102,10 @@ def read_part(path: Path, start: int = 0, stop: int | None = None) -> Part:
 
 
 def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = None) -> Iterator[Part]:
-    """Yield the edges of a file in blocks, of which the first has no edges and says what the header says.
+    """Yield the edges of an edge list in blocks.
 
-    With `skips_bad_rows`, malformed rows are left out, with a warning at the end.
+    The first block has no edges. It holds the number of vertices if the header states one, and an empty array of
+    weights if the file has weights. With `skips_bad_rows`, malformed lines are left out, with a warning at the end.
     """
     count = bad_count = 0
     with open_text(path) as text:
@@ -130,7 +131,7 @@ def parts(path: Path, skips_bad_rows: bool = False, bipartite: bool | None = Non
 
 
 def _parse_or_raise(path: Path, header: _Header, text: TextIO) -> Part:
-    """Return the edges in a text. Raise FormatError if a line is malformed."""
+    """Return the edges in the text of an edge list. Raise FormatError for the first malformed line of the file."""
     if text.read(len(BOM_UTF8)) != BOM_UTF8.decode("latin-1"):
         text.seek(0)
     parsed_part = _parse(header, text)
@@ -140,7 +141,10 @@ def _parse_or_raise(path: Path, header: _Header, text: TextIO) -> Part:
 
 
 def _parse(header: _Header, text: TextIO) -> Part | None:
-    """Return the edges in a text, or None if a line is malformed."""
+    """Return the edges in the text of an edge list.
+
+    Return None if a line does not have two ids and, if edges have weights, a weight.
+    """
     fields = [("src", "i8"), ("dst", "i8"), ("weight", "number")][: header.columns]
     table = read_table(text, fields, _COMMENTS)
     if table is None or (len(table) and min(table["src"].min(), table["dst"].min()) < 0):
@@ -154,10 +158,11 @@ def _first_error(path: Path, header: _Header) -> FormatError:
 
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
-    """Write an edge list. Weights are written if any is not 1, and always in .wel and .tsv files."""
+    """Write an edge list. Weights are written if any weight differs from 1, and always in .wel and .tsv files."""
     names = [suffix.lower() for suffix in path.suffixes]
     last_is_used = graph.n > 0 and (graph.out_degrees[-1] > 0 or graph.in_degrees[-1] > 0)
-    # No comment in .el and .wel files if possible, because other readers of these files don't support comments.
+    # Files .el and .wel get no comment if possible, because other readers of these files don't support comments.
+    # Without the comment the number of vertices is one more than the largest id, so the last vertex needs an edge.
     if not last_is_used or not {".el", ".wel"} & set(names):
         stream.write(f"# Nodes: {graph.n} Edges: {graph.m}\n".encode())
     separator = "\t" if ".tsv" in names else " "
@@ -171,14 +176,15 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 class _Header(NamedTuple):
-    columns: int  # number of columns of the first edge
-    line: int | None  # number of the line whose comment states n and m; None if there is none
+    columns: int  # number of columns of the first line that holds an edge: 2, or 3 if edges have weights
+    # number of the line with the comment `# Nodes: n Edges: m`, or None if no comment states these counts
+    line: int | None
     n: int
     m: int
 
 
 def _read_header(path: Path, stream: IO[str], bipartite: bool | None = None) -> _Header:
-    """Read the comments at the beginning of a file, and count the columns of the first edge."""
+    """Read the comments above the first edge of an edge list, and count the columns of the first edge."""
     counts: tuple[int | None, int, int] = (None, 0, 0)
     line_number = 0
     for line_number, line in enumerate(stream, start=1):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _filtering = threading.RLock()
 COMPRESSIONS: dict[str, Callable[..., Any]] = {
-    # The empty name keeps gzip from storing the name of the temporary file.
+    # gzip would store the name of the temporary file in the compressed file, so this passes an empty name.
     ".gz": lambda file, mode: gzip.GzipFile("", mode, 6, file),
     ".bz2": bz2.open,
     ".xz": lzma.open,
@@ -43,7 +43,10 @@ COMPRESSIONS: dict[str, Callable[..., Any]] = {
 
 
 class _LeftOpen:
-    """A file without a `close` of its own, because pyarrow would close it together with the compressed stream."""
+    """A wrapper of a file that ignores `close`.
+
+    pyarrow closes the file together with the compressed stream, but the caller goes on writing to the file.
+    """
 
     closed = False
 
@@ -51,7 +54,7 @@ class _LeftOpen:
         self.write, self.flush = file.write, file.flush
 
     def close(self) -> None:
-        """Leave the file open, so that the caller can go on with it."""
+        """Do nothing, so that the wrapped file stays open and the caller can go on with it."""
 
 
 def _open_zstandard(file: IO[bytes], mode: str) -> Any:
@@ -65,29 +68,29 @@ def _open_zstandard(file: IO[bytes], mode: str) -> Any:
         raise zlib.error(" ".join(str(error).split())) from error
 
 
-PART = 1 << 20  # number of bytes of text that are read at a time
-BLOCK = 1 << 16  # number of edges that are processed at a time, in about ten arrays of 64-bit words
+PART = 1 << 20  # number of bytes of text that a reader reads and parses at a time
+BLOCK = 1 << 16  # number of edges that are read or written at a time; about ten arrays of 64-bit words have this length
 
 EXPECTED_ID = "expected a whole number from 0, of 64 bits at most; pass names=True if ids are names"
 EXPECTED_WEIGHT = "expected a number, with a point before its decimals"
 
 
 class Part(NamedTuple):
-    """Consecutive edges of a file, as readers yield them."""
+    """Consecutive edges of a file. Readers of large files yield one such part after the other."""
 
     src: Array
     dst: Array
     weights: Array | None
     n: int = 0  # number of vertices of the whole graph, or 0 if the file does not say
     m: int = 0  # number of edges of the whole graph, or 0 if the file does not say
-    states_n: bool = False  # whether the file says how many vertices there are
+    states_n: bool = False  # whether the file states its number of vertices, so that large ids are no sign of names
     attributes: Mapping[str, Array | TimeColumn] = MappingProxyType(
         {}
     )  # attributes of these edges; all parts of a file have attributes of the same names
 
 
 class WeightType:
-    """The dtype that holds the weights of all parts of a file.
+    """The dtype that can hold the weights of all parts of a file, each of which may have another dtype.
 
     That is the dtype of the parts if they agree, uint64 if they are int64 and uint64 without negative weights, and else
     float64.
@@ -132,7 +135,7 @@ class FormatError(ValueError):
 
     @classmethod
     def of_count(cls, path: Path, line: int | None, promised: int, count: int) -> FormatError:
-        """Return the error for a file with more or fewer edges than its header promises."""
+        """Return the error for a file that holds more or fewer edges than its header promises."""
         hint = "is the file truncated?" if count < promised else "expected the same number"
         return cls(path, line, f"the header says {promised} edges, and {count} follow; {hint}")
 
@@ -155,7 +158,9 @@ class TooLarge(FormatError, MemoryError):
 
 
 def require_version(path: Path, what: str, version: Any, known: int) -> None:
-    """Raise FormatError unless a file has a version from 1 to `known`, which this gasla reads, of the format `what`.
+    """Raise FormatError unless this gasla can read the version of the format that a file states.
+
+    `what` is the name of the format, and `known` the latest version that this gasla reads. Versions count from 1.
 
     Examples
     --------
@@ -172,13 +177,14 @@ def require_version(path: Path, what: str, version: Any, known: int) -> None:
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Convert exceptions that damaged compressed data or excessive sizes cause to FormatError."""
+    """Convert exceptions to FormatError that damaged compressed data or a file with too many vertices cause."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise FormatError(path, None, f"the compressed file is damaged or truncated ({error})") from error
     except OSError as error:
-        # an error of the operating system, such as file not found, and not of a decompressor
+        # An error with a number is of the operating system, such as "file not found", and is raised unchanged. An error
+        # without a number is of a decompressor.
         if error.errno is not None:
             raise
         raise FormatError(path, None, f"the compressed file is damaged ({error})") from error
@@ -200,12 +206,14 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         file_size = os.fstat(file.fileno()).st_size
 
         def place() -> tuple[int, int]:
-            with suppress(ValueError, OSError):  # the position is unknown if the file is closed, or is a pipe
+            # Where the position can't be read, because the file is closed or is a pipe, progress shows the file as
+            # complete.
+            with suppress(ValueError, OSError):
                 return file.raw.tell(), file_size
             return file_size, file_size
 
         follow(place, "bytes")
-        # A pipe is read to the end first, because readers seek, which pipes don't support.
+        # Readers seek, which pipes don't support, so a pipe is read into memory first.
         source = file if file.seekable() else BytesIO(file.read())
         with COMPRESSIONS.get(path.suffix.lower(), lambda file, _: file)(source, "rb") as stream:
             yield stream
@@ -233,7 +241,7 @@ def compress(stream: IO[bytes], path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def warning_filters() -> Iterator[None]:
-    """Enter `warnings.catch_warnings` while no other thread does.
+    """Open a context in which this thread may change Python's warning filters, one thread at a time.
 
     All threads of a process share the warning filters, so a thread would restore filters that another thread has
     changed.
@@ -244,7 +252,8 @@ def warning_filters() -> Iterator[None]:
 
 def _after_fork() -> None:
     global _filtering
-    # A thread of the parent process may have held the old lock when the process forked, so nobody would release it.
+    # When the process forked, another thread of the parent may have held the lock. That thread does not exist in the
+    # child, so nobody would release the lock, and the child needs a new one.
     _filtering = threading.RLock()
 
 
@@ -253,17 +262,19 @@ if hasattr(os, "register_at_fork"):
 
 
 def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Array | None:
-    """Return the rest of a stream as an array with one record per line, or None if a line does not have these fields.
+    """Return the remaining lines of a text as a structured array with one record per line.
 
-    `fields` are pairs of a name and a dtype. In place of a dtype, "number" for the last field means int64 if all of its
-    values are integers in that range, else uint64 if possible, else float64.
+    Return None if a line does not have the expected fields. `fields` are pairs of a name and a dtype. The last field
+    may have "number" in place of a dtype. It is then int64 if all values are integers in that range, else uint64 if
+    possible, else float64.
     """
     text = uncommented(stream.read(), comments)
     for number_type in ("i8", "u8", "f8") if fields[-1][1] == "number" else ("",):
         types = [(name, number_type if field_kind == "number" else field_kind) for name, field_kind in fields]
         try:
             with warning_filters():
-                # NumPy only warns when it parses 1.5 as an integer, so the warning is made an error.
+                # NumPy only warns when it parses 1.5 as an integer. As an error, the warning makes this loop try the
+                # next dtype.
                 warnings.simplefilter("error", DeprecationWarning)
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 return np.loadtxt(StringIO(text), dtype=types, comments=None, ndmin=1)
@@ -273,7 +284,10 @@ def read_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> 
 
 
 def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comments: str) -> Iterator[Array | None]:
-    """Yield the records of a stream as `read_table` returns them, in parts of some lines each."""
+    """Yield the records of a text in structured arrays of some lines each, or None for malformed lines.
+
+    The parameters are those of `read_table`.
+    """
     while lines := stream.readlines(PART):
         yield read_table(StringIO("".join(lines)), fields, comments)
 
@@ -281,7 +295,7 @@ def parts_of_table(stream: TextIO, fields: list[tuple[str, str]], comments: str)
 def complain(path: Path, check: Callable[[int, list[str]], str | None], comments: str) -> FormatError:
     """Return the error for the first malformed line of a file.
 
-    `check(line number, words)` returns a message for a malformed line, and None for others. `comments` are the
+    `check(line number, words)` returns a message for a malformed line, and None for a valid line. `comments` are the
     characters that start a comment.
     """
     line_number = 0
@@ -333,7 +347,7 @@ def names_to_json(names: Names) -> str:
 
 
 def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
-    """Return the names of n vertices from a JSON text. Raise FormatError if the text is no such list."""
+    """Return the names of n vertices, parsed from a JSON text. Raise FormatError unless it is a list of n names."""
     names = parsed_json(path, text)
     if not isinstance(names, list) or len(names) != n or not all(isinstance(name, str | int) for name in names):
         raise FormatError(path, None, f"is damaged; expected a list of {n} names")
@@ -343,7 +357,7 @@ def names_of_json(path: Path, text: str | bytes, n: int) -> Names:
 
 
 def within(table: Array, n: int) -> bool:
-    """Return whether all ids in the fields u and v of a table are from 1 to n."""
+    """Return whether all vertex ids in the columns u and v of a table of edges are from 1 to n."""
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= n for end in ("u", "v"))
 
 
@@ -369,7 +383,8 @@ def is_number(word: str) -> bool:
 def to_graph(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
     """Return the graph with these edges, sorted by source and target. Parallel edges stay in their order."""
     require_memory(n, len(src))
-    ids = index_dtype(max(n, len(src)))  # int32 if possible, because SciPy would keep int64
+    # int32 if possible, because SciPy would keep int64, which takes twice the memory
+    ids = index_dtype(max(n, len(src)))
     return _sort_edges(n, src.astype(ids, copy=False), dst.astype(ids, copy=False), values)
 
 
@@ -379,7 +394,8 @@ def _sort_edges(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
     from gasla.graph.graph import Graph
 
     coo = coo_array((np.zeros(len(src), np.bool_) if values is None else values, (src, dst)), shape=(n, n))
-    coo.has_canonical_format = True  # claims that there are no duplicates, so that SciPy does not sum parallel edges
+    # This claims that there are no duplicates, so that SciPy does not sum the values of parallel edges.
+    coo.has_canonical_format = True
     is_weighted = values is not None
     del values, src, dst
     csc = coo.tocsc()  # conversion sorts by column, and back to rows by row; both sorts are stable
@@ -390,11 +406,11 @@ def _sort_edges(n: int, src: Array, dst: Array, values: Array | None) -> Graph:
 
 
 def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = lambda n, m: None) -> Graph:
-    """Return the graph with the edges of all parts, sorted as `to_graph` does.
+    """Return the graph with the edges of all parts, sorted by source and target. Parallel edges stay in their order.
 
     `require(n, m)` may raise an error for the numbers of vertices and edges. Besides the result, memory holds at most
-    16 bytes per edge, because ids are narrowed part by part, and each array is freed once the next one is built from
-    it.
+    16 bytes per edge, because the ids of each part are converted to int32 where that suffices, and each array is freed
+    once the next one is built from it.
     """
     weight_type, sources, targets, weights = WeightType(), [], [], []
     n = m = 0
@@ -404,13 +420,13 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
         m += len(edge_part.src)
         sources.append(edge_part.src.astype(index_dtype(n)))
         targets.append(edge_part.dst.astype(index_dtype(n)))
-        # This is a copy, because a view would keep all records of the part in memory.
+        # A copy, because a view of one field would keep the whole structured array of the part in memory.
         weights.append(None if edge_part.weights is None else edge_part.weights.copy())
     require_memory(n, m)
     require(n, m)
-    ids, weight = index_dtype(max(n, m)), weight_type.dtype  # int32 if possible, because SciPy would keep int64
-    # Arrays are passed without giving them local names, because such a reference would keep `_sort_edges` from freeing
-    # them.
+    # int32 if possible, because SciPy would keep int64, which takes twice the memory
+    ids, weight = index_dtype(max(n, m)), weight_type.dtype
+    # The arrays get no local names here, because such a reference would keep `_sort_edges` from freeing them.
     return _sort_edges(
         n,
         _concatenate(sources, m, ids),
@@ -420,9 +436,9 @@ def graph_of_parts(parts: Iterable[Part], require: Callable[[int, int], None] = 
 
 
 def _concatenate(pieces: list[Any], length: int, dtype: np.dtype[Any]) -> Array:
-    """Return the arrays of a list concatenated.
+    """Return one array that holds the arrays of a list in their order.
 
-    The list is emptied on the way, so that each array is freed once copied.
+    The list is emptied meanwhile, so that each array is freed once it is copied.
     """
     joined_array, end = np.empty(length, dtype), length
     while pieces:
@@ -442,9 +458,9 @@ def require_memory(n: int, m: int) -> None:
 
 
 def edge_blocks(graph: Graph) -> Iterator[tuple[list[int], list[int], list[Any]]]:
-    """Yield lists of sources, targets and weights, in blocks of edges sorted by source.
+    """Yield the sources, targets and weights of a graph's edges as lists, in blocks of edges sorted by source.
 
-    If all weights of the graph are whole numbers, they are ints, so that writers print them without decimals.
+    If all weights of the graph are whole numbers, the lists hold ints, so that writers print weights without decimals.
     """
     indptr, indices = graph.out.indptr, graph.out.indices
     values = weights(graph)
@@ -466,10 +482,10 @@ def rows_of(indptr: Array, start: int, stop: int) -> Array:
 
 
 def weights(graph: Graph) -> Array:
-    """Return the weights of a graph in the order of its rows, or ones if it has no weights."""
+    """Return the weights of a graph in the order of edges sorted by source, or ones if the graph has no weights."""
     return np.ones(graph.m, np.float32) if graph.out_values is None else graph.out_values
 
 
 def has_weights(graph: Graph) -> bool:
-    """Return whether any edge has a weight other than 1."""
+    """Return whether any edge of a graph has a weight other than 1."""
     return graph.values is not None and bool(np.any(graph.values != 1))

@@ -26,7 +26,7 @@ from gasla.graph.neighbor_lists import Lists
 from gasla.graph.validate import as_values, check_offsets, check_range, is_value_type
 
 SUFFIXES = (".gasla",)
-FORMAT, VERSION = "gasla graph", 2  # Folders of version 1 have no dates.
+FORMAT, VERSION = "gasla graph", 2  # A folder of version 1 has no dates.
 DESCRIPTION, NAMES = "graph.json", "names.json"
 _EXPECTED = "expected a folder that gasla.io.convert or gasla.io.write has written"
 
@@ -39,13 +39,16 @@ class Description(NamedTuple):
     has_values: bool
     has_loops: bool
     has_parallel_edges: bool
-    is_symmetric: bool  # whether i -> j is stored as often as j -> i, for all i and j
+    is_symmetric: bool  # whether the number of edges from i to j equals that from j to i, for all vertices i and j
     # whether the graph is symmetric, has bitwise equal values in both directions, and no parallel edges
     is_mirrored: bool
 
 
 class KnownProperties(NamedTuple):
-    """The properties of adjacency lists, as the folder states them, so that the lists need not be read to find out."""
+    """The properties of a graph's adjacency lists that ``graph.json`` states.
+
+    gasla takes them from the folder, so that it need not read all adjacency lists to find them out.
+    """
 
     ascend: bool
     repeat: bool
@@ -64,7 +67,8 @@ def open_folder(path: Path) -> Graph:
     if description.has_values and not description.is_mirrored:
         by_column = _map_array(path, "columns-values", description.m)
     lists = Lists(description.n, "cpu", Adjacency(*rows))
-    graph: Graph = Graph.__new__(Graph)  # `Graph.from_csr` would check all ids once more, which reads them from disk
+    # `Graph.from_csr` would read all ids from disk once more to check them, so this builds the graph without it.
+    graph: Graph = Graph.__new__(Graph)
     properties = KnownProperties(True, description.has_parallel_edges, description.has_loops, description.is_symmetric)
     incoming = Adjacency(*columns, lists.out.transposed_edge_ids)
     for adjacency in (lists.out, incoming):
@@ -104,9 +108,10 @@ def _read_description(path: Path) -> Description:
 
 
 def _map_lists(path: Path, list_kind: str, about: Description) -> tuple[Array, Array]:
-    """Return the offsets and ids of the adjacency lists by rows or by columns, memory-mapped.
+    """Return the offsets and the vertex ids of a graph's adjacency lists, memory-mapped.
 
-    Raise FormatError if any is out of range.
+    `kind` is "rows" for the targets of each source, or "columns" for the sources of each target. Raise FormatError if
+    an offset or an id is out of range.
     """
     offsets, ids = _map_array(path, f"{list_kind}-offsets", about.n + 1), _map_array(path, f"{list_kind}-ids", about.m)
     try:
@@ -118,7 +123,10 @@ def _map_lists(path: Path, list_kind: str, about: Description) -> tuple[Array, A
 
 
 def _map_array(path: Path, name: str, length: int) -> Array:
-    """Return the array of one file, memory-mapped. Raise FormatError unless it has this length and a valid dtype."""
+    """Return the array in the file `name`.npy of a folder, memory-mapped.
+
+    Raise FormatError unless the array has this length and a dtype that gasla writes.
+    """
     file = path / f"{name}.npy"
     try:
         mapped = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -126,7 +134,8 @@ def _map_array(path: Path, name: str, length: int) -> Array:
         raise FormatError(path, None, f"has no file {file.name}; {_EXPECTED}") from error
     except (OSError, MemoryError):
         raise
-    except Exception as error:  # A damaged header raises many types of exceptions, from SyntaxError to TokenError.
+    # Many types of exceptions are caught, because a damaged header raises anything from SyntaxError to TokenError.
+    except Exception as error:
         raise FormatError(file, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error
     if mapped.shape != (length,) or mapped.dtype.hasobject or not mapped.dtype.isnative:
         shape = f"has shape {mapped.shape} and type {mapped.dtype}"
@@ -156,9 +165,9 @@ def _attributes(path: Path, owner: Of, count: int) -> Attributes:
 
 
 def write_attributes(path: Path, graph: Graph) -> dict[str, Any]:
-    """Write the attributes of a graph, and return the entries of ``graph.json`` that describe them.
+    """Write the attributes of a graph as ``.npy`` files, and return the entries of ``graph.json`` that describe them.
 
-    Attributes of edges are written in the order of the rows.
+    Attributes of edges are written in the order of edges sorted by source and target.
     """
     for attributes in (graph.edge_attributes, graph.vertex_attributes):
         for i, column in enumerate(map(attributes.numbers, attributes)):
@@ -184,7 +193,7 @@ def describe(path: Path, about: Description, names: Names | None, attributes: di
     """Write ``graph.json``, and ``names.json`` if vertices have names."""
     if names is not None:
         (path / NAMES).write_text(names_to_json(names), "utf-8")
-    # The folder gets the earliest version that can hold the graph, so that older versions of gasla can read it.
+    # The folder gets the earliest version that can hold the graph, so that older releases of gasla can read it.
     version = VERSION if any(name.endswith("_times") for name in attributes) else 1
     text = json.dumps({"format": FORMAT, "version": version, **about._asdict(), **attributes}, indent=2)
     (path / DESCRIPTION).write_text(text + "\n", "utf-8")

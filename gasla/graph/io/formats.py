@@ -43,7 +43,7 @@ class Format(NamedTuple):
     suffixes: tuple[str, ...]
     content: str
     module: ModuleType
-    keeps: tuple[str, ...] = ()  # what files can hold besides edges and their values
+    keeps: tuple[str, ...] = ()  # what the files can store of a graph besides edges and their values, such as "names"
     drops: str = ""  # what files may hold that gasla does not read, in words
     is_table: bool = False
 
@@ -81,7 +81,7 @@ _OF_SUFFIX = {suffix: row.name for row in _ROWS for suffix in row.suffixes}
 
 
 def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
-    """Return the name of a file's format, which is `format` if given, and else follows from the file's name.
+    """Return the name of a file's format, such as "mtx": the argument `format`, or if it is None, by the suffix.
 
     Raise ValueError for a format that can't be read or, if `to_write`, can't be written.
     """
@@ -100,7 +100,7 @@ def format_of(path: Path, format: str | None, *, to_write: bool) -> str:
 
 
 def _format_of_name(path: Path) -> str | None:
-    """Return the name of the format that follows from a file's name, or None if its suffix is unknown."""
+    """Return the name of the format that the suffix of a file's name determines, or None if the suffix is unknown."""
     if mapped_csr.is_folder(path):
         return "folder"
     if path.is_dir() and edge_tables.has_parts(path):

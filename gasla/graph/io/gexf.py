@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".gexf",)
 NOT_IN_XML = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-# names that attributes can't have, since GEXF or NetworkX uses them; NetworkX does not read a "key"
+# Attributes can't have these names, because GEXF or NetworkX uses them. ("key" is one that NetworkX does not read.)
 _RESERVED = ("id", "label", "source", "target", "type", "start", "end", "pid", "key")
 _INTEGERS, _REALS = ("integer", "long", "short", "byte", "biginteger"), ("float", "double", "bigdecimal")
-_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type in GEXF, by the kind of the dtype
+_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double"}  # type name in GEXF, by the kind of a NumPy dtype
 Keys = dict[str | None, tuple[str, str, str | None]]  # title, type and default of each attribute, by its id
 
 
@@ -74,7 +74,11 @@ def _parse(path: Path, stream: IO[bytes]) -> Records:
 
 
 def _read_values(path: Path, where: str, element: Element, keys: Keys) -> dict[str, Any]:
-    """Return the attributes of a node or an edge by their titles. Attributes that it lacks have their defaults."""
+    """Return the attributes of a node or an edge, by their titles.
+
+    An attribute that the element lacks has the default that the file states, if any. Of an attribute with several
+    values, which change in time, the value is a text, so that it is left out later.
+    """
     values: dict[str, Any] = {}
     for value in element.findall("./attvalues/attvalue"):
         title, type_name, _ = keys.get(id := value.get("for", value.get("id")), (str(id), "string", None))
@@ -90,7 +94,7 @@ def _read_values(path: Path, where: str, element: Element, keys: Keys) -> dict[s
 
 
 def _convert_value(path: Path, where: str, title: str, type_name: str, text: str) -> Any:
-    """Return the value of an attribute, converted from text according to its type in GEXF."""
+    """Return the value of an attribute, converted from its text in the file according to the type that GEXF states."""
     convert: Callable[[str], Any] = int if type_name in _INTEGERS else float if type_name in _REALS else str
     try:
         return text.strip().lower() in ("true", "1") if type_name == "boolean" else convert(text)
@@ -129,7 +133,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
 
 
 def _require_texts(path: Path, names: list[str], attribute_columns: dict[str, dict[str, Any]]) -> None:
-    """Raise ValueError for names of vertices or attributes that GEXF can't store or would read as something else."""
+    """Raise ValueError for names of vertices or attributes that GEXF can't store or would read as keys of its own."""
     for text in chain(names, *attribute_columns.values()):
         if NOT_IN_XML.search(text):
             raise ValueError(f"{path}: {text!r} has a character that XML lacks; write .npz, .csv or .parquet")

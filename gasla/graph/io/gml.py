@@ -17,9 +17,10 @@ SUFFIXES = (".gml",)
 _OF_EDGES, _OF_VERTICES = ("source", "target", "key", "label"), ("id", "label", "source", "target")
 
 
-# Matches a comment, a text in quotes, the beginning of the graph, or a word (a key or a number).
+# Matches one token of a GML file: a comment, a text in quotes, the beginning of the graph, or a word (a key or a
+# number).
 _TOKEN = re.compile(r"""#[^\n]*|"[^"]*"|\bgraph\s*\[|[^\s\[\]"#]+""", re.IGNORECASE)
-# Forms of numbers that NetworkX does not read, such as 1e20, nan and inf, so they are rewritten.
+# Matches numbers such as 1e20, nan and inf, which NetworkX does not read in this form, so they are rewritten.
 _NUMBER = re.compile(r"([+-]?)(?:(nan)|(inf)(?:inity)?|(\d+)(e[+-]?\d+))", re.IGNORECASE)
 
 
@@ -38,9 +39,10 @@ def _parse(path: Path, content: bytes) -> Any:
         except nx.NetworkXError as error:
             message = str(error)
             if label == "label" and ("no 'label' attribute" in message or message.startswith("node label")):
-                label, reason = "id", message
+                label, why = "id", message
             elif start == "graph [" and message.startswith("edge") and "is duplicated" in message:
-                # NetworkX refuses parallel edges unless the file has this key, which only NetworkX defines.
+                # NetworkX refuses parallel edges unless the file has the key "multigraph", which only NetworkX defines,
+                # so it is inserted and the file is parsed again.
                 start = "graph [ multigraph 1"
             else:
                 raise
@@ -48,18 +50,18 @@ def _parse(path: Path, content: bytes) -> Any:
             break
     if label == "id" and networkx_files.have_names(G):
         return networkx_files.named(G)
-    if label == "id" and any("label" in attributes for _, attributes in G.nodes(data=True)):
-        warn(f"{path}: vertices are named by their ids, not their labels: {reason}", UserWarning)
-        for _, attributes in G.nodes(data=True):
-            attributes.pop("label", None)
+    if label == "id" and any("label" in data for _, data in G.nodes(data=True)):
+        warn(f"{path}: vertices are named by their ids, not their labels: {why}", UserWarning)
+        for _, data in G.nodes(data=True):
+            data.pop("label", None)
     networkx_files.change_attributes(G, _parse_large_integer)
     return G
 
 
 def _parse_large_integer(value: Any) -> Any:
-    """Return a text that is an integer as an integer, because GML writes integers of more than 32 bits as text.
+    """Return the value of an attribute, converted to an integer if it is a text of digits. Other values stay unchanged.
 
-    Other values stay unchanged.
+    GML files store integers of more than 32 bits as texts.
     """
     return int(value) if isinstance(value, str) and is_whole(value, 2**64) and str(int(value)) == value else value
 
@@ -67,8 +69,8 @@ def _parse_large_integer(value: Any) -> Any:
 def _prepare_lines(text: str, start: str) -> list[str]:
     r"""Return the lines of a GML file in a form that NetworkX reads.
 
-    Texts are each within a line, comments are removed, and numbers are rewritten. `start` replaces the beginning of the
-    graph.
+    Line breaks within texts are replaced, comments are removed, and numbers such as 1e20 are rewritten. `start`
+    replaces the beginning of the graph, `graph [`.
 
     Examples
     --------
@@ -79,17 +81,17 @@ def _prepare_lines(text: str, start: str) -> list[str]:
 
     def form(token: re.Match[str]) -> str:
         nonlocal is_open
-        token_text = token[0]
-        if token_text[0] == "#":
+        word = token[0]
+        if word[0] == "#":
             return ""
-        if token_text[0] == '"':
-            return token_text.replace("\r\n", "\n").replace("\n", "&#10;")
-        if token_text[-1] == "[":
-            is_first, is_open = is_open, False
-            return start if is_first else token_text
-        if (number_match := _NUMBER.fullmatch(token_text)) is None:
-            return token_text
-        sign, nan, infinity, digits, exponent = number_match.groups()
+        if word[0] == '"':
+            return word.replace("\r\n", "\n").replace("\n", "&#10;")
+        if word[-1] == "[":
+            first, is_open = is_open, False
+            return start if first else word
+        if (number := _NUMBER.fullmatch(word)) is None:
+            return word
+        sign, nan, infinity, digits, exponent = number.groups()
         return "NAN" if nan else f"{sign}INF" if infinity else f"{sign}{digits}.0{exponent}"
 
     return _TOKEN.sub(form, text).split("\n")
@@ -99,9 +101,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as a GML file with directed edges. Raise ValueError for attributes with names of GML's own."""
     for attributes, keys in ((graph.edge_attributes, _OF_EDGES), (graph.vertex_attributes, _OF_VERTICES)):
         for name in attributes:
-            if name in keys:  # NetworkX would leave out this attribute, or take NaN for text
-                attribute_text = f"the {attributes.of} attribute {name!r}"
-                raise ValueError(
-                    f"{path}: {attribute_text} has the name of one of GML's own keys; rename it, or write .npz"
-                )
+            if name in keys:  # NetworkX would leave out an attribute with such a name, or read NaN as text.
+                what = f"the {attributes.of} attribute {name!r}"
+                raise ValueError(f"{path}: {what} has the name of one of GML's own keys; rename it, or write .npz")
     networkx_files.write(path, graph, lambda G: networkx_files.networkx().write_gml(G, stream))

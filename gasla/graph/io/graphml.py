@@ -25,13 +25,13 @@ def read(path: Path) -> Graph:
 
 
 def _parse(path: Path, stream: IO[bytes]) -> Any:
-    """Return a GraphML file as a NetworkX graph.
+    """Return the content of a GraphML file as a NetworkX graph.
 
     The document is changed before, where NetworkX would ignore, misunderstand or refuse something.
     """
     nx = networkx_files.networkx()
     document = ElementTree.parse(stream).getroot()
-    for element in document.iter():  # some writers leave out the namespace, which NetworkX requires
+    for element in document.iter():  # Some writers leave out the namespace, which NetworkX requires, so it is added.
         element.tag = element.tag if element.tag[:1] == "{" else f"{{{_NAMESPACE}}}{element.tag}"
     if len(graphs := _find_children(document, "graph")) > 1:
         raise FormatError(path, None, f"has {len(graphs)} graphs, and gasla reads one; expected a file for each")
@@ -39,13 +39,15 @@ def _parse(path: Path, stream: IO[bytes]) -> Any:
     _require_ids(path, nodes, edges)
     for node in nodes:
         if _find_children(node, "graph"):
-            node.set("yfiles.foldertype", "group")  # makes NetworkX read a graph within a node, which it would ignore
+            # NetworkX would ignore a graph within a node. This attribute, which yEd uses, makes NetworkX read it.
+            node.set("yfiles.foldertype", "group")
     for key in _find_children(document, "key"):
         _set_default(key, nodes, "node")
         _set_default(key, edges, "edge")
     _unify_directions([*document.iter(f"{{{_NAMESPACE}}}graph")])
     for edge_number, edge in enumerate(document.iter(f"{{{_NAMESPACE}}}edge")):
-        # Edges get unique ids, because NetworkX keeps only one of several edges with equal ends and equal id or "key".
+        # Of several edges with equal ends and equal id or "key", NetworkX keeps only one, so each edge gets a unique
+        # id.
         edge.set("id", str(edge_number))
     G = nx.read_graphml(BytesIO(ElementTree.tostring(document)), force_multigraph=True)
     is_of_igraph = [*G.nodes] == [f"n{vertex_number}" for vertex_number in range(len(G))]
@@ -57,9 +59,9 @@ def _find_children(element: ElementTree.Element, tag: str) -> list[ElementTree.E
 
 
 def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[ElementTree.Element]) -> None:
-    """Raise FormatError for a node without an id of its own, or an edge whose ends are not nodes.
+    """Raise FormatError for a node whose id is missing or repeated, or an edge whose source or target is not a node.
 
-    NetworkX would make up what is missing.
+    NetworkX would add the missing nodes without an error.
     """
     known_names: set[str | None] = set()
     for index, node in enumerate(nodes):
@@ -73,7 +75,10 @@ def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[Eleme
 
 
 def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], element_name: str) -> None:
-    """Give the default of a key to all nodes, or to all edges, that have no data for the key."""
+    """Give the default value of an attribute to all nodes, or to all edges, that have no value of this attribute.
+
+    `key` is the element that declares the attribute, and `of` is "node" or "edge".
+    """
     if key.get("for") not in (element_name, "all", None) or not (defaults := _find_children(key, "default")):
         return
     for element in elements:
@@ -82,10 +87,10 @@ def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], 
 
 
 def _unify_directions(graphs: list[ElementTree.Element]) -> None:
-    """Make all edges directed, or all undirected, because NetworkX can't read a mixture.
+    """Make all edges of a GraphML document directed, or all undirected, because NetworkX can't read a mixture.
 
-    If some edges are directed, each undirected edge gets a reverse edge. `graphs` are the main graph and those within
-    its nodes.
+    If any edge is directed, each undirected edge gets a reverse edge, and all edges become directed. `graphs` are the
+    main graph of the document and the graphs within its nodes.
     """
     edges = []
     for graph in graphs:

@@ -31,14 +31,14 @@ from gasla.graph.io.files import (
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
-SUFFIXES = ()  # no suffix, because KONECT's files are recognized by names that begin with "out."
+SUFFIXES = ()  # KONECT's files have no suffix, and are recognized by names that begin with "out."
 _KINDS = ("sym", "asym", "bip")
 _WEIGHTS = ("unweighted", "positive", "posweighted", "signed", "weighted", "multiweighted", "dynamic", "multisigned",
             "multiposweighted")  # fmt: skip
 
 
 def has_name(path: Path) -> bool:
-    """Return whether a file's name is of the form in which KONECT names edge lists, `out.NAME`."""
+    """Return whether a file's name has the form `out.NAME`, as KONECT names its edge lists."""
     return path.name.startswith("out.") and len(path.name) > 4
 
 
@@ -49,11 +49,11 @@ def read(path: Path) -> Graph:
     with open_text(path) as stream:
         text = stream.read()
     lines = text.split("\n", 3)
-    header_kind, counts = _read_header(path, lines)
-    first_words = next((words for line in text.split("\n") if (words := line.split()) and words[0][0] != "%"), ["", ""])
-    columns = len(first_words)
+    kind, counts = _read_header(path, lines)
+    first = next((words for line in text.split("\n") if (words := line.split()) and words[0][0] != "%"), ["", ""])
+    columns = len(first)
     if not 2 <= columns <= 4:
-        raise FormatError(path, None, f"{' '.join(first_words)[:60]!r}; expected `from to [weight [time]]`")
+        raise FormatError(path, None, f"{' '.join(first)[:60]!r}; expected `from to [weight [time]]`")
     fields = [("u", "i8"), ("v", "i8"), ("weight", "number"), ("time", "number")][:columns]
     table = _read_edges(text, fields)
     if table is None or (len(table) and min(table["u"].min(), table["v"].min()) < 1):
@@ -62,19 +62,22 @@ def read(path: Path) -> Graph:
         raise FormatError.of_count(path, 2, counts[0], len(table))
     src, dst = table["u"] - 1, table["v"] - 1
     largest = [1 + int(end.max(initial=-1)) for end in (src, dst)]
-    side_sizes = [max(pair) for pair in zip(largest, [*counts[1:3], 0, 0][:2])]
-    n = sum(side_sizes) if header_kind == "bip" else max(side_sizes)
+    sizes = [max(pair) for pair in zip(largest, [*counts[1:3], 0, 0][:2])]
+    n = sum(sizes) if kind == "bip" else max(sizes)
     require_memory(n, len(table))
-    if header_kind == "bip":
-        dst = dst + side_sizes[0]
+    if kind == "bip":
+        dst = dst + sizes[0]
     weights = np.ascontiguousarray(table["weight"]) if columns > 2 and kind_of_weights(lines) != "unweighted" else None
     times = {"time": np.ascontiguousarray(table["time"])} if columns > 3 else {}
-    vertex_attributes: dict[str, Any] = {SIDES: sides(n, side_sizes[0])} if header_kind == "bip" else {}
-    return Graph._of_edges(both_ways(Edges(n, src, dst, weights, None, times, vertex_attributes), header_kind == "sym"))
+    known: dict[str, Any] = {SIDES: sides(n, sizes[0])} if kind == "bip" else {}
+    return Graph._of_edges(both_ways(Edges(n, src, dst, weights, None, times, known), kind == "sym"))
 
 
 def _read_edges(text: str, fields: list[tuple[str, str]]) -> Any:
-    """Return an array with a record for each edge. Weights become integers if all are, and so do times."""
+    """Return a structured array with one record for each edge, or None if the text is malformed.
+
+    Weights are int64 if all of them are integers, else float64, and so are times.
+    """
     if len(fields) < 4:
         return read_table(StringIO(text), fields, "%")
     for weight in ("i8", "f8"):
@@ -85,33 +88,25 @@ def _read_edges(text: str, fields: list[tuple[str, str]]) -> Any:
 
 
 def kind_of_weights(lines: list[str]) -> str:
-    """Return the kind of weights, which is the third word of the first line, such as "unweighted"."""
+    """Return what the first line of a KONECT file calls its weights, such as "unweighted" or "signed"."""
     return lines[0].split()[2]
 
 
 def _read_header(path: Path, lines: list[str]) -> tuple[str, list[int]]:
-    """Return the kind of the graph ("sym", "asym" or "bip"), and the counts in the second line.
-
-    The counts are the number of edges and the numbers of vertices on both sides, or [] if the file does not state them.
-    """
-    words_of_line = lines[0].split()
-    if (
-        len(words_of_line) != 3
-        or words_of_line[0] != "%"
-        or words_of_line[1] not in _KINDS
-        or words_of_line[2] not in _WEIGHTS
-    ):
+    """Return the kind of graph ("sym", "asym" or "bip") from line 1 of a file, and the counts from line 2."""
+    words = lines[0].split()
+    if len(words) != 3 or words[0] != "%" or words[1] not in _KINDS or words[2] not in _WEIGHTS:
         expected = f"expected `% KIND WEIGHTS`, one of {', '.join(_KINDS)} and one of {', '.join(_WEIGHTS)}"
         raise FormatError(path, 1, f"{lines[0].strip()[:60]!r}; {expected}")
     counts = lines[1].split()[1:] if len(lines) > 1 and lines[1].startswith("%") else []
-    return words_of_line[1], [*map(int, counts[:3])] if counts and all(map(is_count, counts)) else []
+    return words[1], [*map(int, counts[:3])] if counts and all(map(is_count, counts)) else []
 
 
-def _check(words_of_line: list[str], columns: int) -> str | None:
-    if len(words_of_line) != columns:
-        return f"{len(words_of_line)} columns; expected {columns}, as in the first edge"
-    for word in words_of_line[:2]:
+def _check(words: list[str], columns: int) -> str | None:
+    if len(words) != columns:
+        return f"{len(words)} columns; expected {columns}, as in the first edge"
+    for word in words[:2]:
         if not is_whole(word) or int(word) < 1:
             return f"vertex {word[:60]!r}; {EXPECTED_ID.replace('from 0', 'from 1')}"
-    invalid = next((word for word in words_of_line[2:] if not is_number(word)), None)
+    invalid = next((word for word in words[2:] if not is_number(word)), None)
     return None if invalid is None else f"{invalid[:60]!r}; expected a number"

@@ -21,7 +21,7 @@ from gasla.graph.mapped_files import MappedFiles
 from gasla.graph.validate import is_value_type, lists_of_rows
 
 NAMES = ("indptr", "indices", "data")
-# prefixes of the names of arrays that the module `npz` stores besides those of a matrix
+# prefixes of the names of arrays with attributes and names of vertices, which the module `npz` stores besides a matrix
 OF_GASLA = ("attributes/", "gasla/")
 _EXPECTED = "expected arrays indptr, indices and, if edges have values, data"
 
@@ -34,7 +34,8 @@ def is_folder(path: Path) -> bool:
 def open_matrix(path: Path) -> Graph:
     """Return the graph of a matrix whose arrays are mapped from a folder or an archive. See `gasla.io.open`."""
     paths = [path] if path.is_file() else [file for name in NAMES if (file := path / f"{name}.npy").is_file()]
-    # The files' states are recorded before they are read, so that a change in the meantime is noticed.
+    # The sizes and times of the files are recorded before the files are read, so that a change while they are read is
+    # noticed.
     files = MappedFiles(path, paths)
     arrays, by_column = (_map_archive if path.is_file() else _map_folder)(path)
     indptr, indices, data = (arrays.get(name) for name in NAMES)
@@ -62,9 +63,10 @@ def open_matrix(path: Path) -> Graph:
 
 
 def _map_folder(path: Path) -> tuple[dict[str, Array], bool]:
-    """Return the arrays of a folder by name, memory-mapped, and False, because they are always lists by row.
+    """Return the arrays of a CSR matrix in a folder by name, memory-mapped, and False.
 
-    The second value says whether arrays are lists by column, as for `_map_archive`.
+    The second value says whether the matrix is in CSC form, as for `_map_archive`. In a folder it always is in CSR
+    form.
     """
     arrays = {}
     for name in NAMES:
@@ -76,7 +78,7 @@ def _map_folder(path: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _map_archive(path: Path) -> tuple[dict[str, Array], bool]:
-    """Return the arrays of an archive by name, memory-mapped, and whether they are lists by column."""
+    """Return the arrays of an archived matrix by name, memory-mapped, and whether the matrix is in CSC form."""
     with open(path, "rb") as file, _convert_errors(path), zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         if any(name.startswith(OF_GASLA) for name in members):
@@ -95,13 +97,14 @@ def _map_archive(path: Path) -> tuple[dict[str, Array], bool]:
 
 
 def _map_member(path: Path, file: IO[bytes], member: zipfile.ZipInfo) -> Array:
-    """Return one array of an archive, memory-mapped.
+    """Return one array of an uncompressed archive, memory-mapped.
 
-    The array may be unaligned, which is no error for kernels that only read it.
+    The array may begin at an unaligned address, which is no error for kernels that only read it.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         raise FormatError(path, None, f"is compressed and can't be mapped; {how_to_convert(path)}")
-    # The local header holds the lengths of the name and of extra data, which may differ from the archive's directory.
+    # The array begins after its local header, which also holds a name and extra data. Their lengths may differ from
+    # those in the directory of the archive, so they are read from the local header.
     file.seek(member.header_offset + 26)
     name, extra = np.frombuffer(file.read(4), "<u2").tolist()
     data_start = member.header_offset + 30 + name + extra
@@ -134,7 +137,7 @@ def _read_small_array(archive: zipfile.ZipFile, name: str) -> Array:
 
 
 def how_to_convert(path: Path) -> str:
-    """Return advice for error messages about an archive that can't be mapped."""
+    """Return the advice that error messages give for an archive that can't be memory-mapped."""
     return (
         "expected a CSR or CSC matrix without compression; gasla.io.convert makes a folder of it in bounded memory, "
         f"which gasla.io.open maps: type gasla convert {path} {path.with_suffix('.gasla')}"
@@ -143,10 +146,11 @@ def how_to_convert(path: Path) -> str:
 
 @contextmanager
 def _convert_errors(path: Path) -> Iterator[None]:
-    """Convert the exceptions that damaged arrays and archives cause to FormatError."""
+    """Convert exceptions that damaged arrays and archives cause to FormatError."""
     try:
         yield
     except (OSError, MemoryError, FormatError):
         raise
-    except Exception as error:  # A damaged header raises many types of exceptions, from SyntaxError to TokenError.
+    # Many types of exceptions are caught, because a damaged header raises anything from SyntaxError to TokenError.
+    except Exception as error:
         raise FormatError(path, None, f"is damaged or truncated ({error}); {_EXPECTED}") from error

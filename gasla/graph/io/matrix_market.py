@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".mtx",)
 _TYPES = {"real": "f8", "double": "f8", "integer": "i8", "unsigned-integer": "u8", "pattern": None}
-# The factor by which an entry is multiplied for its mirror image, which files leave out. It is 0 if there is no mirror
-# image.
+# Files with symmetry leave out the upper triangle of a matrix. An entry (j, i) is the entry (i, j) multiplied by this
+# factor, which is 0 if the file stores all entries.
 _MIRRORED = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 
@@ -51,7 +51,8 @@ class _Header(NamedTuple):
     columns: int
     m: int  # number of entries
     is_array: bool
-    # What is added to a column to get its vertex: the number of rows if rows and columns are two sides, else 0.
+    # The number to add to a column index to get the number of its vertex: the number of rows for a bipartite graph,
+    # whose rows are vertices of their own, else 0.
     shift: int = 0
 
     @property
@@ -72,11 +73,10 @@ def read(path: Path, bipartite: bool | None = None) -> Graph:
 
 
 def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
-    """Yield the edges of a file in blocks.
+    """Yield the edges of a Matrix Market file in blocks.
 
-    In a symmetric matrix, mirror images of entries follow the entries of a block.
-
-    The first part has no edges, and its `m` is the number of rows.
+    In a symmetric matrix, the mirror images of a block's entries follow these entries. The first part has no edges, and
+    its `m` is the number of rows of the matrix.
     """
     count = 0
     with open_text(path) as stream:
@@ -90,7 +90,7 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
             yield from _array_parts(path, stream, header)
             return
         fields = [("u", "i8"), ("v", "i8")] + ([("value", header.type)] if header.type else [])
-        # This part has no edges. It says how many vertices and rows there are.
+        # This part has no edges. It holds the numbers of vertices and rows.
         yield _edges_of_entries(path, np.zeros(0, fields), header)._replace(m=header.n)
         for table in parts_of_table(stream, fields, "%"):
             if table is None or not _are_in_range(table, header):
@@ -102,15 +102,16 @@ def parts(path: Path, bipartite: bool = False) -> Iterator[Part]:
 
 
 def _are_in_range(table: Array, header: _Header) -> bool:
-    """Return whether the rows and columns of all entries are within the sizes that the header states."""
+    """Return whether the row and column indices of all entries are within the sizes in the header."""
     index_limits = ("u", header.n), ("v", header.columns)
     return len(table) == 0 or all(table[end].min() >= 1 and table[end].max() <= count for end, count in index_limits)
 
 
 def _array_parts(path: Path, stream: TextIO, header: _Header) -> Iterator[Part]:
-    """Yield the nonzero entries of a file in array format, in blocks, column by column.
+    """Yield the nonzero entries of a file in array format as edges, in blocks, column by column.
 
-    Of a symmetric array, files hold each column from the diagonal down.
+    The first part has no edges, and its `m` is the number of rows. Files store only the entries on and below the
+    diagonal of a symmetric array, and only those below the diagonal of a skew-symmetric array.
     """
     count, is_strict, rows = 0, header.mirrored == -1, np.arange(header.columns, dtype=np.int64)
     begins = rows * header.n if header.mirrored == 0 else rows * (header.n - is_strict) - rows * (rows - 1) // 2
@@ -142,7 +143,11 @@ def _check_array(line: int, words_of_line: list[str], header: _Header) -> str | 
 
 
 def _edges_of_entries(path: Path, table: Array, header: _Header) -> Part:
-    """Return the edges that entries of a matrix stand for, which are both directions if the matrix is symmetric."""
+    """Return the edges that entries of a matrix stand for.
+
+    If the matrix is symmetric, that includes the reverse edge of each entry off the diagonal, which the file leaves
+    out.
+    """
     u, v = table["u"] - 1, table["v"] - 1 + header.shift
     values = table["value"] if header.type else None
     if header.mirrored and not header.shift:

@@ -39,7 +39,7 @@ class _Header(NamedTuple):
     line: int
     n: int
     m: int
-    skip: int  # how many numbers (sizes and weights of the vertex) stand before the neighbors in each line
+    skip: int  # number of words (size and weights of the vertex) before the first neighbor in each line
     weighted: bool
 
 
@@ -100,7 +100,10 @@ def _is_comment(line: str) -> bool:
 
 
 def _split_words(line: str) -> list[str]:
-    """Split a line at C white space, as NumPy does, because ``str.split`` splits at more characters."""
+    """Return the words of a line, split at the white space of C, as NumPy does.
+
+    ``str.split`` splits at more characters, so that words could be counted differently.
+    """
     return [word.decode("latin-1") for word in line.encode("latin-1").split()]
 
 
@@ -130,7 +133,7 @@ def _read_header(path: Path, stream: IO[str]) -> _Header:
 
 
 def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | None:
-    """Return the sources, targets and weights of all edges, or None if anything in the text is invalid."""
+    """Return the sources, targets and weights of all edges in a METIS file, or None if the text is invalid."""
     counts = _words_per_line(text)
     if len(counts) < header.n or counts[header.n :].any() or (counts[: header.n] < header.skip).any():
         return None
@@ -153,7 +156,7 @@ def _parse(text: str, header: _Header) -> tuple[Array, Array, Array | None] | No
 
 def _words_per_line(text: str) -> Array:
     characters = np.frombuffer(text.encode("latin-1"), np.uint8)
-    # Whether each character belongs to a word, which is anything but white space.
+    # Mark each character that is not white space, and so belongs to a word.
     word = (characters != 32) & ((characters < 9) | (characters > 13))
     starts = word.copy()
     starts[1:] &= ~word[:-1]
@@ -164,7 +167,7 @@ def _words_per_line(text: str) -> Array:
 
 
 def _parse_integers(text: str) -> Array | None:
-    """Return all numbers in a text of integers, or None if it contains anything else."""
+    """Return the integers in a text, or None if the text contains anything else."""
     if not text or text.isspace():
         return np.empty(0, np.int64)
     try:
@@ -175,14 +178,16 @@ def _parse_integers(text: str) -> Array | None:
         return None
     if numbers.min(initial=0) > -(2**63) and numbers.max(initial=0) < 2**63 - 1:
         return numbers
-    try:  # NumPy clips numbers that are too large, so the words are parsed one by one, exactly.
+    # NumPy clips numbers beyond int64 silently. If a number may have been clipped, all words are parsed again by
+    # Python.
+    try:
         return np.array([int(word) for word in _split_words(text)], np.int64)
     except (ValueError, OverflowError):
         return None
 
 
 def _vertex_lines(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]]:
-    """Yield for each vertex the number of its line and the words in it."""
+    """Yield the line number and the words of each line that describes a vertex and its neighbors."""
     with open_text(path) as stream:
         for line_number, line in enumerate(stream, start=1):
             if line_number > header.line and not _is_comment(line):
@@ -190,7 +195,10 @@ def _vertex_lines(path: Path, header: _Header) -> Iterator[tuple[int, list[str]]
 
 
 def _asymmetry_error(path: Path, header: _Header, A: Any) -> FormatError | None:
-    """Return the error for the first edge that only one end lists, or both with different weights, or None."""
+    """Return the error for an edge whose two directions differ, or None if the adjacency matrix A is symmetric.
+
+    Such an edge is in the line of one end only, or in the lines of both ends with different weights.
+    """
     from scipy.sparse import csr_array
 
     ones = csr_array((np.ones(A.nnz, np.int64), A.indices, A.indptr), shape=A.shape)
@@ -205,7 +213,7 @@ def _asymmetry_error(path: Path, header: _Header, A: Any) -> FormatError | None:
 
 
 def _first_error(path: Path, header: _Header) -> FormatError:
-    """Return the error for the first invalid line of a file, or for a wrong number of lines or edges."""
+    """Return the error for the first invalid line of a METIS file, or for a wrong number of lines or edges."""
     vertex, listed, line_number = 0, 0, header.line
     for line_number, words_of_line in _vertex_lines(path, header):
         vertex += 1

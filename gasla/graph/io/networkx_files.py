@@ -45,7 +45,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Any]) -> Graph:
 
 
 def has_dicts(path: Path) -> bool:
-    """Return whether an edge list has attributes in braces, as `networkx.write_edgelist` writes them."""
+    """Return whether an edge list has attributes in braces after the ids, as `networkx.write_edgelist` writes them."""
     with translate_errors(path), open_text(path) as text:
         first_words = next((line.split(None, 2) for line in text if line.strip() and line[0] not in "#%"), [])
     return len(first_words) == 3 and first_words[2].startswith("{")
@@ -54,7 +54,7 @@ def has_dicts(path: Path) -> bool:
 def read_edge_list(path: Path) -> Graph:
     """Return the graph in an edge list with attributes in braces.
 
-    Ids are vertex numbers if all of them are whole numbers, and else names.
+    Ids are vertex numbers if all of them are whole numbers, else they are names of vertices.
     """
     with translate_errors(path):
         return record_files.read(path, "an edge list", lambda stream: _parse_edge_list(path, stream.read()))
@@ -83,13 +83,16 @@ def _parse_edge_list(path: Path, content: bytes) -> Records:
 
 
 def have_names(G: Any) -> bool:
-    """Return whether each node has a different text as the attribute "name", in which igraph stores names."""
+    """Return whether each node of a NetworkX graph has a different text as its attribute "name".
+
+    igraph stores the names of vertices in this attribute.
+    """
     names = [attributes.get("name") for _, attributes in G.nodes(data=True)]
     return all(isinstance(name, str) and name for name in names) and 0 < len(names) == len({*names})
 
 
 def named(G: Any) -> Any:
-    """Return the graph with its attribute "name" as names of the nodes, in place of igraph's numbers."""
+    """Return a NetworkX graph whose nodes are named by their attribute "name", not by the numbers of igraph."""
     names = {node: attributes.pop("name") for node, attributes in G.nodes(data=True)}
     return networkx().relabel_nodes(G, names)
 
@@ -101,7 +104,7 @@ def change_attributes(G: Any, change: Callable[[Any], Any]) -> None:
 
 
 def write(path: Path, graph: Graph, save: Callable[[Any], None]) -> None:
-    """Convert a graph to a directed NetworkX graph, and call `save` with it, which writes it to a file.
+    """Write a graph to a file by NetworkX. `save` is called with a directed NetworkX graph and writes it.
 
     Values of edges become the attribute "weight".
     """

@@ -47,17 +47,18 @@ if TYPE_CHECKING:
 SUFFIXES = (".npz",)
 _FORMATS = ("csr", "csc", "bsr", "dia", "coo")
 _ARRAYS = ("format", "shape", "data", "indices", "indptr", "offsets", "row", "col", "coords")
-# Prefix of the arrays that hold attributes. The array called like the prefix says whether the graph has values.
+# Prefix of the names of arrays that hold attributes. The array whose name is the prefix alone says whether the graph
+# has values.
 _ATTRIBUTES = "attributes/"
 _NAMES = "gasla/names"  # array of the vertices' names, as the bytes of a JSON list
 _TIMES = "gasla/times"  # array of the kind, unit and zone of dates and times, as the bytes of JSON
-_VERSION = "gasla/version"  # array of the version in which attributes and names are stored
+_VERSION = "gasla/version"  # array of the number of the version in which names and attributes are stored
 VERSION = 3  # Files of version 1 have no names, and files of version 2 no dates.
 _EXPECTED = "expected a file written by scipy.sparse.save_npz"
 
 
 class _Compressed(NamedTuple):
-    """The arrays of a compressed sparse matrix (CSR, CSC or BSR), not checked yet."""
+    """The arrays of a sparse matrix in CSR, CSC or BSR form, as read from a file, before they are checked."""
 
     format: str
     shape: tuple[int, int]
@@ -93,7 +94,7 @@ def read(path: Path) -> Graph:
 
 
 def parts(path: Path) -> Iterator[Part] | None:
-    """Return the edges of an archived CSR or CSC matrix, in blocks that are decompressed one after the other.
+    """Return the edges of an archived CSR or CSC matrix in parts, whose arrays are decompressed part by part.
 
     Return None for other archives. Memory holds the row offsets and one block.
     """
@@ -120,7 +121,7 @@ def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
             array_dtypes = [_read_dtype(file, m) for file in (ids, data_file)]
             if array_dtypes[0].kind not in "iu" or array_dtypes[1].name not in SCALAR_NAMES:
                 raise ValueError(f"has indices of type {array_dtypes[0]} and data of type {array_dtypes[1]}")
-        # a matrix without entries has one part, which says how many vertices there are
+        # A matrix without entries yields one empty part, which holds the number of vertices.
         for start in range(0, max(m, 1), BLOCK):
             block_end = min(start + BLOCK, m)
             with _convert_errors(path):
@@ -135,7 +136,7 @@ def _read_blocks(path: Path, format: str, n: int) -> Iterator[Part]:
 
 
 def _read_dtype(file: IO[bytes], m: int) -> np.dtype[Any]:
-    """Read the header of a one-dimensional array at the position of the file, and return the array's dtype.
+    """Read the header of a one-dimensional array from the position of a file, and return the array's dtype.
 
     Raise ValueError if the array has fewer than m items.
     """
@@ -154,37 +155,38 @@ def _read(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Array:
 
 @contextmanager
 def _convert_errors(path: Path) -> Iterator[None]:
-    """Convert the exceptions of many types that damaged archives and compressed data cause to FormatError."""
+    """Convert exceptions to FormatError, because damaged archives raise exceptions of many types."""
     try:
         with warning_filters():
-            # A damaged header may look like that of an old NumPy version, about which NumPy would warn.
+            # NumPy would warn about a damaged header that looks as if an old version of NumPy had written it.
             warnings.simplefilter("ignore")
             yield
     except (MemoryError, FormatError):
         raise
     except Exception as error:
-        # EINVAL means that a damaged file made NumPy seek to a position before the start, so it is no error of the
-        # system.
+        # EINVAL means that a damaged file made NumPy seek to a position before the start. That is damage, and no error
+        # of the operating system, so it becomes a FormatError.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FormatError(path, None, f"is damaged ({error}); {_EXPECTED}") from error
 
 
 def _read_arrays(path: Path, stream: IO[bytes]) -> dict[str, Array]:
-    """Return the arrays of an archive that may belong to a matrix or to gasla's attributes."""
+    """Return those arrays of an archive that may belong to a matrix of SciPy, or to gasla's names and attributes."""
     with _convert_errors(path), np.load(stream, allow_pickle=False) as archive:
         attribute_names = [name for name in archive if name.startswith(_ATTRIBUTES)]
         arrays = {
             name: archive[name] for name in (*_ARRAYS, _VERSION, _NAMES, _TIMES, *attribute_names) if name in archive
         }
         for name, array in arrays.items():
-            if not isinstance(array, np.ndarray):  # NumPy returns bytes if an entry of the archive is not an array
+            # NumPy returns bytes for an entry of the archive that is not an array.
+            if not isinstance(array, np.ndarray):
                 raise ValueError(f"{name} is no array")
         return arrays
 
 
 def _checked_matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
-    """Return the matrix that the arrays of an archive describe. Raise ValueError if they are inconsistent."""
+    """Return the sparse matrix whose arrays an archive holds. Raise ValueError if the arrays are inconsistent."""
     from scipy.sparse import bsr_array, csc_array, csr_array, dia_array
 
     format, data = _string_in(arrays["format"]), arrays["data"]
@@ -217,7 +219,8 @@ def _checked_matrix(path: Path, arrays: dict[str, Array]) -> csr_array:
     if format == "bsr":
         A = A.tocoo()
         return to_graph(n, A.row, A.col, A.data).to_scipy()
-    # Two conversions sort the entries of each row, and unlike SciPy's other ways don't sum parallel entries.
+    # Two conversions, to CSC and back, sort the entries of each row. SciPy's other ways to sort would sum parallel
+    # entries.
     return A if format == "csr" and A.has_sorted_indices else A.tocsc().tocsr()
 
 
@@ -230,7 +233,7 @@ def _matrix_of_edges(n: int, row: Array, col: Array, data: Array) -> csr_array:
 
 
 def _build_graph(path: Path, arrays: dict[str, Array]) -> Graph:
-    """Return the graph, with names and attributes, that the arrays of an archive written by gasla describe.
+    """Return the graph, with its names and attributes, from the arrays of an archive that gasla has written.
 
     `write` stores edges sorted by row and column, and edge attributes in that order.
     """
@@ -255,7 +258,7 @@ def _build_graph(path: Path, arrays: dict[str, Array]) -> Graph:
 
 
 def _attribute_arrays(graph: Graph) -> dict[str, Array]:
-    """Return the further arrays that `write` stores for names and attributes, by their names in the archive.
+    """Return the arrays that `write` stores for names and attributes besides the matrix, by their names in the archive.
 
     Edge attributes are in the order of edges sorted by row and column. Graphs without names and attributes need none.
     """
@@ -266,7 +269,7 @@ def _attribute_arrays(graph: Graph) -> dict[str, Array]:
     columns |= {f"{_ATTRIBUTES}vertex/{name}": vertices.numbers(name) for name in vertices}
     if names is not None:
         columns[_NAMES] = np.frombuffer(names_to_json(names).encode(), np.uint8)
-    # The file gets the earliest version that can hold this graph, so that older versions of gasla can read it.
+    # The file gets the earliest version that can hold this graph, so that older releases of gasla can read it.
     version = 1 if names is None else 2
     if edges.time_types or vertices.time_types:
         time_types = json.dumps({"edge": edges.time_types, "vertex": vertices.time_types})
@@ -281,10 +284,10 @@ def _string_in(array: Array) -> str:
 
 
 def _value_in(array: Array) -> Any:
-    """Return the value that a zero-dimensional array holds. Raise ValueError for text that Python can't hold."""
+    """Return the value in a zero-dimensional array. Raise ValueError for text that Python can't represent."""
     try:
         return array.item()
-    except SystemError as error:  # NumPy raises this for characters beyond Unicode
+    except SystemError as error:  # NumPy raises SystemError for characters beyond Unicode
         raise ValueError(f"{error}") from error
 
 
@@ -292,7 +295,7 @@ def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as an .npz archive of its CSR arrays, names and attributes."""
     from scipy.sparse import csr_array, save_npz
 
-    # Zip archives need to seek, which compressed streams can't, so the archive is written in memory first.
+    # Zip archives need to seek, which compressed streams can't, so the archive is first written to memory.
     archive = io.BytesIO()
     columns = _attribute_arrays(graph)
     rows = graph.sorted_out if columns else graph.out

@@ -25,7 +25,7 @@ _SECTIONS = ("*vertices", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix
 
 
 class _Content:
-    """The vertices and edges of a file that have been read so far."""
+    """The vertices and edges that have been read from a Pajek file so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,7 +36,10 @@ class _Content:
         self.undirected: list[bool] = []
 
     def begin(self, line: int, words: list[str]) -> str:
-        """Start a section of the file, whose first line consists of `words`. Return the section's name."""
+        """Begin a section of a Pajek file, such as `*Vertices 5`, and return the name of the section in lower case.
+
+        `words` are the words of the first line of the section, and `line` is its number.
+        """
         name = words[0].lower()
         if name == "*network":
             return name
@@ -55,16 +58,16 @@ class _Content:
         return name
 
     def vertex(self, line: int, word: str) -> int:
-        """Return the number of a vertex from 0, given as a word that counts from 1.
+        """Return the number of a vertex, counted from 0, which the file states as a word, counted from 1.
 
-        Raise FormatError for an invalid word.
+        Raise FormatError if the word is not the number of a vertex.
         """
         if not is_count(word) or not 1 <= int(word) <= self.n:
             raise FormatError(self.path, line, f"vertex {word[:60]!r}; expected 1 to {self.n}")
         return int(word) - 1
 
     def add(self, line: int, section: str, words: list[str]) -> None:
-        """Add what one line of a section says to the vertices or edges."""
+        """Parse one line of a section, and add the vertex or the edges that the line describes."""
         if section == "*vertices":
             v = self.vertex(line, words[0])
             self.labels[v] = words[1] if len(words) > 1 else None

@@ -19,13 +19,16 @@ from gasla.log import warn
 if TYPE_CHECKING:
     from gasla.graph.graph import Graph
 
-# Exceptions that parsers raise for damaged files, besides FormatError. RecursionError comes from lists nested too
-# deeply.
+# Exceptions that parsers raise for damaged files, besides FormatError. Lists that are nested too deeply cause a
+# RecursionError.
 OF_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, ParseError)
 
 
 def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expected: str = "") -> Graph:
-    """Return the graph in a file of records. `parse` turns a stream into records, and its errors become FormatError."""
+    """Return the graph in a file with a record for each vertex and edge.
+
+    `parse` turns a stream into records. Errors that it raises become FormatError.
+    """
     with open_bytes(path) as stream:
         try:
             records = parse(stream)
@@ -39,7 +42,7 @@ def read(path: Path, format: str, parse: Callable[[IO[bytes]], Records], expecte
 
 
 def graph_of(path: Path, records: Records) -> Graph:
-    """Return the graph with the vertices, edges and attributes of some records."""
+    """Return the graph with the vertices, edges and attributes that `records` hold."""
     from gasla.graph.graph import Graph
 
     labels = [label for label, _ in records.nodes]
@@ -69,7 +72,7 @@ def _convert_value(value: Any) -> Any:
 
 
 def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return columns of attributes as lists of Python numbers. Dates and durations become texts by ISO 8601."""
+    """Return columns of attributes as lists of Python numbers. Dates and durations become ISO 8601 texts."""
     return {
         name: [*map(iso, column.tolist())] if isinstance(column, TimeColumn) else column.tolist()
         for name, column in columns.items()
@@ -77,12 +80,15 @@ def lists_of(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def rows_of(columns: Mapping[str, Any], count: int) -> Iterator[tuple[Any, ...]]:
-    """Return an iterator over edges or vertices that yields the values of all columns, converted as `lists_of` does."""
+    """Return an iterator that yields a tuple with all attributes of an edge (or vertex), one edge after the other.
+
+    `columns` are attributes, and `count` is the number of edges or vertices. Dates become texts by ISO 8601.
+    """
     return zip(*lists_of(columns).values()) if columns else iter([()] * count)
 
 
 def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
-    """Return the columns to write for edges: their weights as "weight", and their attributes."""
+    """Return the columns to write for the edges of a graph, which are the weights as "weight" and the attributes."""
     columns = graph.edge_attributes.columns()
     if "weight" in columns and graph.edge_attributes.name_of(graph.values) != "weight":
         raise ValueError(f"{path}: the edge attribute 'weight' would be read as the values; rename it")
@@ -90,10 +96,7 @@ def weighted_columns(path: Path, graph: Graph) -> dict[str, Any]:
 
 
 def distinct_texts(path: Path, graph: Graph) -> list[str]:
-    """Return the names of vertices as texts, or the numbers of vertices if they have no names.
-
-    Raise ValueError if a text is empty or two texts are equal.
-    """
+    """Return a text for each vertex, which is the name of the vertex or, if vertices have no names, its number."""
     names = [*map(str, range(graph.n) if graph.names is None else graph.names.tolist())]
     if "" in names or len({*names}) < len(names):
         raise ValueError(f"{path}: names are empty, or equal as text, and can't be stored so; write .npz")
@@ -101,23 +104,20 @@ def distinct_texts(path: Path, graph: Graph) -> list[str]:
 
 
 def weighted_by_default(edges: list[tuple[Any, Any, dict[str, Any]]]) -> None:
-    """If any edge has a weight, give the weight 1 to edges without, as the file format defines."""
+    """If any edge in a list has a weight, give all edges without a weight the weight 1, as the file formats define."""
     if any("weight" in attributes for _, _, attributes in edges):
         for _, _, attributes in edges:
             attributes.setdefault("weight", 1)
 
 
 def renamed(records: Records, names: dict[Any, Any]) -> Records:
-    """Return records in which the ids of vertices are replaced by `names`."""
+    """Return records in which the id v of each vertex is replaced by `names[v]`."""
     nodes = [(names[v], attributes) for v, attributes in records.nodes]
     return Records(nodes, [(names[u], names[v], attributes) for u, v, attributes in records.edges], records.undirected)
 
 
 def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
-    """Return the records with labels as ids of vertices, if each vertex has a label and no two labels are equal.
-
-    Otherwise warn, and return the records unchanged.
-    """
+    """Return the records with labels in place of ids, if each vertex has a label and no two labels are equal."""
     ids = [v for v, _ in records.nodes]
     if all(isinstance(label, str) and label for label in labels) and len({*labels}) == len(labels):
         return renamed(records, dict(zip(ids, labels)))
@@ -128,7 +128,10 @@ def named_by(path: Path, records: Records, labels: list[Any]) -> Records:
 
 
 def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
-    """Add the id of a node to the known ids, and return it. Raise FormatError if the id is missing or known already."""
+    """Add the id of a node to the set of known ids, and return the id.
+
+    Raise FormatError if the id is missing, or is in the set already.
+    """
     if name is None or name in known:
         raise FormatError(path, None, f"node {place} has the id {name!r}; expected one that no other node has")
     known.add(name)
@@ -136,21 +139,21 @@ def known_node(path: Path, place: int, name: Any, known: set[Any]) -> Any:
 
 
 def known_ends(path: Path, place: int, ends: tuple[Any, Any], known: set[Any]) -> None:
-    """Raise FormatError if the source or the target of an edge is not the id of a node."""
+    """Raise FormatError if the source or the target of an edge is not in the set of the nodes' ids."""
     for end, name in zip(("source", "target"), ends):
         if name not in known:
             raise FormatError(path, None, f"edge {place} has the {end} {name!r}; expected the id of a node")
 
 
 def number_or_text(text: str) -> Any:
-    """Return a text as a number if it is one, else unchanged."""
+    """Return the number that a text stands for, or the text itself if it is not a number."""
     return int(text) if is_whole(text, 2**64) else float(text) if is_number(text) else text
 
 
 def decoded(path: Path, content: bytes) -> str:
-    """Return the content of a file, decoded from UTF-8.
+    """Return the content of a file as text, decoded from UTF-8.
 
-    Raise FormatError with the line of the first byte that is invalid.
+    If a byte is invalid, raise FormatError with the number of its line.
     """
     try:
         return content.decode("utf-8-sig")

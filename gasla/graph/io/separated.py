@@ -21,15 +21,17 @@ SPACES = " "  # As a separator this means any number of spaces and tabs.
 
 
 class Layout(NamedTuple):
-    """How a text file is divided into columns."""
+    """The way in which a text file is divided into columns, and which of its lines are rows."""
 
-    separator: str  # one character, or SPACES
+    separator: str  # one character, or SPACES for any number of spaces and tabs
     head: int = 0  # number of comments and empty lines before the first row
     has_comments: bool = False  # whether lines below the first row may be comments, too
-    # whether spaces around separators are ignored, because all separators in the first rows have some
+    # whether spaces next to separators are ignored, because each separator in the first two rows has a space on the
+    # same side
     is_spaced: bool = False
-    left_out: frozenset[int] = frozenset()  # line numbers of malformed rows to skip
-    titles: tuple[str, ...] = ()  # titles in the comment above the first row, if they are as many as the columns
+    left_out: frozenset[int] = frozenset()  # line numbers of malformed rows, which `rows` skips
+    # column titles from the comment above the first row, or () if their number differs from that of the columns
+    titles: tuple[str, ...] = ()
 
 
 def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
@@ -58,11 +60,9 @@ def look(path: Path, separator: str | None, is_csv: bool) -> Layout:
 
 
 def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
-    """Return the titles in a comment such as `#node1<tab>node2`, or () unless each cell of the first row has one.
+    """Return the column titles in a comment such as `#node1<tab>node2`. Return () unless there is one for each column.
 
     The STRING database writes such files. A comment that is a sentence has a blank after its sign, and holds no titles.
-
-    A comment that is a sentence has a blank behind its sign.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _titles_above(comment: str, row: str, separator: str) -> tuple[str, ...]:
 
 
 def check_separator(separator: str | None) -> None:
-    """Raise ValueError for a separator that is not a single suitable character."""
+    """Raise ValueError unless a separator is None or a single suitable character."""
     if separator is None:
         return
     if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n' or not separator.isascii():
@@ -91,9 +91,9 @@ def check_separator(separator: str | None) -> None:
 
 
 def _detect_separator(path: Path, line: int, sample: list[str], is_csv: bool) -> str:
-    """Return the separator that divides the first rows into the same number of columns, at least two.
+    """Return the character that divides the first rows into an equal number of columns, which is at least two.
 
-    If there is none, return a comma for CSV files and `SPACES` for edge lists.
+    If no character does, return a comma for CSV files and `SPACES` for edge lists.
     """
     signs = [sign for sign in SIGNS if _column_count(sample, sign) >= 2]
     if "," in signs and ";" in signs:
@@ -106,7 +106,7 @@ def _detect_separator(path: Path, line: int, sample: list[str], is_csv: bool) ->
 
 
 def _column_count(sample: list[str], sign: str) -> int:
-    """Return the number of columns into which `sign` divides every row, or 0 if it differs between rows."""
+    """Return the number of columns into which `sign` divides each row of the sample, or 0 if rows differ."""
     try:
         counts = {len(row) for row in csv.reader(sample, delimiter=sign) if row}
     except csv.Error:
@@ -115,7 +115,10 @@ def _column_count(sample: list[str], sign: str) -> int:
 
 
 def rows(path: Path, layout: Layout) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield all rows with their line numbers, without empty lines, comments and rows that are left out."""
+    """Yield the rows of a text file, each with its line number.
+
+    Empty lines, comments and the malformed rows that `layout` excludes are left out.
+    """
     with closing(_decoded_lines(path)) as lines:
         yield from _split_rows(path, lines, layout)
 
@@ -131,7 +134,10 @@ def first_rows(path: Path, layout: Layout, first: int, last: int) -> list[list[s
 
 
 def _split_rows(path: Path, lines: Iterator[str], layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """Split lines of a file into cells, and yield the rows with their line numbers."""
+    """Yield the rows of a text file, split into cells, each with its line number.
+
+    `lines` are the lines of the file. Empty lines, comments and the rows that `layout` excludes are left out.
+    """
     if layout.has_comments:
         lines = ("\n" if line[:1] in ("#", "%") or not line.strip(" \r\n") else line for line in lines)
     else:
@@ -169,9 +175,9 @@ def _decoded_lines(path: Path) -> Generator[str, None, None]:
 
 
 def is_plain(path: Path) -> bool:
-    """Return whether an edge list can be read as plain numbers separated by spaces. Otherwise it is read as a table.
+    """Return whether an edge list consists of numbers separated by spaces. Otherwise it is read as a table.
 
-    The first row decides, so that in a plain edge list a later comma, as in the weight 1,5, is an error.
+    The first row decides, so that in such a list a later comma, as in the weight 1,5, is an error.
     """
     with translate_errors(path), open_text(path) as text:
         words_of_line = next(
@@ -183,13 +189,13 @@ def is_plain(path: Path) -> bool:
 
 
 def is_bipartite(path: Path) -> bool:
-    """Return whether a comment above the edges says that the graph is bipartite, by ``% bip`` as in KONECT's files."""
+    """Return whether a comment above the edges of a file is ``% bip``, by which KONECT marks bipartite graphs."""
     with translate_errors(path), open_text(path) as text:
         comments = takewhile(lambda line: line[:1] in ("%", "#") or not line.strip(), text)
         return any(line.split()[:2] == ["%", "bip"] for line in comments)
 
 
 def warn_of_bad_rows(path: Path, count: int, first: FormatError) -> None:
-    """Warn that malformed rows were skipped, with their number and the error of the first one."""
+    """Warn that malformed rows were skipped. The warning states how many there are, and the error of the first one."""
     subject = f"{count} bad row is" if count == 1 else f"{count} bad rows are"
     warnings.warn(f"{path}: {subject} skipped, the first in line {first.line}: {first.said}", UserWarning, stacklevel=4)

@@ -27,12 +27,13 @@ from gasla.graph.validate import require_vertices
 from gasla.output import placing_folder
 from gasla.progress import follow
 
-# bytes of memory that sorting takes for each edge of a bucket, besides two copies of the edge's attributes
+# bytes of memory that sorting takes for each edge, besides two copies of the edge's attributes
 PER_EDGE = 64
-MOST_BUCKETS = 256  # maximum number of buckets, because each is an open file
+MOST_BUCKETS = 256  # maximum number of buckets; each is an open file, and a process may open only so many files
 
 Types = dict[str, np.dtype[Any]]
-Block = tuple[Array, Array, dict[str, Array]]  # the two ends of some edges, and their weights and attributes by name
+# sources and targets of some edges (or targets and sources), and their weights and attributes by name
+Block = tuple[Array, Array, dict[str, Array]]
 
 
 def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | None = None) -> Description:
@@ -62,7 +63,7 @@ def write_folder(path: Path, parts: Iterable[Part], memory: int, graph: Graph | 
 
 @contextmanager
 def _advice_on_full_disks(path: Path) -> Iterator[None]:
-    """Extend the error that a full disk raises: say how much room is needed, and where."""
+    """Extend the error that a full disk raises by advice: how much space is needed, and in which folder."""
     try:
         yield
     except OSError as error:
@@ -75,30 +76,32 @@ def _advice_on_full_disks(path: Path) -> Iterator[None]:
 
 
 def parts_of(graph: Graph) -> Iterator[Part]:
-    """Yield the edges of a graph in parts, in the order in which the edges were passed when it was made."""
+    """Yield the edges of a graph in parts, in the order in which the edges were passed when the graph was made."""
     lists = graph.lists.rows or graph.lists.columns
-    # a graph without edges has one part, which says how many vertices there are
+    # A graph without edges yields one empty part, which holds the number of vertices.
     for start in range(0, max(graph.m, 1), BLOCK):
-        edge_range = slice(start, min(start + BLOCK, graph.m))
+        part = slice(start, min(start + BLOCK, graph.m))
         if lists is None:
-            src, dst = (endpoints[edge_range] for endpoints in graph.edges())
+            src, dst = (ends[part] for ends in graph.edges())
         else:
-            owners, neighbors = rows_of(lists.indptr, edge_range.start, edge_range.stop), lists.indices[edge_range]
+            owners, neighbors = rows_of(lists.indptr, part.start, part.stop), lists.indices[part]
             src, dst = (owners, neighbors) if lists is graph.lists.rows else (neighbors, owners)
-        yield Part(src, dst, None if graph.values is None else graph.values[edge_range], graph.n)
+        yield Part(src, dst, None if graph.values is None else graph.values[part], graph.n)
 
 
 class _Spool:
-    """Temporary files that hold the edges in the order in which they arrive.
+    """Temporary files that store the edges of a graph in the order in which they arrive, before they are sorted.
 
-    Meanwhile it counts degrees, and keeps what else is to be known before sorting.
+    While edges are appended, the spool counts the degrees of vertices, and finds out the number of vertices, the dtype
+    of weights and whether there are self loops.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.m, self.n = folder, 0, 0
         self.has_loops = False
         self._degrees = np.zeros(0, np.int64)
-        # for each part with weights: the number of edges up to its end, and the dtype of its weights
+        # For each part that has weights: the number of edges stored up to the end of the part, and the dtype of its
+        # weights. Parts of a file may have weights of different dtypes.
         self._kinds: list[tuple[int, np.dtype[Any]]] = []
         self._weight_type = WeightType()
         self._files = {name: _create(folder / f"spool-{name}") for name in ("src", "dst", "weights")}
@@ -107,8 +110,8 @@ class _Spool:
         self.time_types: dict[str, TimeType] = {}
 
     def append(self, part: Part) -> None:
-        endpoint_ids = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
-        for file, array in zip(self._files.values(), [*endpoint_ids, part.weights]):
+        ends = [part.src.astype(np.int64, copy=False), part.dst.astype(np.int64, copy=False)]
+        for file, array in zip(self._files.values(), [*ends, part.weights]):
             if array is not None:
                 _write(file, array)
         for i, (name, column) in enumerate(part.attributes.items()):
@@ -119,15 +122,15 @@ class _Spool:
                 self._types[name] = column.dtype
             _write(self._of_attributes[name], column)
         self.m += len(part.src)
-        self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in endpoint_ids))
+        self.n = max(self.n, part.n, *(1 + int(ids.max(initial=-1)) for ids in ends))
         require_vertices(self.n)
-        self.has_loops = self.has_loops or bool((endpoint_ids[0] == endpoint_ids[1]).any())
-        # The array doubles when it is too short, so that growing takes linear time in total.
+        self.has_loops = self.has_loops or bool((ends[0] == ends[1]).any())
+        # If the array is too short, its length doubles, so that growing takes linear time in total.
         if len(self._degrees) < self.n:
             grown = np.zeros(max(self.n, 2 * len(self._degrees)), np.int64)
             grown[: len(self._degrees)] = self._degrees
             self._degrees = grown
-        np.add.at(self._degrees, endpoint_ids[0], 1)
+        np.add.at(self._degrees, ends[0], 1)
         if part.weights is not None:
             self._kinds.append((self.m, part.weights.dtype))
             self._weight_type.see(part.weights)
@@ -153,24 +156,24 @@ class _Spool:
     @property
     def types(self) -> Types:
         """The dtypes of the weights and of the attributes, by the names of their columns."""
-        value_types = {} if self.kind is None else {"values": self.kind}
-        return value_types | {f"attribute-{i}": value_types for i, value_types in enumerate(self._types.values())}
+        kind = {} if self.kind is None else {"values": self.kind}
+        return kind | {f"attribute-{i}": kind for i, kind in enumerate(self._types.values())}
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all edges in blocks of sources, targets, weights and attributes. Delete the files at the end."""
+        """Yield all edges in blocks of sources, targets, weights and attributes, then delete the temporary files."""
         paths = [self.folder / f"spool-{name}" for name in self._files]
         paths += [self.folder / f"spool-attribute-{i}" for i in range(len(self._types))]
-        value_type, types, offset = self.kind, [*self._types.values()], 0
+        kind, types, offset = self.kind, [*self._types.values()], 0
         with ExitStack() as stack:
             src, dst, weights, *attribute_files = (stack.enter_context(open(path, "rb")) for path in paths)
-            stored_types = self._kinds if value_type is not None else [(self.m, np.dtype(np.int64))]
-            for end, stored in stored_types:
+            ends = self._kinds if kind is not None else [(self.m, np.dtype(np.int64))]
+            for end, stored in ends:
                 for start in range(offset, end, BLOCK):
                     count = min(BLOCK, end - start)
-                    read = (_read(file, count, value_type) for file, value_type in zip(attribute_files, types))
+                    read = (_read(file, count, kind) for file, kind in zip(attribute_files, types))
                     columns = {f"attribute-{i}": column for i, column in enumerate(read)}
-                    if value_type is not None:
-                        columns["values"] = _read(weights, count, stored).astype(value_type, copy=False)
+                    if kind is not None:
+                        columns["values"] = _read(weights, count, stored).astype(kind, copy=False)
                     yield _read(src, count, np.dtype(np.int64)), _read(dst, count, np.dtype(np.int64)), columns
                 offset = end
         for path in paths:
@@ -178,16 +181,16 @@ class _Spool:
 
 
 class _Buckets:
-    """Temporary files among which edges are distributed by source or by target, to be sorted one file at a time."""
+    """Temporary files among which edges are distributed by source or target. Each can be sorted in memory."""
 
     def __init__(self, folder: Path, name: str, degrees: Array, types: Types, memory: int) -> None:
-        """Choose the bounds of buckets so that each bucket can be sorted in `memory` bytes.
+        """Divide the vertices into ranges whose edges can be sorted in `memory` bytes. Each range becomes a bucket.
 
-        Only a single vertex with very many edges can make a bucket larger.
+        Only a single vertex with very many edges can make a bucket larger than that.
         """
         sums = np.cumsum(degrees)
         m = int(sums[-1]) if len(sums) else 0
-        per_edge = PER_EDGE + 2 * sum(dtype.itemsize for name, dtype in types.items() if name != "values")
+        per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
         count = min(MOST_BUCKETS, 1 + m * per_edge // memory)
         cuts = np.searchsorted(sums, np.arange(1, count) * m // count, side="left") + 1
         self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
@@ -197,22 +200,22 @@ class _Buckets:
         self._record = np.dtype([("own", ids), ("other", ids), *types.items()])
 
     def fill(self, blocks: Iterable[Block]) -> None:
-        """Distribute edges among the buckets. Within a bucket edges keep their order."""
+        """Write each edge to the bucket of its source (or target). Within a bucket edges keep their order."""
         with ExitStack() as stack:
             files = [stack.enter_context(_create(path)) for path in self._paths]
-            for own_ids, other_ids, columns in blocks:
-                bucket = np.searchsorted(self.bounds, own_ids, side="right") - 1
+            for own, other, columns in blocks:
+                bucket = np.searchsorted(self.bounds, own, side="right") - 1
                 order = np.argsort(bucket, kind="stable")
-                bucket_bounds = np.searchsorted(bucket[order], np.arange(len(files) + 1))
-                packed = np.empty(len(own_ids), self._record)
-                packed["own"], packed["other"] = own_ids[order], other_ids[order]
+                ends = np.searchsorted(bucket[order], np.arange(len(files) + 1))
+                packed = np.empty(len(own), self._record)
+                packed["own"], packed["other"] = own[order], other[order]
                 for name, column in columns.items():
                     packed[name] = column[order]
-                for file, bucket_start, bucket_end in zip(files, bucket_bounds[:-1], bucket_bounds[1:]):
-                    _write(file, packed[bucket_start:bucket_end])
+                for file, a, b in zip(files, ends[:-1], ends[1:]):
+                    _write(file, packed[a:b])
 
     def each(self) -> Iterator[Array]:
-        """Yield the edges of one bucket after the other, and delete its file."""
+        """Yield the edges of one bucket after the other as a structured array, and delete the bucket's file."""
         for path in self._paths:
             edges = np.fromfile(path, self._record)
             path.unlink()
@@ -220,8 +223,8 @@ class _Buckets:
 
 
 def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
-    """Write the adjacency lists by rows and by columns, and return the properties of the graph."""
-    n, m, value_type, types = spool.n, spool.m, spool.kind, spool.types
+    """Write the adjacency lists by rows and by columns to files, and return the properties of the graph."""
+    n, m, kind, types = spool.n, spool.m, spool.kind, spool.types
     buckets = _Buckets(folder, "by-source", spool.degrees, types, memory)
     buckets.fill(_count_progress(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
@@ -233,20 +236,20 @@ def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
             repeat = repeat or bool(same.any())
             np.add.at(in_degrees, edges["other"], 1)
             rows.append(edges)
-    types = {} if value_type is None else {"values": value_type}
+    types = {} if kind is None else {"values": kind}
     buckets = _Buckets(folder, "by-target", in_degrees, types, memory)
-    buckets.fill(_count_progress(_edges_by_rows(folder, m, value_type is not None), m, "edges distributed by target"))
+    buckets.fill(_count_progress(_edges_by_rows(folder, m, kind is not None), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
-            # The edges of a bucket come by ascending source, and a stable sort by target keeps that order within a
-            # target.
+            # The edges of a bucket come by ascending source. A stable sort by target keeps that order among edges to
+            # one target, so the sources of each column ascend.
             columns.append(edges[np.argsort(edges["own"], kind="stable")])
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
-    is_mirrored = is_symmetric and not repeat and (value_type is None or _are_equal(folder, "values"))
+    is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
     for name in ("offsets", "ids", "values"):
         if (is_symmetric and name != "values") or (name == "values" and is_mirrored):
             (folder / f"columns-{name}.npy").unlink(missing_ok=True)
-    return Description(n, m, value_type is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
+    return Description(n, m, kind is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
 
 
 class _Lists:
@@ -261,10 +264,10 @@ class _Lists:
         self._ids = _create(folder / f"{name}-ids.npy")
         _write_header(self._ids, m, index_dtype(n))
         self._columns: dict[str, IO[bytes]] = {}
-        for title, dtype in types.items():
+        for title, kind in types.items():
             stem = f"{name}-values" if title == "values" else f"edge-{title}-values"
             self._columns[title] = _create(folder / f"{stem}.npy")
-            _write_header(self._columns[title], m, dtype)
+            _write_header(self._columns[title], m, kind)
 
     def append(self, edges: Array) -> None:
         _write(self._ids, edges["other"])
@@ -279,35 +282,28 @@ class _Lists:
 
 
 def _edges_by_rows(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
-    """Yield the targets, sources and weights of the edges that were written by rows, in blocks."""
+    """Yield the targets, sources and weights of all edges in blocks, read from the files of edges by rows."""
     offsets, ids = (np.load(folder / f"rows-{name}.npy", mmap_mode="r") for name in ("offsets", "ids"))
     values = np.load(folder / "rows-values.npy", mmap_mode="r") if has_values else None
     for start in range(0, m, BLOCK):
-        block_end = min(start + BLOCK, m)
-        src = rows_of(offsets, start, block_end)
-        yield (
-            np.asarray(ids[start:block_end]),
-            src,
-            {} if values is None else {"values": np.asarray(values[start:block_end])},
-        )
+        stop = min(start + BLOCK, m)
+        src = rows_of(offsets, start, stop)
+        yield np.asarray(ids[start:stop]), src, {} if values is None else {"values": np.asarray(values[start:stop])}
 
 
 def _are_equal(folder: Path, name: str) -> bool:
-    """Return whether an array of the lists by rows equals that of the lists by columns, byte by byte."""
-    with (
-        open(folder / f"rows-{name}.npy", "rb") as rows_file,
-        open(folder / f"columns-{name}.npy", "rb") as columns_file,
-    ):
+    """Return whether the file of an array in the adjacency lists by rows has the same bytes as that by columns."""
+    with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
         while True:
-            ours, column_bytes = rows_file.read(BLOCK), columns_file.read(BLOCK)
-            if ours != column_bytes:
+            ours, theirs = a.read(BLOCK), b.read(BLOCK)
+            if ours != theirs:
                 return False
             if not ours:
                 return True
 
 
 def _count_progress(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Block]:
-    """Yield the blocks unchanged. If a progress bar is open, it counts their edges."""
+    """Yield the blocks unchanged, and report the number of edges so far to the progress bar, if one is open."""
     done = 0
     follow(lambda: (done, m), unit)
     for block in blocks:
@@ -316,7 +312,7 @@ def _count_progress(blocks: Iterable[Block], m: int, unit: str) -> Iterator[Bloc
 
 
 def _close(files: list[IO[bytes]]) -> None:
-    """Close all files, even if closing one fails, because the disk has no room for its last bytes."""
+    """Close all files, even if closing one of them fails because the disk has no space for its last bytes."""
     with ExitStack() as stack:
         for file in files:
             stack.enter_context(file)
@@ -327,7 +323,7 @@ def _create(path: Path) -> IO[bytes]:
 
 
 def _write(file: IO[bytes], array: Array) -> None:
-    """Write an array through Python's file object, which raises an error if the disk is full."""
+    """Write the bytes of an array through Python's file object, which raises an error if the disk is full."""
     file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
