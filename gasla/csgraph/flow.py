@@ -51,7 +51,7 @@ def maximum_flow(csgraph: Any, source: int, sink: int, *, method: str = "dinic")
 
 
 def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
-    """Compute a maximum flow with gasla, and return it in the form of SciPy's result."""
+    """Compute a maximum flow of a CuPy array with gasla, and return it in the form of SciPy's result."""
     graph = Graph(csgraph)
     solution, pairs = flow_of(graph, source, sink), graph.paired(fill=0)
     xp: Any = array_module(solution.flow)
@@ -64,7 +64,7 @@ def by_gasla(csgraph: Any, source: int, sink: int) -> Any:
 
 @functools.cache
 def _result() -> Any:
-    """Return the class of SciPy's `maximum_flow` results.
+    """Return the class of the results that SciPy's `maximum_flow` returns.
 
     It has no public name, so it is taken from a small example.
     """

@@ -15,14 +15,17 @@ from gasla.arrays import array_module, index_dtype, moved, running_sums
 from gasla.graph.graph import Graph
 from gasla.graph.validate import as_coordinates, as_csr, check_range, require_compressed, require_square
 
-LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))  # other types become float64, since a search is compiled for each type
-# entries of a dense array up to this size are not edges, as in SciPy, which calls numpy.ma.masked_values
+# dtypes of lengths that are not converted; lengths of other dtypes become float64, because a search is compiled for
+# each dtype
+LENGTHS = frozenset(map(np.dtype, ("f4", "f8")))
+# Entries of a dense array whose absolute value is at most this are not edges. SciPy has the same limit, because it
+# calls numpy.ma.masked_values.
 NEGLIGIBLE = 1e-8
 KINDS = LENGTHS | frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")))
 
 
 def sparse_module(of: Any) -> Any:
-    """Return the module with sparse arrays for the device that an array is on: scipy.sparse or cupyx.scipy.sparse."""
+    """Return the module with sparse arrays for the device of an array, which is scipy.sparse or cupyx.scipy.sparse."""
     return import_module("scipy.sparse" if array_module(of) is np else "cupyx.scipy.sparse")
 
 
@@ -37,24 +40,24 @@ def is_sparse(csgraph: Any) -> bool:
 
 
 def is_foreign(csgraph: Any) -> bool:
-    """Return whether `csgraph` is an array of the package sparse (PyData), which only SciPy's functions accept."""
+    """Return whether `csgraph` is an array of the package sparse (PyData), which SciPy accepts and gasla does not."""
     return type(csgraph).__module__.partition(".")[0] == "sparse"
 
 
 def most_edges(csgraph: Any) -> int:
-    """Return the number of stored entries of a sparse array, or of all entries of a dense array."""
+    """Return an upper bound of the number of edges: the entries of an array, only the stored ones if it is sparse."""
     return int(csgraph.nnz if is_sparse(csgraph) else np.size(csgraph))
 
 
 def require_real(csgraph: Any) -> None:
-    """Raise TypeError if an array is complex. SciPy would drop the imaginary parts."""
+    """Raise TypeError if an array is complex, because SciPy would silently drop the imaginary parts."""
     kind = csgraph.dtype if is_sparse(csgraph) or hasattr(csgraph, "dtype") else np.asarray(csgraph).dtype
     if kind.kind == "c":
         raise TypeError(f"lengths are complex ({kind}); expected real numbers; pass abs(csgraph)")
 
 
 def has_negative(csgraph: Any) -> bool:
-    """Return whether any edge has a negative length. Entries that SciPy does not take for edges don't count."""
+    """Return whether any edge has a negative length. Entries that are no edges, such as masked ones, don't count."""
     if is_foreign(csgraph):
         values = np.asarray(csgraph.data)
     elif is_sparse(csgraph):
@@ -68,9 +71,9 @@ def has_negative(csgraph: Any) -> bool:
 
 
 def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
-    """Return an array as a graph with the edges that SciPy sees.
+    """Return the graph whose edges are those entries of an array that SciPy takes for edges.
 
-    Values are converted to float64 if their type is not in `kinds`.
+    Values are converted to float64 if their dtype is not in `kinds`.
     """
     if isinstance(csgraph, np.ma.MaskedArray):
         return _of_entries(csgraph.data, ~np.ma.getmaskarray(csgraph))
@@ -88,7 +91,7 @@ def graph_of(csgraph: Any, kinds: frozenset[np.dtype[Any]] = LENGTHS) -> Graph:
 
 
 def rows_of(csgraph: Any) -> Any:
-    """Return a sparse array converted to CSR in the way of SciPy. A CSR array is returned itself."""
+    """Return a sparse array converted to CSR as SciPy converts it. A CSR array is returned unchanged."""
     if csgraph.format == "csr":
         return csgraph
     require_sound(csgraph)
@@ -96,7 +99,7 @@ def rows_of(csgraph: Any) -> Any:
 
 
 def require_sound(csgraph: Any) -> None:
-    """Raise ValueError if indices of a sparse array are out of range. SciPy's functions would read out of bounds."""
+    """Raise ValueError if an index of a sparse array is out of range. SciPy would read outside the arrays."""
     if csgraph.format in ("csr", "csc", "bsr"):
         require_compressed(csgraph)
     elif csgraph.format == "coo":
@@ -105,12 +108,12 @@ def require_sound(csgraph: Any) -> None:
 
 
 def _are_edges(dense: Any) -> Any:
-    """Return which entries of a dense array of floats are edges: those that are finite and not close to 0."""
+    """Return a mask of the entries of a dense array that are edges, which are finite and not close to 0."""
     return array_module(dense).isfinite(dense) & (abs(dense) > NEGLIGIBLE)
 
 
 def _of_entries(dense: Any, is_edge: Any) -> Graph:
-    """Return the graph whose edges are the entries of a dense array that `is_edge` marks."""
+    """Return the graph whose edges are the entries of a dense array for which the mask `is_edge` is True."""
     require_square(dense.shape)
     xp: Any = array_module(dense)
     indptr = running_sums(is_edge.sum(axis=1))
@@ -126,12 +129,14 @@ def _as_numbers(array: Any) -> Any:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """Return the graph with both directions of every edge. If it is symmetric already, it is returned itself."""
+    """Return the graph with a reverse edge added for every edge. A symmetric graph is returned unchanged."""
     if graph.has_symmetric_values:
         return graph
     lists, values, n = graph.out, graph.out_values, graph.n
     xp: Any = array_module(lists.indices)
-    if xp is np:  # on the CPU, joining rows is faster than sorting edges; on a GPU it is slower
+    # On the CPU, joining the rows of the matrix and its transpose is faster than sorting all edges. On a GPU it is
+    # slower.
+    if xp is np:
         data = np.zeros(graph.m, np.int8) if values is None else values
         one_way = csr_array((data, lists.indices, lists.indptr), shape=(n, n))
         joined = hstack([one_way, one_way.T.tocsr()], format="csr")
@@ -144,9 +149,9 @@ def both_ways(graph: Graph) -> Graph:
 
 
 def sources_of(indices: Any, n: int) -> np.ndarray:
-    """Return the argument `indices` as an array of sources.
+    """Return the argument `indices` of SciPy's functions as an array of source vertices.
 
-    As in SciPy, negative indices count from the end, and None means all vertices.
+    As in SciPy, negative indices count from the last vertex, and None means all vertices.
     """
     if indices is None:
         return np.arange(n, dtype=np.int32)

@@ -72,7 +72,7 @@ def laplacian(
         raise TypeError(f"csgraph holds {A.dtype}, which has no negative numbers; pass csgraph.astype(float)")
     dtype, given_array = A.dtype if dtype is None else np.dtype(dtype), A
     if A.dtype.kind == "i" and A.dtype.itemsize < 8 and (copy or is_sparse(A)):
-        A = A.astype(np.int64)  # degrees are summed in int64, so that they don't overflow
+        A = A.astype(np.int64)  # Degrees are summed in int64, so that they don't overflow a smaller integer type.
     axis = 1 if use_out_degree else 0
     if form == "array":
         make = _sparse_laplacian if is_sparse(A) else _dense_laplacian
@@ -81,7 +81,8 @@ def laplacian(
         if sums != dtype:
             _require_fits(dtype, lap.data if is_sparse(A) else lap)
             lap = lap.astype(dtype)
-        # the array that the caller passed is overwritten, too, although its copy in int64 was computed with
+        # With copy=False the array that the caller passed has to be overwritten. If the Laplacian was computed in an
+        # int64 copy of the array, it is written back.
         if is_sparse(A) and A is not given_array and not (copy or symmetrized):
             lap = _write_laplacian(given_array, lap)
     else:
@@ -95,9 +96,9 @@ def laplacian(
 
 
 def _write_laplacian(given: Any, lap: Any) -> Any:
-    """Write the Laplacian into the caller's array, and return that, if it is in COO form and has the same type.
+    """Write the Laplacian into the caller's array, and return that array, if it is in COO form and of the same dtype.
 
-    Otherwise return `lap`.
+    Otherwise return the Laplacian as an array of its own.
     """
     if given.format != "coo" or given.dtype != lap.dtype:
         return lap
@@ -106,7 +107,7 @@ def _write_laplacian(given: Any, lap: Any) -> Any:
 
 
 def _require_fits(dtype: np.dtype[Any], numbers: Any) -> None:
-    """Raise ValueError if any of these integers does not fit the type."""
+    """Raise ValueError if any of the integers `numbers` is out of the range of the dtype."""
     bounds = np.iinfo(dtype)
     for bound in (int(numbers.min()), int(numbers.max())) if numbers.size else ():
         if not bounds.min <= bound <= bounds.max:
@@ -169,7 +170,10 @@ def _dense_laplacian(A: Any, normed: bool, axis: int, dtype: Any, symmetrized: b
 
 
 def _laplacian_product(m: Any, normed: bool, axis: int, symmetrized: bool) -> tuple[Product, Any]:
-    """Return a function that multiplies the Laplacian with a vector or a matrix, and the Laplacian's diagonal."""
+    """Return a function that multiplies the Laplacian by a vector or matrix, and what SciPy calls its diagonal.
+
+    This vector has the degrees or, if `normed`, their square roots, by which rows and columns are divided.
+    """
     sums, loops = _sum_along(m, axis), m.diagonal()
     weights = sums - loops
     if symmetrized:
@@ -194,11 +198,11 @@ def _sum_along(m: Any, axis: int) -> Any:
 
 
 def _square_roots(weights: Any) -> Any:
-    """Return the square root of each weight, with 1 in place of 0, so that it can be divided by."""
+    """Return the square roots of weighted degrees, with 1 in place of 0, because rows and columns are divided by them."""
     xp: Any = array_module(weights)
     return xp.where(weights == 0, 1, xp.sqrt(weights))
 
 
 def _scale_rows(factors: Any, v: Any) -> Any:
-    """Return a matrix with each row multiplied by its factor, or a vector with each entry multiplied by its factor."""
+    """Return a matrix with row i multiplied by `factors[i]`, or a vector with entry i multiplied by `factors[i]`."""
     return factors * v if v.ndim == 1 else factors[:, None] * v

@@ -18,16 +18,16 @@ from gasla.log import LOG
 SCIPY: dict[str, Callable[..., Any]] = {
     name: function for name in csgraph.__all__ if callable(function := getattr(csgraph, name))
 }
-# the result of these functions has an entry for each pair of vertices
+# The results of these functions are dense, with an entry for each pair of vertices, so their memory is checked first.
 DENSE = "floyd_warshall", "csgraph_to_dense", "csgraph_to_masked"
 LENGTHS = "shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall", "yen"
-SPARES_TIME = True  # whether calls may go to SciPy for no other reason than that SciPy is as fast
+SPARES_TIME = True  # whether calls may go to SciPy merely because it is as fast; tests set False to test gasla
 
 
 def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function of this name, and log why (`reason`).
+    """Call SciPy's function of this name, and log the reason for which gasla does not compute the result itself.
 
-    A malformed sparse array is rejected, since SciPy's functions would read out of bounds. A dense array in Fortran
+    A malformed sparse array is rejected, because SciPy's functions would read out of bounds. A dense array in Fortran
     order is copied, because SciPy's Floyd-Warshall would return a transposed result.
     """
     LOG.debug("csgraph.%s runs on SciPy: %s", name, reason)
@@ -54,8 +54,8 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
 def _widen_lengths(given: Any) -> Any:
     """Return a sparse array with lengths in float64 and, if they fit, indices in int32. Return anything else unchanged.
 
-    SciPy adds up parallel lengths of other types, although the shortest should count, and `yen` does not accept indices
-    of other types.
+    SciPy adds up the lengths of parallel edges in other dtypes, although the shortest should count. Its `yen` does not
+    accept other indices.
     """
     if getattr(given, "format", "") not in ("csr", "csc") or given.dtype.kind == "c":
         return given
@@ -67,21 +67,21 @@ def _widen_lengths(given: Any) -> Any:
 
 
 def _in_row_order(given: Any) -> Any:
-    """Return a dense matrix in C order. Anything else is returned unchanged."""
+    """Return a dense matrix in C order (row by row). Return anything else unchanged."""
     is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
     return given.copy(order="C") if is_dense else given
 
 
 def sparing(reason: str, csgraph: Any) -> str:
-    """Return `reason` if this call may go to SciPy for no other reason than that SciPy is as fast.
+    """Return `reason` if a call with this array may go to SciPy merely because SciPy is as fast as gasla.
 
-    Otherwise return "".
+    Return "" if it may not, because the array is CuPy's or tests have set `SPARES_TIME` to False.
     """
     return reason if SPARES_TIME and array_module(csgraph) is np else ""
 
 
 def _wrap_scipy(name: str) -> Callable[..., Any]:
-    """Return a function that calls SciPy's function of this name, but rejects CuPy's arrays."""
+    """Return a function that passes its arguments to SciPy's function of this name, and rejects CuPy's arrays."""
 
     @wraps(SCIPY[name])
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -92,7 +92,7 @@ def _wrap_scipy(name: str) -> Callable[..., Any]:
 
 @wraps(SCIPY["construct_dist_matrix"])
 def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function, but reject predecessors that lead out of the graph or form a cycle."""
+    """Call SciPy's function. First raise ValueError if predecessors lead out of the graph or form a cycle."""
     if array_module(predecessors) is np:
         _require_trees(np.asarray(predecessors))
     return by_scipy("construct_dist_matrix", "passed through", graph, predecessors, *args, **kwargs)
@@ -100,9 +100,9 @@ def construct_dist_matrix(graph: Any, predecessors: Any, *args: Any, **kwargs: A
 
 @wraps(SCIPY["reconstruct_path"])
 def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call SciPy's function, but reject predecessors that aren't finite.
+    """Call SciPy's function. First raise ValueError if a predecessor is NaN or infinite.
 
-    SciPy would read these as arbitrary numbers.
+    SciPy would convert such a predecessor to an arbitrary vertex number.
     """
     if array_module(predecessors) is np and not np.isfinite(predecessors).all():
         raise ValueError("predecessors are not all finite; expected vertices, or -9999 for none")
@@ -110,10 +110,10 @@ def reconstruct_path(csgraph: Any, predecessors: Any, *args: Any, **kwargs: Any)
 
 
 def without_parallels(array: Any) -> Any:
-    """Return a sparse array with only the first of parallel entries. All other entries keep their order.
+    """Return a sparse array with only the first of several entries at one position. Other entries keep their order.
 
-    SciPy's depth-first searches push a vertex once for each entry. With parallel entries, the search for strong
-    components would not end.
+    SciPy's depth-first searches push a vertex on a stack once for each entry. With parallel entries, the search for
+    strong components would not end.
     """
     if not issparse(array):
         return array
@@ -130,9 +130,9 @@ def without_parallels(array: Any) -> Any:
 
 
 def _wrap_without_parallels(name: str) -> Callable[..., Any]:
-    """Return a function that calls SciPy's function of this name on an array without parallel entries.
+    """Return a function that calls SciPy's function of this name with an array without parallel entries.
 
-    SciPy's search would push a vertex on its stack once for each parallel entry.
+    SciPy's search would push a vertex on its stack once for each of several entries at one position.
     """
 
     @wraps(SCIPY[name])
@@ -143,9 +143,9 @@ def _wrap_without_parallels(name: str) -> Callable[..., Any]:
 
 
 def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
-    """Raise ValueError unless predecessors lead from every vertex to a vertex that has no predecessor."""
+    """Raise ValueError unless following predecessors from any vertex ends at a vertex that has none."""
     if predecessors.ndim != 2 or predecessors.dtype.kind not in "iu":
-        return  # SciPy's function rejects such arrays itself
+        return  # SciPy's function rejects arrays of another shape or dtype itself, so they are not checked.
     n = predecessors.shape[1]
     ids = np.broadcast_to(np.arange(n), predecessors.shape)
     is_root = predecessors == -9999
@@ -155,7 +155,8 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
             f"predecessors[{row}, {v}] is {predecessors[row, v]}; expected 0 to {n - 1}, or -9999 for none"
         )
     ahead = np.where(is_root, ids, predecessors)
-    for _ in range(n.bit_length()):  # pointer doubling: after k rounds, `ahead` is up to 2**k steps ahead
+    # Pointer doubling: after k rounds, `ahead` is the vertex up to 2**k steps along the predecessors of each vertex.
+    for _ in range(n.bit_length()):
         ahead = np.take_along_axis(ahead, ahead, axis=1)
     if (circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
         row, v = np.argwhere(circling)[0].tolist()

@@ -21,11 +21,12 @@ from gasla.csgraph.inputs import both_ways, graph_of, has_negative, is_foreign, 
 from gasla.graph.graph import Graph
 from gasla.graph.memory_limit import require_room
 
-NONE = -9999  # stands for no predecessor, as in SciPy
-FEW = 1 << 16  # edges times sources; below this number SciPy is faster
-FEW_EDGES_ALONE = 1 << 18  # edges; below this number SciPy is faster if gasla would search from each source separately
-MANY_SOURCES = 16  # sources; from this number on SciPy is as fast in a dense graph
-FEW_EDGES_OF_PATHS = 1 << 11  # edges; below this number SciPy's `yen` is as fast
+NONE = -9999  # the predecessor of a vertex that has none, as in SciPy
+FEW = 1 << 16  # If the number of edges times the number of sources is below this, SciPy is faster.
+# If gasla would search from each source separately, SciPy is faster on graphs of fewer edges than this.
+FEW_EDGES_ALONE = 1 << 18
+MANY_SOURCES = 16  # From this number of sources on, SciPy is as fast in a dense graph.
+FEW_EDGES_OF_PATHS = 1 << 11  # On graphs of fewer edges than this, SciPy's `yen` is as fast.
 NAN_OR_MINUS_INFINITY = "a length that is NaN or minus infinity"
 NEGATIVE_OR_NAN = "a length that is negative or NaN"
 NEGATIVE = (  # the text of SciPy's own warning
@@ -217,7 +218,7 @@ def yen(
     }
     require_real(csgraph)
     shape = np.shape(csgraph)
-    # SciPy before 1.17 crashes in this case
+    # SciPy before 1.17 crashes if the source or the sink is not a vertex, so both are checked here.
     if len(shape) == 2 and not (0 <= source < shape[0] and 0 <= sink < shape[0]):
         raise ValueError(
             "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
@@ -243,8 +244,11 @@ def yen(
 
 
 def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
-    """Call SciPy's `yen`. For K = 0, SciPy would write out of bounds, so one path is searched, and none is returned."""
-    # bytes per path, because SciPy allocates memory for K paths
+    """Return the result of SciPy's `yen`, and log the reason for which gasla does not compute it.
+
+    For K = 0 SciPy would write out of bounds, so one path is searched and left out of the result.
+    """
+    # SciPy allocates memory for K paths at once, so this is the number of bytes for a path.
     bytes_of_path = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)
     require_room("the result has", K, bytes_of_path, "cpu", "a smaller K")
     result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
@@ -254,15 +258,16 @@ def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, giv
 
 
 def _reason_for_scipy(csgraph: Any, indices: Any, is_alone: bool, reads_per_source: int = 1) -> str:
-    """Return why SciPy's function should be called for this array, or "" if gasla's should. Lengths are not read.
+    """Return the reason for which SciPy's function should process an array, or "" if gasla's should.
 
     `is_alone` says whether gasla would search from each source separately. SciPy's function reads each edge
-    `reads_per_source` times for each source.
+    `reads_per_source` times for each source. The lengths of edges are not considered.
     """
     if is_foreign(csgraph):
         return "an array of PyData's sparse"
     rows = np.shape(csgraph)[0] if indices is None and np.ndim(csgraph) else int(np.size(indices))
-    bytes_of_entry = 12 if is_alone else 8  # bytes of a distance, with or without a predecessor
+    # Bytes of the result for each vertex and source: a distance has 8, and a predecessor 4.
+    bytes_of_entry = 12 if is_alone else 8
     entries = rows * max(np.shape(csgraph), default=0)
     require_room("the result has", entries, bytes_of_entry, device_of(csgraph), "fewer indices at a time")
     edges = reads_per_source * most_edges(csgraph)
@@ -275,9 +280,10 @@ def _reason_for_scipy(csgraph: Any, indices: Any, is_alone: bool, reads_per_sour
 def _by_bellman_ford(
     csgraph: Any, directed: bool, indices: Any, return_predecessors: bool, limit: float, min_only: bool
 ) -> Any:
-    """Return the result of `dijkstra` for negative lengths, computed by `bellman_ford`.
+    """Return the result of `dijkstra` for a graph with negative lengths, computed by `bellman_ford`.
 
-    SciPy's Dijkstra updates a vertex whenever its distance decreases, and never ends if there is a negative cycle.
+    SciPy's Dijkstra would process a vertex again whenever its distance decreases, and never end if there is a negative
+    cycle.
     """
     sources = sources_of(indices, np.shape(csgraph)[0])
     distances, predecessors = bellman_ford(csgraph, directed, sources.ravel() if min_only else sources, True)
@@ -286,8 +292,8 @@ def _by_bellman_ford(
     distances[is_far], predecessors[is_far] = np.inf, NONE
     if not min_only:
         return (distances, predecessors) if return_predecessors else distances
-    # Append a row of infinite distances, which stands for no source. Index -1 selects it for vertices that no source
-    # reaches.
+    # A row of infinite distances is appended, which stands for no source. Index -1 selects this row for vertices that
+    # no source reaches.
     distances, predecessors = (
         xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (predecessors, NONE))
     )
@@ -300,14 +306,17 @@ def _by_bellman_ford(
 
 
 def _searched_graph(csgraph: Any, directed: bool, unweighted: bool) -> Graph:
-    """Return an array as the graph to search: without lengths if `unweighted`, in both directions if not `directed`."""
+    """Return the graph in which paths are searched for an array.
+
+    It has no lengths if `unweighted`, and a reverse edge for every edge if not `directed`.
+    """
     graph = graph_of(csgraph)
     graph = graph.with_values(None) if unweighted else graph
     return graph if directed else both_ways(graph)
 
 
 def _least_length(graph: Graph) -> Any:
-    """Return the smallest length, at most 0. If any length is NaN, return NaN."""
+    """Return the smallest length of an edge, or 0 if no length is negative. If any length is NaN, return NaN."""
     if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
         return 0
     least = graph.values.min().item()
@@ -322,9 +331,9 @@ def _search(
     limit: float = np.inf,
     anywhere: bool = False,
 ) -> Any:
-    """Return the distances from each source and, on request, predecessors.
+    """Return the distances of all vertices from each source and, if `return_predecessors`, their predecessors.
 
-    With `anywhere`, negative cycles that no source reaches are an error, too.
+    Raise NegativeCycleError if a source reaches a negative cycle or, with `anywhere`, if there is any negative cycle.
     """
     shape, source_list = (*sources.shape, graph.n), sources.ravel().tolist()
     predecessors = module_of(graph.device).empty((len(source_list) if return_predecessors else 0, graph.n), np.int32)
@@ -339,7 +348,11 @@ def _search(
 
 
 def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: bool, limit: float) -> Any:
-    """Return a row of distances for each source, and fill `predecessors` unless it has no rows."""
+    """Return an array with a row of distances for each source.
+
+    The rows of `predecessors` are filled with the predecessors of vertices, unless the array has no rows, which means
+    that they are not asked for.
+    """
     xp: Any = module_of(graph.device)
     cutoff = _cutoff(limit)
     deepest = None if cutoff is None else min(int(cutoff), graph.n)
@@ -359,7 +372,7 @@ def _distances(graph: Graph, sources: list[int], predecessors: Any, unweighted: 
 
 
 def _cutoff(limit: float) -> float | None:
-    """Return a limit of distances as the argument `cutoff` of gasla's searches.
+    """Return SciPy's `limit` of distances as the argument `cutoff` of gasla's searches, in which None means no limit.
 
     An infinite limit becomes None, since a search without a cutoff is faster.
     """
@@ -367,19 +380,22 @@ def _cutoff(limit: float) -> float | None:
 
 
 def _as_lengths(levels: Any) -> Any:
-    """Return the levels of a breadth-first search as float64 distances. Level -1 (not reached) becomes inf."""
+    """Return the levels of a breadth-first search as float64 distances. Vertices not reached (level -1) get inf."""
     return array_module(levels).where(levels < 0, np.inf, levels)
 
 
 def _as_predecessors(parents: Any, sources: list[int]) -> Any:
-    """Return the parents of a search as SciPy's predecessors: -9999 for sources and vertices that are not reached."""
+    """Return the parents in a search tree as SciPy's predecessors, which are -9999 for sources and unreached vertices."""
     predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     predecessors[sources] = NONE
     return predecessors
 
 
 def _search_nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool, limit: float) -> Any:
-    """Return the distance of each vertex from its nearest source and, on request, its predecessor and that source."""
+    """Return the distance of each vertex from its nearest source and, if `return_predecessors`, two more arrays.
+
+    These are the predecessor of each vertex, and the source that is nearest to it.
+    """
     source_list, cutoff = sources.ravel().tolist(), _cutoff(limit)
     if not return_predecessors:
         return sssp(graph, source_list, cutoff=cutoff, dtype=np.float64)
@@ -387,7 +403,8 @@ def _search_nearest(graph: Graph, sources: np.ndarray, return_predecessors: bool
     distances, parents = sssp(graph, source_list, parents=True, cutoff=cutoff, dtype=np.float64)
     is_far = distances == np.inf
     roots = xp.where(is_far, xp.arange(graph.n, dtype=parents.dtype), parents)
-    for _ in range(graph.n.bit_length()):  # pointer doubling: after k rounds, `roots` is up to 2**k steps up the tree
+    # Pointer doubling: after k rounds, `roots` is the ancestor of each vertex up to 2**k steps up the search tree.
+    for _ in range(graph.n.bit_length()):
         roots = roots[roots]
     roots[is_far] = NONE
     return (

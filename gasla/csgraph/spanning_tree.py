@@ -10,8 +10,10 @@ from gasla.csgraph import passthrough
 from gasla.csgraph.inputs import graph_of, is_foreign, is_sparse, most_edges, require_real, rows_of, sparse_module
 from gasla.graph.graph import Graph
 
-FEW = 1 << 17  # up to this number of entries, SciPy is as fast
-FEW_EACH = 4  # the same limit, per vertex, for larger graphs such as grids and roads; measured on two cores
+FEW = 1 << 17  # Up to this number of entries in the matrix, SciPy is as fast.
+# Up to this number of entries per vertex, SciPy is as fast on larger graphs, too, such as grids and roads (measured on
+# two CPU cores).
+FEW_EACH = 4
 
 
 def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
@@ -50,7 +52,8 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
     graph = graph_of(rows)
     weights: Any = graph.values
     xp: Any = array_module(weights)
-    is_usual = graph.m == 0 or bool(weights.min() > -np.inf)  # false if any weight is NaN or minus infinity
+    # False if any weight is NaN or minus infinity, so that weights have to be compared in SciPy's order.
+    is_usual = graph.m == 0 or bool(weights.min() > -np.inf)
     if not (is_usual and graph.out.is_sorted and graph.has_symmetric_values):
         if reason := passthrough.sparing("a matrix that is not symmetric", csgraph):
             return passthrough.by_scipy("minimum_spanning_tree", reason, csgraph)
@@ -69,10 +72,10 @@ def minimum_spanning_tree(csgraph: Any, overwrite: bool = False) -> Any:
 
 
 def _ranked(graph: Graph) -> Graph:
-    """Return the graph with each weight replaced by its rank. Equal weights are ranked by their position in row order.
+    """Return the graph with each weight replaced by its rank. Among equal weights, the position in row order decides.
 
-    This is SciPy's order. gasla breaks ties by the smaller end of an edge, which is the same order only in a symmetric
-    matrix with sorted rows.
+    SciPy chooses edges in this order. gasla prefers, among edges of equal weight, the one with the smaller end vertex,
+    which is the same order only in a symmetric matrix with sorted rows.
     """
     xp: Any = array_module(graph.values)
     ranks = xp.empty(graph.m, graph.offset_dtype)

@@ -14,12 +14,13 @@ from gasla.progress import bar
 
 Array = NDArray[Any]
 
-NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"  # IATA codes, of airports in the largest component
+# IATA codes of the northernmost and the southernmost airport in the largest component
+NORTHERNMOST, SOUTHERNMOST = "LYR", "USH"
 CREDIT = "Data: OpenFlights.org (ODbL)"
 
 
 class Leg(NamedTuple):
-    """One flight of a journey."""
+    """One flight of a journey. `start` and `end` are numbers of airports."""
 
     start: int
     end: int
@@ -35,7 +36,7 @@ class Network(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """All results of the analysis that the report and the map show."""
+    """All results of the analysis of the flight network, which the report and the map show."""
 
     network: Network
     rank: Array
@@ -63,7 +64,7 @@ def network() -> Network:
 
 
 def find_airport(airports: Airports, wanted: str) -> int:
-    """Return the airport with this IATA code, or the only airport with this city or name.
+    """Return the number of the airport with this IATA code, or of the only airport with this city or name.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def find_airport(airports: Airports, wanted: str) -> int:
 
 
 def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
-    """Return the flights of the shortest route in kilometers between two airports.
+    """Return the flights of the route between two airports that is shortest in kilometers.
 
     The list is empty if there is no route, or if origin and destination are the same.
     """
@@ -99,7 +100,7 @@ def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
 
 
 def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
-    """Analyze the flight network, and return all results for the report and the map."""
+    """Analyze the flight network, with the shortest route between two airports, and return all results."""
     flights = network()
     start, end = (find_airport(flights.airports, wanted) for wanted in (origin, destination))
     graph = gasla.Graph(flights.matrix)
@@ -116,7 +117,7 @@ def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Find
 
 
 def report(findings: Findings, top: int = 10) -> Iterator[str]:
-    """Yield the lines that `gasla demo` prints."""
+    """Yield the lines of text that `gasla demo` prints. Tables of airports have `top` rows."""
     airports = findings.network.airports
     n = findings.rank.size
     yield f"{n:,} airports and {findings.network.matrix.nnz:,} routes between them, June 2014"
@@ -191,7 +192,7 @@ def _iata_code(findings: Findings, v: int) -> str:
 
 
 def draw_map(findings: Findings, path: str | Path, dpi: int = 150) -> None:
-    """Draw a map of the network with its most important airports and the chosen route. This needs Matplotlib."""
+    """Draw a map of the network with the most important airports and the chosen route. This needs Matplotlib."""
     from gasla.demo.worldmap import Captions, Places, draw
 
     flights, airports = findings.network, findings.network.airports

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from gasla.output import replacing
 
 Array = NDArray[Any]
-Box = tuple[float, float, float, float]  # left, right, bottom and top edge of the map, in projected coordinates
+# left, right, bottom and top edge of the map, in coordinates of the map projection
+Box = tuple[float, float, float, float]
 
-# the central meridian in degrees; with this one, the edges of the map run through the Bering Strait and cut no land
+# The central meridian in degrees. With this one, the left and right edges of the map run through the Bering Strait, so
+# that they cut no land.
 CENTER = 11.0
 SOUTH, NORTH = -59.0, 84.0
-WIDTH = 16.0  # inches
-NAMED = 46  # the most places whose names are written
+WIDTH = 16.0  # width of the picture in inches
+NAMED = 46  # maximum number of places whose names are written on the map
 
 SKY, SEA, GRID, TEXT, FAINT, ROUTE = "#05070d", "#080d18", "#1b2738", "#e8eef7", "#8593a8", "#c8ff3d"
 LIGHT = ["#080d18", "#0b2036", "#0f4166", "#1e7aa8", "#62c3e0", "#e4fbff"]
@@ -30,7 +32,7 @@ HEAT = ["#ff9a3c", "#ff6a3d", "#ff3d6e", "#ff4fd8", "#f9c9ff"]
 
 
 class Places(NamedTuple):
-    """The places of a map, with an entry per place in each array."""
+    """The places of a map. Each array has one entry for each place."""
 
     longitude: Array
     latitude: Array
@@ -40,13 +42,13 @@ class Places(NamedTuple):
 
 
 class Captions(NamedTuple):
-    """The texts that are written around the map."""
+    """The texts that are written around the map, such as its title and legends."""
 
     title: str
     subtitle: str
     size: str  # what the size of a dot means
     heat: str  # what the color of a dot means
-    route: str  # what the highlighted route is
+    route: str  # what the highlighted route on the map is
     credit: str
 
 
@@ -137,9 +139,10 @@ def _on_sphere(places: Places) -> Array:
 
 
 def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
-    """Return the longitude and latitude of points on great circles from `start` to `end`, points of the unit sphere.
+    """Return the longitudes and latitudes of points on great circles.
 
-    `at` has the position of each point along its circle, from 0 at the start to 1 at the end.
+    `start` and `end` are points on the unit sphere between which the great circles lead. `at` is the position of each
+    returned point on its circle, from 0 at the start to 1 at the end.
     """
     angle = np.arccos(np.clip((start * end).sum(axis=-1), -1, 1))[..., None]
     sine = np.maximum(np.sin(angle), 1e-12)
@@ -148,14 +151,17 @@ def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
 
 
 def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> Array:
-    """Return an image of all connections added up, sampled at two points per pixel. Longer connections are fainter."""
+    """Return an image in which the brightness of a pixel is the sum over all connections through it.
+
+    Each connection is a great circle, sampled at about two points per pixel. Longer connections are fainter.
+    """
     left, right, bottom, top = box
     height = round(width * (top - bottom) / (right - left))
     points = _on_sphere(places)
     arc = np.arccos(np.clip((points[start] * points[end]).sum(axis=1), -1, 1))
     image = np.zeros(width * height)
     shorter = -1.0
-    # connections of similar length are drawn together, with the same number of samples
+    # Connections of similar length are drawn together, each with the same number of sample points.
     for samples in 2 ** np.arange(3, 14):
         longest = samples / 2 * (right - left) / width if samples < 8192 else np.inf
         group = np.flatnonzero((arc > shorter) & (arc <= longest))
@@ -171,7 +177,7 @@ def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> 
 
 
 def _add_points(image: Array, x: Array, y: Array, strength: Array, width: int) -> None:
-    """Add points to an image. The strength of each point is distributed over the four pixels around it."""
+    """Add points to an image. The strength of a point is distributed over the four pixels nearest to it."""
     height = image.size // width
     column, row = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
     right, up = x - 0.5 - column, y - 0.5 - row
@@ -186,7 +192,10 @@ def _add_points(image: Array, x: Array, y: Array, strength: Array, width: int) -
 
 
 def _new_figure() -> tuple[Any, Any, Box]:
-    """Return a new figure, which is independent of pyplot, the axes of the map, and the map's edges."""
+    """Return a new Matplotlib figure, the axes of its map, and the coordinates of the map's edges.
+
+    The figure is independent of pyplot, so that no window opens.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -202,7 +211,7 @@ def _new_figure() -> tuple[Any, Any, Box]:
 
 
 def _draw_sea(axes: Any) -> None:
-    """Draw the sea, and the lines of equal latitude and longitude."""
+    """Draw the background of the map, which is the sea with lines of equal latitude and longitude."""
     up = np.linspace(SOUTH, NORTH, 200)
     west, east = CENTER - 179.999, CENTER + 179.999
     axes.fill(*project(np.repeat([west, east], 200), np.r_[up, up[::-1]]), color=SEA, linewidth=0, zorder=0)
@@ -214,7 +223,7 @@ def _draw_sea(axes: Any) -> None:
 
 
 def _draw_connections(axes: Any, light: Array, box: Box) -> None:
-    """Draw the image of all connections, with brightness on a logarithmic scale."""
+    """Draw the image `light` of all connections on the map. Brightness is on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
     lit = light > 0
@@ -228,14 +237,14 @@ def _draw_connections(axes: Any, light: Array, box: Box) -> None:
 
 
 def _dot_area(part: Array | float) -> Any:
-    """Return the area of a dot in square points, given its place's size relative to the largest size."""
+    """Return the area of a dot in square points. `part` is the size of the dot's place relative to the largest size."""
     return 140 * np.asarray(part) ** 1.3
 
 
 def _heat_colors(places: Places) -> Any:
-    """Return the mapping from values to colors.
+    """Return Matplotlib's mapping from the heat of a place to the color of its dot.
 
-    It has a power scale, so that small differences near zero are visible.
+    Its scale is a square root, so that small differences near zero are visible.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
@@ -269,14 +278,20 @@ def _draw_route(axes: Any, places: Places, route: Sequence[int]) -> None:
 
 
 def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield the parts of a projected curve, cut where it leaves the map on one side and reenters on the other."""
+    """Yield the parts of a curve in map coordinates.
+
+    The curve is cut where it leaves the map at the left or right edge and reenters at the other edge.
+    """
     cuts = 1 + np.flatnonzero(np.abs(np.diff(_from_center(longitude))) > 180)
     for piece in np.split(np.arange(longitude.size), cuts):
         yield project(longitude[piece], latitude[piece])
 
 
 def _write_names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -> None:
-    """Write the names of the route's stops and of the most important places, without overlaps, avoiding large dots."""
+    """Write the names of the route's stops and of the most important places, so that no two names overlap.
+
+    Of the free positions around a place, the one that hides the fewest large dots is chosen.
+    """
     x, y = project(places.longitude, places.latitude)
     order = np.argsort(-_importance(places), kind="stable")
     dots = axes.transData.transform(np.stack([x, y], axis=1)[order[:60]])
@@ -306,7 +321,10 @@ def _write_names(figure: Any, axes: Any, places: Places, route: Sequence[int]) -
 
 
 def _importance(places: Places) -> Array:
-    """Return the priority with which each place gets a name: its relative size plus its relative heat."""
+    """Return how important each place is, so that the most important places get their names written.
+
+    The importance is the size of the place's dot plus its heat, each relative to the largest.
+    """
     return places.size / places.size.max() + places.heat / (places.heat.max() or 1)
 
 
