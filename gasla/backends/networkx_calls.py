@@ -21,17 +21,18 @@ CONVERSION = "(conversion)"
 
 
 class Call(NamedTuple):
-    """The calls of one function that one library ran for one reason."""
+    """The calls of one NetworkX function that one library ran for one reason."""
 
     function: str  # name in NetworkX, or "(conversion)" for conversions of graphs
     ran_on: str  # the library that ran the calls, "gasla" or "networkx"
     calls: int
-    seconds: float | None  # time without that of NetworkX's functions called within; None if it was not measured
-    reason: str  # why the calls did not run on gasla, or ""
+    # seconds without those of other NetworkX functions that the calls made, or None if time was not measured
+    seconds: float | None
+    reason: str  # why gasla did not run the calls, or "" if it did
 
 
 class Report:
-    """The calls of NetworkX until now, which print as a table. It grows while the program runs."""
+    """The calls of NetworkX until now, which print as a table. The report grows while the program runs."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str, str], list[Any]] = {}
@@ -66,10 +67,11 @@ class Report:
             lines.append("? not measured: call gasla.networkx_report() first, or set GASLA_NETWORKX_REPORT=1")
         return "\n".join(lines)
 
-    # --- methods that the backend calls -------------------------------------------------------------------------------
+    # --- methods that the functions of the NetworkX backend call
+    # ----------------------------------------------------------
 
     def add(self, name: str, where: str, seconds: float | None, why: str = "") -> None:
-        """Count one call of a function, which the library `where` ran."""
+        """Count one call of a function that the library `where` ran. `why` is the reason if that is not gasla."""
         with self._lock:
             count = self._counts.setdefault((name, where, why), [0, None if seconds is None else 0.0])
             count[0] += 1
@@ -77,7 +79,7 @@ class Report:
                 count[1] = (count[1] or 0.0) + seconds
 
     def decline(self, name: str, why: str) -> None:
-        """Record that NetworkX is going to run a call, and why gasla does not."""
+        """Record that NetworkX is going to run a call of the function `name`, and the reason why gasla does not."""
         LOG.debug("networkx.%s runs on NetworkX: %s", name, why)
         if self._measures:
             self._reasons()[name] = why
@@ -90,9 +92,9 @@ class Report:
 
     @contextmanager
     def measuring(self, name: str, where: str, why: str = "") -> Iterator[None]:
-        """Count one call, and measure the block within `with` as its time.
+        """Count one call of the function `name`, and measure the time of a `with` block as the time of the call.
 
-        Calls that are measured within it are subtracted.
+        The time of other calls that are measured within the block is subtracted, so that times of all calls add up.
         """
         inner: list[float] = self._local.__dict__.setdefault("inner", [])
         inner.append(0.0)
@@ -106,7 +108,7 @@ class Report:
             self.add(name, where, max(0.0, elapsed - inner_time), why)
 
     def measure_networkx(self) -> None:
-        """Measure NetworkX's own runs from now on, by replacing its functions by wrappers."""
+        """Measure the calls that NetworkX itself runs from now on, by replacing NetworkX's functions by wrappers."""
         if self._measures:
             return
         try:
@@ -116,9 +118,11 @@ class Report:
 
         self._measures = True
         for name, function in getattr(backends, "_registered_algorithms", {}).items():
-            if name.endswith("__new__"):  # these are the constructors of graphs
+            # Functions with such names are constructors of graphs, which are not measured.
+            if name.endswith("__new__"):
                 continue
-            dispatcher = function.__wrapped__  # the object by which NetworkX chooses a backend for the function
+            # the object through which NetworkX chooses a backend for a call of the function
+            dispatcher = function.__wrapped__
             dispatcher.orig_func = self._measured(name, dispatcher)
 
     def _measured(self, name: str, dispatcher: Any) -> Callable[..., Any]:
@@ -167,7 +171,7 @@ def networkx_report() -> Report:
 
 
 def print_at_exit() -> None:
-    """Print the report when the program ends, if the environment variable GASLA_NETWORKX_REPORT asks for it."""
+    """Print the report of calls when the program ends, if the environment variable GASLA_NETWORKX_REPORT is set."""
     if os.environ.get("GASLA_NETWORKX_REPORT", "0") not in ("", "0"):
         networkx_report()
         atexit.register(lambda: print(REPORT, file=sys.stderr))

@@ -13,7 +13,8 @@ SCORES = DEVICE | {"dtype : float32 or float64, optional": "The type of the scor
 
 OTHER = "Only with `backend='gasla'` or `GASLA_OTHER_ANSWERS=1`: {}."
 
-# Additions to NetworkX's docstrings. Functions without one return what NetworkX returns, in the same order.
+# Additions to the docstrings of NetworkX's functions. A function without an addition returns what NetworkX returns, in
+# the same order.
 NOTES = {
     "algebraic_connectivity": OTHER.format("within the tolerance, by another method"),
     "articulation_points": OTHER.format("nodes are in the order of the graph"),
@@ -79,7 +80,7 @@ NAMES = (
 
 
 def get_info() -> dict[str, Any]:
-    """Return the answer to NetworkX's entry point `networkx.backend_info`."""
+    """Return what NetworkX reads about this backend through its entry point `networkx.backend_info`."""
     return {
         "backend_name": "gasla",
         "project": "gasla",

@@ -20,7 +20,7 @@ try:
     from torch.utils.data import get_worker_info
     from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, SamplerOutput
     from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
-except ImportError:  # NeighborSampler raises an error with advice when it is made
+except ImportError:  # If PyTorch Geometric is missing, `NeighborSampler` raises an error that says how to install it.
     BaseSampler = object
 
 
@@ -68,24 +68,24 @@ class NeighborSampler(BaseSampler):
         gasla.sample_neighbors(self.graph, none, k, seed=seed, **self._checked())
 
     def _checked(self) -> dict[str, Any]:
-        """Return the options that are valid without times, to check them before any batch is sampled."""
+        """Return the options that are valid without times of seeds, which are checked before any batch is sampled."""
         return {name: each for name, each in self.options.items() if name in ("direction", "weighted", "replace")}
 
     def sample_from_nodes(self, index: Any, **_: Any) -> Any:
-        """Sample around the nodes of a batch, when `NodeLoader` asks for it."""
+        """Return a sample of the neighborhoods of a batch of nodes. `NodeLoader` calls this method."""
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: Any, neg_sampling: Any = None) -> Any:
-        """Sample around both ends of a batch of edges, when `LinkLoader` asks for it.
+        """Return a sample of the neighborhoods of both ends of a batch of edges. `LinkLoader` calls this method.
 
-        PyTorch Geometric adds negative edges, which it draws.
+        PyTorch Geometric draws negative edges, and adds them to the batch.
         """
         sizes = dict(self.graph.sizes) if isinstance(self.graph, TypedGraph) else self.graph.n
         disjoint = bool(self.options.get("disjoint", False)) or index.time is not None
         return edge_sample(index, self._sample, sizes, disjoint, neg_sampling=neg_sampling)
 
     def _sample(self, seed: Any, seed_time: Any = None) -> Any:
-        """Return the sample around some nodes, as PyTorch Geometric expects it."""
+        """Return the sampled neighborhoods of some nodes as an output object of PyTorch Geometric."""
         worker = info.id if (info := get_worker_info()) is not None else 0
         call_seed = int(semirings.hash(np.uint64(self.seed % 2**64), worker, self.calls))
         self.calls += 1
@@ -103,14 +103,14 @@ class NeighborSampler(BaseSampler):
 
 
 def _arrays(given: Any) -> Any:
-    """Return a tensor as a NumPy array, or a dictionary of tensors as one of arrays."""
+    """Return a tensor as a NumPy array, a dictionary of tensors as a dictionary of arrays, or None for None."""
     if isinstance(given, dict):
         return {name: each.numpy() for name, each in given.items()}
     return None if given is None else given.numpy()
 
 
 def _tensors(given: Any) -> Any:
-    """Return an array as a tensor of int64, or a dictionary of arrays as one of tensors."""
+    """Return an array as an int64 tensor, a dictionary of arrays as a dictionary of tensors, or None for None."""
     if isinstance(given, dict):
         return {name: _tensors(each) for name, each in given.items()}
     return None if given is None else tensor(given.astype(np.int64, copy=False))

@@ -33,13 +33,17 @@ def warm() -> int:
                 answer = OFFERED[name].function(convert_from_nx(G, preserve_edge_attrs=True), **arguments)
                 if isinstance(answer, Iterator):
                     deque(answer, maxlen=0)
-            except (NotImplementedError, nx.NetworkXException):  # the function does not support this graph
+            # The function does not support this graph, so it compiles nothing for it.
+            except (NotImplementedError, nx.NetworkXException):
                 continue
     return len(OFFERED)
 
 
 def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the arguments of calls of a function, first without weights, then with weights if it takes them."""
+    """Yield keyword arguments with which to call a function, so that all kernels of the function are compiled.
+
+    The first call is without weights. Further calls have weights, or capacities, if the function takes them.
+    """
     needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
     yield needed
     for name in WEIGHTS:

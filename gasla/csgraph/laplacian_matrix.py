@@ -198,7 +198,7 @@ def _sum_along(m: Any, axis: int) -> Any:
 
 
 def _square_roots(weights: Any) -> Any:
-    """Return the square roots of weighted degrees, with 1 in place of 0, because rows and columns are divided by them."""
+    """Return the square roots of weighted degrees, with 1 in place of 0, so that one can divide by them."""
     xp: Any = array_module(weights)
     return xp.where(weights == 0, 1, xp.sqrt(weights))
 

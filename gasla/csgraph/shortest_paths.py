@@ -385,7 +385,7 @@ def _as_lengths(levels: Any) -> Any:
 
 
 def _as_predecessors(parents: Any, sources: list[int]) -> Any:
-    """Return the parents in a search tree as SciPy's predecessors, which are -9999 for sources and unreached vertices."""
+    """Return the parents in a search tree as SciPy's predecessors: -9999 for sources and unreached vertices."""
     predecessors = array_module(parents).where(parents < 0, parents.dtype.type(NONE), parents)
     predecessors[sources] = NONE
     return predecessors

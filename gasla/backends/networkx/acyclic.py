@@ -15,10 +15,10 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 def _generations(G: Converted) -> Any:
-    """Return a topological order of the nodes and their levels, or None if the graph has a cycle."""
+    """Return a topological order of the nodes and the level of each node, or None if the graph has a cycle."""
     try:
         return gasla.topological_order(G.plain().to(G.device), levels=True)
-    except ValueError:  # raised for a graph with a cycle
+    except ValueError:  # gasla.topological_order raises ValueError for a graph with a cycle
         return None
 
 
@@ -55,13 +55,16 @@ def topological_generations(G: Converted) -> Iterator[list[Any]]:
 
 @register(DIRECTED, least=NEVER)
 def topological_sort(G: Converted) -> Iterator[Any]:
-    """Return nodes in NetworkX's topological order, generation by generation."""
+    """Return the nodes in a topological order, which is the order of NetworkX: generation by generation."""
     return chain.from_iterable(topological_generations(G))
 
 
 def _longest_path(G: Converted, weight: Any, default_weight: Any) -> tuple[list[int], Array]:
-    """Return the vertices of the longest path that NetworkX chooses, and the weights of all adjacency entries."""
-    # Values are read before the search for cycles, so that errors come in the same order as in NetworkX.
+    """Return the vertices of a longest path of an acyclic graph, and the weights of all adjacency entries.
+
+    If there are several longest paths, it is the path that NetworkX chooses.
+    """
+    # Weights are read before the search for cycles, so that an invalid weight raises its error first, as in NetworkX.
     values = G.each(weight, default_weight)
     if _generations(G) is None:
         raise nx.NetworkXUnfeasible("Graph contains a cycle or graph changed during iteration")

@@ -18,7 +18,7 @@ COMBINED = {sum: np.add, min: np.minimum, max: np.maximum}
 
 
 def _rows_of_nodes(G: Converted, nodelist: Any) -> tuple[int, Array]:
-    """Return the number of nodes in the matrix, and for each node its row, or -1 for nodes that are left out."""
+    """Return the number of nodes in the matrix, and the row of each node, or -1 for a node outside `nodelist`."""
     if nodelist is None:
         return len(G), np.arange(len(G))
     places = np.full(len(G), -1, np.int64)
@@ -30,13 +30,12 @@ def _rows_of_nodes(G: Converted, nodelist: Any) -> tuple[int, Array]:
 def _entries_in_matrix(G: Converted, places: Array) -> tuple[Array, Array, Array]:
     """Return a mask of the adjacency entries to put into the matrix, and the rows and columns of all entries.
 
-    Of an undirected edge, only one of its two entries is in the mask.
+    `places` has the row of each node, or -1. Of an undirected edge, only one of its two entries is in the mask.
     """
     out = G.plain().out
     tails, heads = out.owners(), out.indices
-    is_listed = G.is_directed() | (
-        tails <= heads
-    )  # NetworkX lists an undirected edge only at the node that comes first
+    # NetworkX yields an undirected edge only once, at the end that is first in the graph, so only this entry is taken.
+    is_listed = G.is_directed() | (tails <= heads)
     rows, columns = places[tails], places[heads]
     return is_listed & (rows >= 0) & (columns >= 0), rows, columns
 
@@ -62,7 +61,7 @@ def to_scipy_sparse_array(
         loops = rows == columns
         if values.dtype == bool and loops.any():
             values = values.astype(np.int64)
-        # A loop is listed for both directions and so added twice, which this subtracts.
+        # The entry of a self loop is added for both directions of an undirected edge, so it is subtracted once.
         corrections = -values[loops] if loops.any() else values[:0]
         rows, columns = (np.concatenate([rows, columns, rows[loops]]), np.concatenate([columns, rows, columns[loops]]))
         values = np.concatenate([values, values, corrections])
@@ -74,7 +73,7 @@ def to_scipy_sparse_array(
 
 
 def _check_nodelist(G: Converted, nodelist: Any) -> None:
-    """Raise NetworkX's error if the list of nodes is empty, repeats a node, or has one that is not in the graph."""
+    """Raise NetworkXError if a list of nodes is empty, repeats a node, or has a node that is not in the graph."""
     if not len(nodelist):
         raise nx.NetworkXError("nodelist has no nodes")
     if len(nodelist) != len(set(G.nbunch_iter(nodelist))):

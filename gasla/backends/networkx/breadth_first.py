@@ -14,14 +14,14 @@ CONDITIONS = only("sort_neighbors", None), number("depth_limit")
 
 
 def _node_id(G: Converted, source: Any) -> int:
-    """Return the id of a node. Raise NetworkX's error if it is not in the graph."""
+    """Return the id of the node `source`. Raise NetworkXError if the graph has no such node."""
     if source not in G:
         raise nx.NetworkXError(f"The node {source} is not in the {'digraph' if G.is_directed() else 'graph'}.")
     return G.numbers[source]
 
 
 def _tree_edges(G: Converted, source: Any, reverse: bool, depth_limit: Any) -> Iterable[tuple[Any, Any]]:
-    """Return an iterator over the edges of a breadth-first tree, from parents to children."""
+    """Return an iterator over the edges of the breadth-first tree from a source, as pairs of a parent and a child."""
     start = _node_id(G, source)
     limit = depth(depth_limit)
     visited = queue(G, [start], reverse) if limit is None else _within(G, start, limit, reverse)[0]
@@ -38,7 +38,7 @@ def bfs_edges(
 
 @register(least=20_000)
 def bfs_layers(G: Converted, sources: Any) -> Iterator[list[Any]]:
-    """Yield for each distance the list of nodes at this distance from the nearest source."""
+    """Yield for each distance 0, 1, … the list of the nodes at this distance from the nearest source."""
     first = list({*([sources] if sources in G else sources)})
     for source in first:
         if source not in G:

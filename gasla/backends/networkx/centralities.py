@@ -14,7 +14,8 @@ from gasla.graph.graph import Graph
 def lengths(G: Converted, name: Any, *, least: float = 0, reverse: bool = False) -> Graph:
     """Return the graph with an edge attribute as lengths of edges.
 
-    Raise NotImplementedError if NetworkX would treat these lengths differently.
+    Raise NotImplementedError if NetworkX would treat lengths differently, such as negative ones. With `least` above 0,
+    that includes lengths of 0.
     """
     graph = G.weighted(name, np.minimum, reverse)
     shortest, longest = graph.value_range or (1, 1)
@@ -36,7 +37,10 @@ def betweenness_centrality(
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Return the betweenness of every node. With `k`, only paths from k random sources count, which NetworkX draws."""
+    """Return the betweenness of every node.
+
+    With `k`, only shortest paths from k random source nodes count. NetworkX's random generator draws these nodes.
+    """
     n = len(G)
     drawn = None if k is None or k == n else seed.sample(G.names, k)
     if n == 0:
@@ -50,10 +54,13 @@ def betweenness_centrality(
         endpoints=bool(endpoints),
     )
     if G.is_directed() and not normalized and graph.has_symmetric_values:
-        values = values * 2  # gasla treats a symmetric graph as undirected, and so counts half of what NetworkX counts
+        # gasla treats a symmetric graph as undirected and counts each pair of nodes once, while NetworkX counts it
+        # twice.
+        values = values * 2
     scores = G.by_name(values)
     if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
-        scores[drawn[0]] = float("nan")  # NetworkX divides by 0 for the only source, and gives NaN
+        # For a single source, NetworkX divides by 0 and returns NaN as the score of the source.
+        scores[drawn[0]] = float("nan")
     return scores
 
 
@@ -61,7 +68,10 @@ def betweenness_centrality(
 def edge_betweenness_centrality(
     G: Converted, k: int | None = None, normalized: bool = True, weight: Any = None, seed: Any = None
 ) -> dict[Any, float]:
-    """Return the betweenness of every edge. With `k`, only paths from k random sources count, which NetworkX draws."""
+    """Return the betweenness of every edge.
+
+    With `k`, only shortest paths from k random source nodes count. NetworkX's random generator draws these nodes.
+    """
     drawn = None if k is None else seed.sample(G.names, k)
     graph = lengths(G, weight, least=1).to(G.device)
     sources = None if drawn is None else G.numbered(drawn)
@@ -76,7 +86,10 @@ def edge_betweenness_centrality(
 
 
 def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
-    """Return scores of adjacency entries as a dictionary by edge. Of parallel edges, the shortest share the score."""
+    """Return scores of adjacency entries as a dictionary from edges to scores.
+
+    Parallel edges are a single adjacency entry. The shortest of them share its score, and longer ones get 0.
+    """
     out, copies = G.plain().out, G.edges.copies
     tails, heads = out.owners(), out.indices
     if copies is not None:
@@ -84,7 +97,8 @@ def _by_edge(G: Converted, scores: Any, weight: Any) -> dict[Any, float]:
         are_shortest = lengths_of_edges == G.edges.combined(lengths_of_edges, np.minimum)[entries]
         scores = np.where(are_shortest, (scores / np.bincount(entries, are_shortest))[entries], 0.0)
         tails, heads = tails[entries], heads[entries]
-    # NetworkX lists an undirected edge only at the node that comes first
+    # NetworkX yields an undirected edge only once, at the end that is first in the graph, so only this direction is
+    # kept.
     edges = np.flatnonzero(G.is_directed() | (tails <= heads))
     columns = [G.called(tails[edges]), G.called(heads[edges])]
     if G.is_multigraph():
@@ -108,7 +122,10 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
 def harmonic_centrality(
     G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None
 ) -> dict[Any, float]:
-    """Return the harmonic centrality of all or some nodes, counting distances from all or some sources."""
+    """Return the harmonic centrality of the nodes `nbunch`, by default of all nodes.
+
+    The scores are sums over the distances from the nodes `sources`, by default from all nodes.
+    """
     asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
     origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
     if not origins or not asked:

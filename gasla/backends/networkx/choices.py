@@ -15,7 +15,7 @@ EMPTY = when("a graph without nodes", lambda given: not len(given["G"]))
 
 @register(UNDIRECTED, EMPTY, least=20_000, choice="NetworkX draws the nodes of an independent set")
 def maximal_independent_set(G: Converted, nodes: Any = None, seed: Any = None) -> list[Any]:
-    """Return a maximal independent set that contains the given nodes. The seed selects one of many."""
+    """Return a maximal independent set that contains `nodes`. The seed selects one of many such sets."""
     wanted = set(nodes or ())
     if not all(name in G for name in wanted):
         raise nx.NetworkXUnfeasible(f"{wanted} is not a subset of the nodes of G")
@@ -53,9 +53,9 @@ def hopcroft_karp_matching(G: Converted, top_nodes: Any = None) -> dict[Any, Any
 
 
 def _side(G: Converted, graph: Any, top_nodes: Any) -> Any:
-    """Return a mask of the nodes on one side of a bipartite graph.
+    """Return a mask of the nodes on one side of a bipartite graph, which is the side of `top_nodes`.
 
-    It is the side of `top_nodes` if given, and else that of the first node.
+    If `top_nodes` is None, it is the side of the first node.
     """
     if top_nodes is None:
         if int(gasla.connected_components(graph).count) > 1:

@@ -28,15 +28,16 @@ def label_propagation_communities(G: Converted) -> Any:
 
 
 def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> float:
-    """Return the modularity of communities, which are given as a label from 0 for each node.
+    """Return the modularity of a partition of the nodes. `labels` has the number of the community of each node, from 0.
 
-    NetworkX's operations are done in the same order, so that the rounding is the same.
+    Operations are done in NetworkX's order, so that the result is rounded in the same way.
     """
     values, tails, heads = each_edge(G, weight)
     count = int(labels.max()) + 1 if len(labels) else 0
     is_inside = labels[tails] == labels[heads]
     if not G.is_directed():
-        is_inside &= tails <= heads  # counts each undirected edge once
+        # An undirected edge is in the list of both ends, so only the direction from the smaller id counts.
+        is_inside &= tails <= heads
     within = np.bincount(labels[tails[is_inside]], values[is_inside], count)
     sides = [np.bincount(labels, strengths(G, kind, weight), count) for kind in ("out", "in")]
     total = strengths(G, "out", weight).sum().item()
@@ -70,9 +71,9 @@ def modularity(G: Converted, communities: Any, weight: Any = "weight", resolutio
 def _community_levels(
     G: Converted, weight: Any, find: Callable[..., Any], seed: random.Random | None, **options: Any
 ) -> list[Array]:
-    """Return the community of each node at each level of Louvain's or Leiden's method, which is passed as `find`.
+    """Return the community of each node at each level of a hierarchy of communities, as one array for each level.
 
-    As in NetworkX, a loop counts twice in a degree.
+    `find` is gasla's function for Louvain's or Leiden's method. As in NetworkX, a self loop counts twice in a degree.
     """
     graph = G.weighted(weight, np.add)
     graph = graph.with_values(np.ones(graph.m) if graph.values is None else graph.values.astype(np.float64))
@@ -90,7 +91,7 @@ MOVES = "NetworkX moves nodes in a random order"
 def louvain_partitions(
     G: Converted, weight: Any = "weight", resolution: float = 1, threshold: float = 1e-7, seed: Any = None
 ) -> Iterator[list[set[Any]]]:
-    """Yield the communities of Louvain's method level by level, while modularity grows by more than a threshold."""
+    """Yield the communities at each level of Louvain's method, while the modularity grows by more than `threshold`."""
     if not len(G.plain().out.indices):
         yield [{name} for name in G.names]
         return
@@ -106,8 +107,8 @@ def louvain_partitions(
 compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)
 
 
-# From version 3.7 on, NetworkX has its own function for Leiden's method, which takes a metric. Before, only backends
-# have one.
+# From version 3.7 on, NetworkX has its own implementation of Leiden's method, with a parameter `metric`. Before, only
+# backends implement it.
 METRIC = inspect.signature(nx.community.leiden_partitions.orig_func).parameters.get("metric")
 METRICS, THETA = ("modularity", "cpm"), 0.01
 LEIDEN = (
@@ -128,7 +129,7 @@ def leiden_partitions(
     metric: str = METRICS[0] if METRIC is None else METRIC.default,
     theta: float = THETA,
 ) -> Iterator[list[set[Any]]]:
-    """Yield the communities of Leiden's method level by level."""
+    """Yield the communities at each level of Leiden's method, as a list of sets of nodes."""
     for labels in _community_levels(G, weight, gasla.leiden_communities, seed, resolution=resolution, quality=metric):
         yield list(sets(G, labels))
 

@@ -25,7 +25,7 @@ def _labels(G: Converted) -> tuple[int, Array]:
 
 
 def sets(G: Converted, labels: Array) -> Iterator[set[Any]]:
-    """Yield the set of nodes with each label, for the labels 0, 1, … in turn."""
+    """Yield for each of the labels 0, 1, … the set of the names of all nodes with this label."""
     order = np.argsort(labels, kind="stable")
     names = G.called(order)
     last = 0
@@ -49,7 +49,7 @@ def number_connected_components(G: Converted) -> int:
 
 
 def check_nodes(G: Converted) -> None:
-    """Raise NetworkX's error for a graph without nodes."""
+    """Raise NetworkXPointlessConcept if the graph has no nodes, as NetworkX does."""
     if not len(G):
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
 
@@ -85,7 +85,10 @@ def is_strongly_connected(G: Converted) -> bool:
 
 @register(DIRECTED, least=20_000, choice="NetworkX gives strong components in the order in which its search ends")
 def strongly_connected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the set of nodes of each strong component, sorted by their first nodes, which is not NetworkX's order."""
+    """Yield the set of nodes of each strongly connected component.
+
+    Components are in the order of their first nodes, which is not NetworkX's order.
+    """
     if len(G):
         components = gasla.strongly_connected_components(G.plain().to(G.device))
         yield from sets(G, moved(components.labels, "cpu"))
@@ -116,7 +119,7 @@ NO_ROOT = only("root", None)
 
 @register(UNDIRECTED, NO_ROOT, least=20_000)
 def bridges(G: Converted, root: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Return an iterator over the edges that are on no cycle, in the order in which NetworkX lists edges."""
+    """Return an iterator over the bridges (edges on no cycle), in the order in which NetworkX yields edges."""
     out, n = G.plain().out, len(G)
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     ends = np.asarray(moved(gasla.bridges(G.plain().to(G.device)), "cpu"), np.int64).reshape(-1, 2)
@@ -137,7 +140,7 @@ def is_biconnected(G: Converted) -> bool:
 
 @register(UNDIRECTED, least=20_000, choice="NetworkX gives biconnected components in the order of its search")
 def biconnected_components(G: Converted) -> Iterator[set[Any]]:
-    """Yield the set of nodes of each biconnected component, in the order of gasla, which is not NetworkX's."""
+    """Yield the set of nodes of each biconnected component. Their order is gasla's, which differs from NetworkX's."""
     if not len(G):
         return
     graph = G.plain().to(G.device)

@@ -19,16 +19,19 @@ from gasla.backends.networkx_calls import CONVERSION, GASLA, REPORT
 from gasla.graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
-BLOCK = 1 << 16  # number of names that are looked up at a time
-EXACT = 2**53  # float64 holds integers below this exactly
+BLOCK = 1 << 16  # number of names of nodes that are looked up in a dictionary at a time
+EXACT = 2**53  # float64 represents all integers below this number exactly
 I64 = np.iinfo(np.int64)
-# types of weights for which sums are the same in Python and in NumPy arrays
+# types of weights that have the same sums in Python, as NetworkX computes them, and in NumPy arrays
 EVEN = {bool, int, float, np.int64, np.float64}
 PLAIN = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
 
 
 class Edges:
-    """The edges of a NetworkX graph as adjacency lists, in NetworkX's order. Parallel edges are one entry of a list."""
+    """The edges of a NetworkX graph as adjacency lists, in NetworkX's order.
+
+    Parallel edges are a single entry of an adjacency list.
+    """
 
     def __init__(self, rows: list[Mapping[Any, Any]], numbers: dict[Any, int] | None, multigraph: bool) -> None:
         n = len(rows)
@@ -39,18 +42,19 @@ class Edges:
         heads: Iterable[Any] = chain.from_iterable(rows)
         ids = np.fromiter(heads if numbers is None else _look_up_ids(heads, numbers), np.int32, m)
         self.graph = Graph.from_csr(offsets, ids)
-        self.copies: Array | None = None  # number of parallel edges for each entry; None if there are no parallel edges
+        # number of parallel edges for each adjacency entry, or None if the graph has no parallel edges
+        self.copies: Array | None = None
         if multigraph:
             copies = np.fromiter((len(keys) for row in rows for keys in row.values()), np.int64, m)
             self.copies = copies if np.any(copies > 1) else None
 
     @property
     def count(self) -> int:
-        """The number of edges, parallel ones included."""
+        """The number of edges. Parallel edges count separately, and an undirected edge counts in both directions."""
         return len(self.graph.out.indices) if self.copies is None else int(self.copies.sum())
 
     def combined(self, values: Array, combine: np.ufunc) -> Array:
-        """Combine the values of parallel edges, for example by `np.add`, and return one value per adjacency entry."""
+        """Return one value per adjacency entry. Values of parallel edges are combined, for example by `np.add`."""
         if self.copies is None:
             return values
         firsts = np.cumsum(self.copies) - self.copies
@@ -58,10 +62,10 @@ class Edges:
 
 
 class Degrees:
-    """The number of edges at each node, with the interface of NetworkX's degree views.
+    """The degrees of all nodes, with the interface of NetworkX's degree views.
 
-    Iteration yields pairs of a node and its degree. A call with a node returns its degree, a call without arguments the
-    view itself.
+    Iteration yields pairs of a node and its degree. A call with a node returns the degree of the node, and a call
+    without arguments the view itself.
     """
 
     def __init__(self, G: "Converted", counts: Array) -> None:
@@ -75,7 +79,7 @@ class Degrees:
 
 
 class Subgraph(NamedTuple):
-    """A subgraph that can only be copied, which is all that NetworkX's functions do with it."""
+    """A subgraph that supports no other method than `copy`, which is the only one that NetworkX's functions call."""
 
     G: "Converted"
     nodes: Iterable[Any]
@@ -86,15 +90,17 @@ class Subgraph(NamedTuple):
 
 
 class Converted:
-    """A NetworkX graph converted to arrays: its edges, in NetworkX's order, and edge attributes by name.
+    """A NetworkX graph converted to arrays, which hold its edges in NetworkX's order, and edge attributes by name.
 
-    NetworkX passes it to the functions of this backend, and `convert_to_nx` converts it back.
+    NetworkX passes this object to the functions of this backend, and `convert_to_nx` converts it back.
     """
 
     __networkx_backend__ = "gasla"
     device: Device = "cpu"
-    is_placed = False  # whether `device` was chosen by a call, so that the calls it makes run on the same device
-    has_served = False  # whether any call has used this graph, so that a warning is due when it is used again
+    is_placed = False  # Whether a call chose `device`. Other functions that the call makes then run on the same device.
+    # Whether a call has used this graph before. On the second use, gasla warns that changes of the original may be
+    # missing.
+    has_served = False
 
     def __init__(self, G: Any, wanted: Mapping[Any, Any], *, everything: bool, node_data: bool) -> None:
         self.names: list[Any] = list(G)
@@ -114,21 +120,23 @@ class Converted:
         keys = chain.from_iterable(chain.from_iterable(row.values() for row in rows))
         self.keys: list[Any] | None = list(keys) if self._multigraph else None
         self._values: dict[tuple[Any, Any], Array | str] = {}
-        # For attributes that mix floats and integers: which values are integers, and these as exact int64.
+        # For each attribute with both floats and integers: a mask of the integers, and the integers as int64, because
+        # float64 rounds large ones.
         self._integers: dict[tuple[Any, Any], tuple[Array, Array]] = {}
         for name, default in ({} if everything else wanted).items():
             self._keep(name, default, self._each(rows))
         self._cached_results: dict[Hashable, Any] = {}
-        # For each weight function: the weights that it returned, and which edges it hides by returning None.
+        # For each weight function of a user: the weights that it returned, and a mask of the edges that it hides by
+        # returning None.
         self._weights_by_function: dict[Any, tuple[Array, Array]] = {}
 
     def _each(self, rows: list[Mapping[Any, Any]]) -> Iterator[dict[Any, Any]]:
-        """Return an iterator over the attribute dictionaries of all edges."""
+        """Return an iterator over the attribute dictionaries of all edges, each parallel edge with its own."""
         attributes = chain.from_iterable(row.values() for row in rows)
         return chain.from_iterable(keys.values() for keys in attributes) if self._multigraph else attributes
 
-    # NetworkX calls the following methods before it chooses a backend. Its own functions that run unchanged on this
-    # backend's graphs (see `compose`) call them, too.
+    # NetworkX calls the following methods before it chooses a backend. So do NetworkX functions that run unchanged on
+    # this backend's graphs (see `compose`).
 
     def is_directed(self) -> bool:
         """Return whether the graph is directed."""
@@ -155,17 +163,17 @@ class Converted:
         return self.numbers  # NetworkX's `nbunch_iter` looks up names in this mapping
 
     def nbunch_iter(self, nbunch: Any = None) -> Iterator[Any]:
-        """Return an iterator over the given nodes that are in the graph, as NetworkX's method `nbunch_iter` does."""
+        """Return an iterator over those nodes of `nbunch` that are in the graph, as NetworkX's graphs do."""
         names: Iterator[Any] = nx.Graph.nbunch_iter(self, nbunch)
         return names
 
     def number_of_edges(self) -> int:
-        """Return the number of edges, parallel ones included."""
+        """Return the number of edges. Parallel edges count separately."""
         return int(self.degrees().sum()) // (1 if self._directed else 2)
 
     @property
     def degree(self) -> Degrees:
-        """The number of edges at each node, those into and out of it together."""
+        """The degree of each node, which in a directed graph is the number of edges into and out of the node."""
         return self.once("degree", lambda: Degrees(self, self.all_degrees()))
 
     @property
@@ -179,7 +187,7 @@ class Converted:
         return self.once("out_degree", lambda: Degrees(self, self.degrees()))
 
     def subgraph(self, nodes: Iterable[Any]) -> "Subgraph":
-        """Return the subgraph of some nodes, which can only be copied."""
+        """Return the subgraph that some nodes induce, as an object that can only be copied."""
         return Subgraph(self, nodes)
 
     def __str__(self) -> str:
@@ -188,22 +196,23 @@ class Converted:
         titled = f" named {name!r}" if name else ""
         return f"{kind}{titled} with {len(self)} nodes and {self.number_of_edges()} edges"
 
-    # The following methods are called by the functions of this backend.
+    # The functions of this backend call the following methods.
 
     def once(self, kind: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the result of `make()`, computed in the first call and cached with the graph under the key `kind`."""
+        """Return the result of `make()`, which is called only once and cached with the graph under the key `kind`."""
         if kind not in self._cached_results:
             self._cached_results[kind] = make()
         return self._cached_results[kind]
 
     def on(self, device: Device) -> "Converted":
-        """Return a view of this graph for a call that runs on a device. Both share their arrays and their cache."""
-        view = copy(self)  # the copy is shallow, so it shares what is cached now and later
+        """Return a view of this graph for a call that runs on `device`. The view shares the arrays and the cache."""
+        # The copy is shallow, so the view shares all arrays and results, also those that are cached later.
+        view = copy(self)
         view.device, view.is_placed, view._weights_by_function = device, True, {}
         return view
 
     def plain(self, reverse: bool = False) -> Graph:
-        """Return the edges as a `Graph` without values, in which parallel edges are one.
+        """Return the edges as a `Graph` without values, in which parallel edges are a single edge.
 
         With `reverse`, all edges are reversed, and the edges into a node are in the order in which NetworkX lists
         predecessors.
@@ -211,15 +220,15 @@ class Converted:
         return (self._reversed_edges if reverse else self.edges).graph
 
     def values(self, name: Any, combine: np.ufunc) -> Array:
-        """Return an edge attribute with one value per adjacency entry.
+        """Return an edge attribute as an array with one value for each adjacency entry.
 
-        Values of parallel edges are combined by `combine`.
+        The values of parallel edges, which share an entry, are combined by `combine`.
         """
         each_value = self.each(name)
         return each_value if callable(name) else self.edges.combined(each_value, combine)
 
     def _by_function(self, weight: Callable[..., Any]) -> Array:
-        """Return the weight of every adjacency entry by calling a weight function once for each.
+        """Return the weights of all adjacency entries, by calling the weight function of a user once for each entry.
 
         Where the function returns None, which hides the edge, the weight is 0.
         """
@@ -245,14 +254,15 @@ class Converted:
         return numbers
 
     def each(self, name: Any, default: Any = 1, *, large: bool = False) -> Array:
-        """Return an attribute of every edge as an array, with `default` for edges that lack it.
+        """Return an attribute of every edge as an array, with `default` for edges without the attribute.
 
-        Raises NotImplementedError unless all values are numbers that arrays can hold. Numbers of 2**53 and more are
+        Raise NotImplementedError unless all values are numbers that arrays can hold. Numbers of 2**53 and more are
         refused, too, unless `large`, with which integers among floats are rounded.
         """
         if callable(name):
             return self._by_function(name)
-        if name is None:  # NetworkX would look up an attribute called None, which no edge has, and take the default.
+        # NetworkX would look up an attribute called None, which no edge has, so all edges have the default value.
+        if name is None:
             return np.full(self.edges.count, default)
         key = (name, default)
         if key not in self._values and self.data is not None:
@@ -265,7 +275,7 @@ class Converted:
         return values
 
     def integers(self, name: Any, default: Any = 1) -> tuple[Array, Array]:
-        """Return which values of an edge attribute are integers, and the values as int64.
+        """Return a mask of the edges whose value of an attribute is an integer, and the values of all edges as int64.
 
         Integers beyond int64 are limited to its range. Values that are not integers are 0 in the second array.
         """
@@ -276,9 +286,9 @@ class Converted:
         return is_whole, np.where(is_whole, values, 0).astype(np.int64)
 
     def _keep(self, name: Any, default: Any, edges: Iterable[dict[Any, Any]]) -> None:
-        """Store an attribute of every edge as an array.
+        """Store an attribute of every edge as an array, with `default` for edges without the attribute.
 
-        If it mixes floats and integers, also store the integers as int64, because float64 rounds large ones.
+        If the values are both floats and integers, also store the integers as int64, because float64 rounds large ones.
         """
         values_list = [data.get(name, default) for data in edges]
         values = self._values[name, default] = _to_array(values_list, name)
@@ -292,13 +302,17 @@ class Converted:
             self._integers[name, default] = is_whole, np.array(whole, np.int64)
 
     def keys_of(self, edges: Array) -> list[Any]:
-        """Return the keys of some edges of a multigraph, given the positions of the edges."""
+        """Return the keys of some edges of a multigraph, whose positions among all edges are `edges`."""
         if self.keys is None:
             raise NotImplementedError("the graph was converted without its edges' keys")
         return [self.keys[edge] for edge in edges.tolist()]
 
     def weighted(self, name: Any, combine: np.ufunc = np.minimum, reverse: bool = False) -> Graph:
-        """Return the graph with an edge attribute as float64 weights.
+        """Return the graph with an edge attribute as float64 weights, or without weights if all of them are 1.
+
+        If `name` is None, there are no weights either.
+
+        A graph without weights is processed faster.
 
         It has no weights if all are 1 or the name is None.
 
@@ -331,7 +345,10 @@ class Converted:
         return result
 
     def backwards(self) -> Array:
-        """Return for each entry of the incoming adjacency lists the position of the same edge in the outgoing lists."""
+        """Return a permutation from adjacency lists of predecessors to those of successors.
+
+        For each entry of the lists of predecessors, it is the position of the same edge in the lists of successors.
+        """
 
         def make() -> Array:
             out, back = self.edges.graph.out, self._reversed_edges.graph.out
@@ -345,7 +362,7 @@ class Converted:
         return edge_ids
 
     def are_whole(self, name: Any, combine: np.ufunc = np.minimum) -> bool:
-        """Return whether sums of an edge attribute are integers. NetworkX's results are then integers as well."""
+        """Return whether all values of an edge attribute are integers, so that NetworkX's sums are integers, too."""
         return name is None or self.values(name, combine).dtype.kind in "bi"
 
     def degrees(self, reverse: bool = False) -> Array:
@@ -362,11 +379,11 @@ class Converted:
         return counts if self._directed else counts + self._loops()
 
     def all_degrees(self) -> Array:
-        """Return the number of edges at each node, those into and out of it together."""
+        """Return the degree of each node, which in a directed graph is the number of edges into and out of the node."""
         return self.degrees() + self.degrees(reverse=True) if self._directed else self.degrees()
 
     def _loops(self) -> Array:
-        """Return the number of loops at each node."""
+        """Return the number of self loops at each node. Parallel loops count separately."""
         out = self.edges.graph.out
         owners = out.owners()
         is_loop = owners == out.indices
@@ -377,7 +394,7 @@ class Converted:
         """Return whether any edge leads from a node to itself."""
         return bool(self.edges.graph.has_self_loops)
 
-    # The following methods convert results to NetworkX's names of nodes.
+    # The following methods convert results from ids of nodes to NetworkX's names of nodes.
 
     def called(self, ids: Any) -> list[Any]:
         """Return the names of the nodes with these ids."""
@@ -385,7 +402,7 @@ class Converted:
         return chosen if self.are_numbers else list(map(self.names.__getitem__, chosen))
 
     def by_name(self, array: Any) -> dict[Any, Any]:
-        """Return an array with one number per node as a dictionary from names of nodes to Python numbers."""
+        """Return an array with one number per node as a dictionary from the names of nodes to Python numbers."""
         return dict(zip(self.names, moved(array, "cpu").tolist()))
 
     def numbered(self, given: Iterable[Any]) -> list[int]:
@@ -394,28 +411,29 @@ class Converted:
 
 
 def _look_up_ids(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
-    """Yield the ids of nodes by their names, looked up in blocks, which takes half the time of single look-ups."""
+    """Yield the ids of nodes, looked up by their names in blocks, which takes half the time of single look-ups."""
     remaining = iter(names)
     while block := list(islice(remaining, BLOCK)):
         yield from itemgetter(*block)(numbers) if len(block) > 1 else (numbers[block[0]],)
 
 
 def _neighbor_dicts(adjacency: Any, names: list[Any]) -> list[Mapping[Any, Any]]:
-    """Return for each node a dictionary of its neighbors.
+    """Return for each node a dictionary whose keys are the node's neighbors.
 
-    NetworkX's views are copied to dictionaries, which are faster.
+    Where NetworkX has a view instead, it is copied to a dictionary, which is faster.
     """
     rows = [adjacency[name] for name in names]
     return rows if all(type(row) is dict for row in rows) else [dict(row) for row in rows]
 
 
 def _to_array(values: list[Any], name: Any) -> Array | str:
-    """Return the values of an edge attribute as an array, or the reason as text if an array can't hold them."""
+    """Return the values of an edge attribute as an array. If an array can't hold them, return the reason as text."""
     if not values:
         return np.zeros(0, np.int64)
     try:
         numbers = np.array(values)
-    except (ValueError, OverflowError):  # for example, because the values are lists of unequal lengths
+    # Either error may occur, for example because the values are lists of unequal lengths.
+    except (ValueError, OverflowError):
         numbers = np.array(None)
     if numbers.ndim != 1 or numbers.dtype.kind not in "bif":
         unsupported = next(
@@ -423,23 +441,24 @@ def _to_array(values: list[Any], name: Any) -> Array | str:
         )
         kind = type(unsupported).__name__ if unsupported is not None or None in values else "integers beyond 64 bits"
         return f"edges have {name!r} that is no number of NumPy's ({kind})"
-    # NetworkX sums narrow NumPy numbers in their own type, in which sums overflow or are rounded differently than here.
+    # NetworkX sums narrow NumPy numbers, such as float32, in their own type, so that sums overflow or are rounded
+    # differently than in gasla.
     if odd_types := {*map(type, values)} - EVEN:
         return f"edges have {name!r} of type {min(kind.__name__ for kind in odd_types)}"
     return numbers
 
 
 def _require_exact(numbers: Array, name: Any) -> None:
-    """Raise NotImplementedError if a number is 2**53 or more.
+    """Raise NotImplementedError if any absolute value in an edge attribute is 2**53 or more.
 
-    float64 rounds sums of such numbers, and Python doesn't round sums of integers.
+    float64 rounds sums of such numbers, and Python doesn't round sums of integers, so results would differ.
     """
     if numbers.dtype.kind != "b" and bool((np.abs(numbers[np.isfinite(numbers)].astype(np.float64)) >= EXACT).any()):
         raise NotImplementedError(f"edges have {name!r} of 2**53 or more, which float64 doesn't hold exactly")
 
 
 def like(G: Converted, names: Iterable[Any]) -> Any:
-    """Return a new NetworkX graph of the same kind, with some of the nodes and their attributes, but no edges."""
+    """Return a new NetworkX graph of the same kind as G, with the nodes `names` and their attributes, but no edges."""
     if G.data is None or G.node_data is None:
         raise NotImplementedError("the graph was converted without its attributes")
     result = PLAIN[2 * G.is_multigraph() + G.is_directed()]()
@@ -449,7 +468,10 @@ def like(G: Converted, names: Iterable[Any]) -> Any:
 
 
 def add(G: Converted, made: Any, entries: Array) -> None:
-    """Add the edges of some adjacency entries, with their attributes, to the NetworkX graph `made`."""
+    """Add edges with their attributes to the NetworkX graph `made`.
+
+    `entries` are the positions of these edges in the adjacency lists of G. Parallel edges are added together.
+    """
     out, copies = G.plain().out, G.edges.copies
     tails, heads = G.called(out.owners()[entries]), G.called(out.indices[entries])
     data: Any = G.data
@@ -477,7 +499,8 @@ def induced(G: Converted, nodes: Iterable[Any]) -> Any:
     owners = out.owners()
     tails, heads = new_ids[owners], new_ids[out.indices]
     entries = np.flatnonzero((tails >= 0) & (heads >= 0))
-    neighbor_order = np.zeros(len(entries), np.int64)  # second sort key, which orders the neighbors of a node
+    # A second sort key, which orders the neighbors of a node; 0 for all keeps them in the order of the graph.
+    neighbor_order = np.zeros(len(entries), np.int64)
     if G.is_multigraph():
         neighbor_order = np.where(2 * len(chosen) < np.bincount(owners)[owners[entries]], heads[entries], 0)
     result = like(G, names)
@@ -486,7 +509,7 @@ def induced(G: Converted, nodes: Iterable[Any]) -> Any:
 
 
 class Unconverted:
-    """A graph whose conversion ran out of memory. Each call that uses it tries the conversion again."""
+    """A stand-in for a graph whose conversion ran out of memory. Each call that uses it tries to convert again."""
 
     __networkx_backend__ = "gasla"
 
@@ -494,7 +517,7 @@ class Unconverted:
         self._convert = convert
 
     def convert(self) -> Converted:
-        """Try the conversion again, and return the converted graph. Raise NotImplementedError if memory runs out."""
+        """Try to convert the graph again, and return the result. Raise NotImplementedError if memory runs out again."""
         try:
             return self._convert()
         except MemoryError as error:
@@ -568,15 +591,15 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
 
 
 def _neighbor_names(graph: Graph, names: Converted) -> Iterator[list[Any]]:
-    """Return an iterator over the vertices that yields the names of a vertex's neighbors as a list."""
+    """Return an iterator that yields, for one vertex after the other, the list of the names of its neighbors."""
     heads, offsets = names.called(graph.out.indices), graph.out.indptr.tolist()
     return (heads[first:last] for first, last in pairwise(offsets))
 
 
 def _entry_attributes(graph: Converted) -> Iterator[dict[Any, Any]]:
-    """Return an iterator over the attribute dictionaries of all adjacency entries.
+    """Return an iterator over the attribute dictionaries of all adjacency entries, in the order of the adjacency lists.
 
-    In a multigraph an entry stands for parallel edges, so it yields a dictionary from their keys to their attributes.
+    In a multigraph, an entry stands for parallel edges, and its dictionary maps their keys to their attributes.
     """
     copies, count = graph.edges.copies, graph.edges.count
     data: Iterator[dict[Any, Any]]

@@ -36,9 +36,9 @@ compose(nx.is_regular, least=NEVER)
 
 
 def strengths(G: Converted, kind: str, weight: Any) -> Array:
-    """Return the weighted degree of each node. `kind` is 'in', 'out' or 'in+out' for a directed graph.
+    """Return the weighted degree of each node. In a directed graph, `kind` is 'in', 'out' or 'in+out'.
 
-    A loop of an undirected graph counts twice.
+    A self loop of an undirected graph counts twice.
     """
     values, tails, heads = each_edge(G, weight)
     n, ends = len(G), ({"out": [tails], "in": [heads]}.get(kind, [tails, heads]) if G.is_directed() else [tails])
@@ -52,7 +52,7 @@ def strengths(G: Converted, kind: str, weight: Any) -> Array:
 def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
     """Return the weights, tails and heads of all edges, in the order of the adjacency lists.
 
-    An undirected edge comes twice, once in each direction.
+    An undirected edge comes twice, once in each direction. Without `weight`, all weights are 1.
     """
     out, copies = G.plain().out, G.edges.copies
     entries = np.arange(len(out.indices)) if copies is None else np.repeat(np.arange(len(out.indices)), copies)
@@ -63,9 +63,9 @@ def each_edge(G: Converted, weight: Any) -> tuple[Array, Array, Array]:
 
 
 def _sum_over_neighbors(G: Converted, kind: str, degrees: Array, weight: Any) -> Array:
-    """Return for each node the sum over its neighbors of their degree times the edge's weight.
+    """Return for each node the sum over its neighbors of their degree, times the weight of the edge to them.
 
-    Parallel edges count once.
+    Parallel edges count once. `kind` says whether successors ("out"), predecessors ("in") or both are neighbors.
     """
     out = G.plain().out
     tails, heads = out.owners(), out.indices
@@ -135,7 +135,7 @@ KINDS = when(
 def degree_assortativity_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """Return the correlation between the degrees at both ends of edges."""
+    """Return the correlation between the degrees of the two ends of an edge, over all edges."""
     kinds = [strengths(G, kind, weight) for kind in ("in", "out") if kind in (x, y)]
     values = [set(column.tolist()) for column in kinds]
     numbers = {degree: i for i, degree in enumerate(set.union(*values) if G.is_directed() else values[0])}
@@ -147,9 +147,10 @@ def _encode(values: Iterable[Any], numbers: Mapping[Any, int]) -> Array:
 
 
 def _mixing_matrix(G: Converted, sides: list[Array], count: int) -> Array:
-    """Return the matrix of the shares of edges that lead from one kind of nodes to another, for `count` kinds.
+    """Return the fraction of all edges that lead from nodes with one value to nodes with another, as a matrix.
 
-    `sides` are the kinds of all nodes as tails and as heads. Rows are kinds of tails, columns kinds of heads.
+    Values are numbered from 0 to `count` - 1. `sides` are two arrays with the number of each node's value, as a tail
+    (the row of the matrix) and as a head (the column).
     """
     _, tails, heads = each_edge(G, None)
     if not len(tails):
@@ -162,9 +163,9 @@ def _mixing_matrix(G: Converted, sides: list[Array], count: int) -> Array:
 
 
 def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -> float:
-    """Return the assortativity coefficient of M. E. J. Newman (2003, equation 21).
+    """Return the assortativity coefficient of M. E. J. Newman (2003, equation 21) for the values of nodes.
 
-    NetworkX's operations are done in the same order, so that the rounding is the same.
+    Operations are done in NetworkX's order, so that the result is rounded in the same way.
     """
     M = _mixing_matrix(G, sides, len(numbers))
     M = M / M.sum() if M.sum() != 1.0 else M
@@ -178,13 +179,14 @@ def _correlation(G: Converted, sides: list[Array], numbers: Mapping[Any, int]) -
 def degree_pearson_correlation_coefficient(
     G: Converted, x: str = "out", y: str = "in", weight: Any = None, nodes: Any = None
 ) -> float:
-    """Return Pearson's correlation between the degrees at both ends of edges, as SciPy computes it."""
+    """Return Pearson's correlation between the degrees of the two ends of an edge, as SciPy computes it."""
     from scipy.stats import pearsonr
 
     _, tails, heads = each_edge(G, None)
     if len(tails) < 2:
         raise NotImplementedError("the graph has fewer than two edges, which have no correlation")
-    # NetworkX goes through nodes in the order of a Python set, and the rounding of sums depends on that order.
+    # NetworkX iterates over nodes in the order of a Python set. The rounding of sums depends on the order, so edges are
+    # sorted in the same way.
     places = np.argsort(np.array(G.numbered(set(G.names))))
     order = np.argsort(places[tails], kind="stable")
     sides = strengths(G, x, weight)[tails[order]], strengths(G, y, weight)[heads[order]]
@@ -192,7 +194,7 @@ def degree_pearson_correlation_coefficient(
 
 
 def _node_attributes(G: Converted, attribute: Any) -> list[Any]:
-    """Return the value of an attribute for every node, or None for nodes without it."""
+    """Return a list with the value of an attribute for every node, or None for nodes without the attribute."""
     if G.node_data is None:
         raise NotImplementedError("the graph was converted without its nodes' attributes")
     return [data.get(attribute) for data in G.node_data]
@@ -204,7 +206,7 @@ def attribute_assortativity_coefficient(G: Converted, attribute: Any, nodes: Any
     values = _node_attributes(G, attribute)
     _, tails, heads = each_edge(G, None)
     first = np.unique(np.column_stack([tails, heads]).ravel(), return_index=True)[1]
-    # Nodes in the order in which they first occur in the list of edges, as tails or heads.
+    # These are the nodes in the order in which they first occur as the tail or the head of an edge.
     mentioned = np.column_stack([tails, heads]).ravel()[np.sort(first)].tolist()
     try:
         numbers = {value: i for i, value in enumerate(set(dict.fromkeys(values[v] for v in mentioned).keys()))}
@@ -238,7 +240,7 @@ def overall_reciprocity(G: Converted) -> float:
 
 
 def mutual(G: Converted) -> Array:
-    """Return for each edge of a directed graph whether the graph also has its reverse edge. Loops don't count."""
+    """Return a mask of those edges of a directed graph whose reverse edge is in the graph, too. Self loops are not."""
     out = G.plain().out
     tails, heads = out.owners().astype(np.int64), out.indices.astype(np.int64)
     return (tails != heads) & np.isin(tails * len(G) + heads, heads * len(G) + tails)
@@ -246,9 +248,9 @@ def mutual(G: Converted) -> Array:
 
 @register(DIRECTED, SIMPLE, least=10_000)
 def reciprocity(G: Converted, nodes: Any = None) -> Any:
-    """Return the share of mutual edges, for the whole graph, for one node or for some nodes.
+    """Return the fraction of mutual edges (with a reverse edge) for the whole graph, for one node or for some nodes.
 
-    It is None for nodes without edges. The loops of a node count as mutual.
+    The result is None for nodes without edges. Self loops of a node count as mutual.
     """
     if nodes is None:
         return overall_reciprocity(G)
@@ -276,7 +278,7 @@ def s_metric(G: Converted) -> float:
     UNDIRECTED, SIMPLE, when("normalized by a random graph", lambda given: bool(given["normalized"])), least=5_000
 )
 def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, seed: Any = None) -> dict[int, float]:
-    """Return for every k the share of possible edges that exist between the nodes of degree above k."""
+    """Return for every k the fraction of possible edges that exist among the nodes of degree above k."""
     if G.has_loops():
         raise Exception("rich_club_coefficient is not implemented for graphs with self loops.")
     _, tails, heads = each_edge(G, None)

@@ -11,9 +11,9 @@ from gasla.backends.networkx.dispatch import DIRECTED, NEVER, Condition, compose
 
 
 def in_graph(parameter: str) -> Condition:
-    """Return the condition that an argument is a node of the graph, or None.
+    """Return the condition that an argument of a call is a node of the graph, or None.
 
-    For any other value NetworkX raises its own error, so it runs the call.
+    For any other value NetworkX raises its own error, so gasla leaves the call to NetworkX.
     """
 
     def is_missing(given: Any) -> bool:
@@ -23,12 +23,13 @@ def in_graph(parameter: str) -> Condition:
 
 
 CONDITIONS = in_graph("source"), only("depth_limit", None), only("sort_neighbors", None)
-# Number of nodes and edges from which orders of nodes are faster than NetworkX's. Edges and trees never are.
+# Minimum number of nodes and edges from which on gasla yields nodes in depth-first order faster than NetworkX. It never
+# yields edges and trees faster.
 LEAST = 20_000
 
 
 def _search(G: Converted, source: Any) -> Any:
-    """Return the preorder, the postorder and the parents of a depth-first search, which runs on the CPU."""
+    """Return the preorder, the postorder and the parents of nodes in a depth-first search from a source."""
     return gasla.depth_first_order(G.plain(), None if source is None else G.numbers[source])
 
 
@@ -43,7 +44,7 @@ def dfs_edges(
 
 
 def _nodes(order: str) -> Callable[..., Iterator[Any]]:
-    """Register and return the function that yields nodes in the order `order`, "preorder" or "postorder"."""
+    """Register the function that yields nodes in the order `order` ("preorder" or "postorder"), and return it."""
 
     def nodes(
         G: Converted, source: Any = None, depth_limit: Any = None, *, sort_neighbors: Any = None
@@ -60,7 +61,7 @@ compose(nx.dfs_tree, *CONDITIONS, least=NEVER)
 
 @register(DIRECTED, in_graph("start"), least=5_000)
 def immediate_dominators(G: Converted, start: Any) -> dict[Any, Any]:
-    """Return the immediate dominator of each node but the start.
+    """Return a dictionary from each node except `start` to its immediate dominator.
 
     Nodes are in the opposite of the order in which a depth-first search leaves them.
     """

@@ -23,49 +23,54 @@ from gasla.backends.networkx_calls import GASLA, REPORT
 
 Condition = Callable[[Mapping[str, Any]], str | None]
 Function = TypeVar("Function", bound=Callable[..., Any])
-PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}  # arguments that restrict a call to a part of the graph
-PAIR = {"source", "target"}  # arguments that restrict a call to a part of the graph if both are given
-NEVER = 2**62  # As the minimum size of graphs, this means that converting a graph for the function never pays off.
+# arguments that restrict a call to a part of the graph, for which converting the whole graph doesn't pay off
+PARTS = {"cutoff", "depth_limit", "ebunch", "nodes"}
+PAIR = {"source", "target"}  # arguments that, if both are passed, restrict a call to a part of the graph
+# A minimum size that no graph reaches. It is for functions that are so fast that converting a graph never pays off.
+NEVER = 2**62
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A function that this backend offers to NetworkX, and the conditions for its calls."""
+    """A function that this backend offers to NetworkX, and the conditions under which its calls run on gasla."""
 
     function: Callable[..., Any]
     signature: inspect.Signature
     conditions: tuple[Condition, ...]
-    least: int  # minimum number of nodes and edges for which converting a graph pays off
-    # Why results may differ from NetworkX's, or None. Such a function runs only on request or by a setting.
+    least: int  # minimum number of nodes and edges from which on converting a graph pays off
+    # The reason why results may differ from NetworkX's, or None if they don't. A function with a reason runs on gasla
+    # only if the call or a setting asks for it.
     choice: str | None
 
 
 class Declined(Exception):
-    """Raised when a function declines a call that a composed function (see `compose`) made.
+    """Raised when gasla declines a call that a composed function (a NetworkX function that `compose` registered) made.
 
-    It takes the place of NotImplementedError, which NetworkX would catch: it may then run the inner call itself on the
-    backend's graph, which it can't read. `compose` converts it back for the composed function.
+    NetworkX would catch a NotImplementedError from the inner call, and might run that call itself on the backend's
+    graph, which it can't read. So this exception passes through NetworkX, and `compose` converts it to a
+    NotImplementedError of the composed function.
     """
 
 
 class _Composing(threading.local):
-    depth = 0  # number of composed functions that run in this thread, one within another
+    depth = 0  # number of composed functions (see `compose`) that run in this thread at present, one within another
 
 
 OFFERED: dict[str, Offer] = {}
 _composing = _Composing()
-_has_warned = False  # whether this process has warned that NetworkX reuses converted graphs
-# NetworkX would print its own warning of 15 lines in every call, so it is replaced by `_warn_of_cache`.
+_has_warned = False  # whether this process has warned once that NetworkX reuses converted graphs
+# NetworkX would print a warning of 15 lines in every call that reuses a converted graph. `_warn_of_cache` replaces it
+# by a short one.
 warnings.filterwarnings("ignore", r"(?s)Note: conversions to backend graphs.*'gasla' backend", UserWarning)
 
 
 def register(
     *conditions: Condition, least: int, choice: str | None = None, name: str | None = None
 ) -> Callable[[Function], Function]:
-    """Return a decorator that registers a function of this backend.
+    """Return a decorator that registers a function of this backend under its name in NetworkX.
 
-    NetworkX calls it for graphs of at least `least` nodes and edges. `name` is the function's name in NetworkX, if the
-    Python function is called otherwise.
+    NetworkX calls the function only for graphs of at least `least` nodes and edges, and if all conditions hold. `name`
+    is the function's name in NetworkX, if the Python function is called otherwise.
     """
 
     def note(function: Function) -> Function:
@@ -97,10 +102,10 @@ def register(
 def compose(
     theirs: Any, *conditions: Condition, least: int, choice: str | None = None, check: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """Register a NetworkX function that runs unchanged on this backend's graphs.
+    """Register a NetworkX function that runs unchanged on this backend's graphs, since it only calls gasla's functions.
 
-    Its code only calls functions of this backend. If it returns an iterator that calls them later, `check` raises
-    NotImplementedError beforehand, while NetworkX can still run the call itself.
+    If it returns an iterator that calls these functions later, `check` raises NotImplementedError beforehand, while
+    NetworkX can still run the call itself.
     """
 
     def function(G: Converted, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +113,7 @@ def compose(
             check(G, *args, **kwargs)
         _composing.depth += 1
         try:
-            return theirs.orig_func(G, *args, **kwargs)  # functions that it calls run on the device of `G`
+            return theirs.orig_func(G, *args, **kwargs)  # Functions that this call makes run on the device of `G`.
         except Declined as refusal:
             raise NotImplementedError(str(refusal)) from None
         finally:
@@ -120,21 +125,22 @@ def compose(
 
 
 def _signature_with_device(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a function with an additional parameter `device`."""
+    """Return the signature of a function, extended by the parameter `device`, which NetworkX's functions don't have."""
     original = inspect.signature(function)
     device = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None)
     return original.replace(parameters=[*original.parameters.values(), device])
 
 
 def _setting(name: str, default: Any) -> Any:
-    """Return a setting from `nx.config.backends.gasla`, or the default if it is not set."""
+    """Return the value of a setting in `nx.config.backends.gasla`, or the default if the setting is missing."""
     return getattr(nx.config.backends.get("gasla"), name, default)
 
 
 def _warn_of_cache(G: Converted) -> None:
-    """Warn that a converted graph is reused, although NetworkX does not notice all changes of the original.
+    """Warn that NetworkX reuses a converted graph, because it does not notice all changes of the original graph.
 
-    The warning comes once, when a graph is used for the second time. NetworkX's own comes in every call, and is longer.
+    gasla warns once in a process, when a graph is used for the second time. NetworkX's own warning would come in every
+    call.
     """
     global _has_warned
     is_first, G.has_served = not G.has_served, True
@@ -159,17 +165,17 @@ def _stack_level_of_caller() -> int:
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if a call can return NetworkX's result, else the reason as text."""
+    """Return True if gasla's result of a call is the same as NetworkX's, else the reason as text."""
     return _report_refusal(name, _can_run(name, args, kwargs))
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
-    """Return True if a call is faster than NetworkX, conversion of the graph included, else the reason as text."""
+    """Return True if gasla is faster than NetworkX, including the conversion of the graph, else the reason as text."""
     return _report_refusal(name, _should_run(name, args, kwargs))
 
 
 def _report_refusal(name: str, answer: bool | str) -> bool | str:
-    """Return the answer of `can_run` or `should_run`. Add a reason against running to the report."""
+    """Return the answer of `can_run` or `should_run` unchanged. If it is a reason, add it to the report of calls."""
     if isinstance(answer, str):
         REPORT.decline(name, answer)
     return answer
@@ -207,13 +213,13 @@ def _should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 
 def _is_converted(G: Any) -> bool:
-    """Return whether NetworkX has cached a conversion of the graph for this backend."""
+    """Return whether NetworkX has cached a conversion of this graph to the graph class of this backend."""
     cached = getattr(G, "__networkx_cache__", None) or {}
     return any(isinstance(graph, Converted) for graph in cached.get("backends", {}).get("gasla", {}).values())
 
 
 def _size(G: Any, enough: int) -> int:
-    """Return the number of nodes and adjacency entries of a graph. Counting stops when the number reaches `enough`."""
+    """Return the number of nodes and adjacency entries of a graph. Counting stops once the number reaches `enough`."""
     size = len(G)
     rows = iter(G._adj.values())
     while size < enough and (rows_block := list(islice(rows, 1000))):
@@ -222,9 +228,9 @@ def _size(G: Any, enough: int) -> int:
 
 
 def by_name(parameter: str) -> Condition:
-    """Return the condition that an argument is an attribute's name or None, and not a function of edges.
+    """Return the condition that an argument of a call is the name of an attribute or None, but not a function.
 
-    A function would have to be called for every edge.
+    A function of edges would have to be called for every edge, which is slow.
     """
 
     def condition(given: Mapping[str, Any]) -> str | None:
@@ -234,7 +240,7 @@ def by_name(parameter: str) -> Condition:
 
 
 def number(parameter: str) -> Condition:
-    """Return the condition that an argument is a number or None."""
+    """Return the condition that an argument of a call is a number other than NaN, or None."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         value = given[parameter]
@@ -245,7 +251,7 @@ def number(parameter: str) -> Condition:
 
 
 def only(parameter: str, *values: Any) -> Condition:
-    """Return the condition that an argument is one of some values."""
+    """Return the condition that an argument of a call equals one of these values and has the same type."""
 
     def condition(given: Mapping[str, Any]) -> str | None:
         argument = given[parameter]
@@ -259,7 +265,7 @@ def only(parameter: str, *values: Any) -> Condition:
 
 
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
-    """Return the condition that declines a call for this reason if `holds(arguments)` is true."""
+    """Return a condition that declines a call for a reason if `holds` is true for the arguments of the call."""
     return lambda given: reason if holds(given) else None
 
 

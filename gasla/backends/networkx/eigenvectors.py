@@ -16,7 +16,7 @@ WITHIN = "an iteration ends within a tolerance"
 
 
 def _absolute_weights(G: Converted, weight: Any) -> tuple[Graph, bool]:
-    """Return the graph with absolute values of weights, and whether its edges connect all nodes.
+    """Return the graph with absolute values of an edge attribute as weights, and whether it is connected.
 
     Weights of parallel edges are summed, and edges of weight 0 are left out.
     """
@@ -32,7 +32,7 @@ def _absolute_weights(G: Converted, weight: Any) -> tuple[Graph, bool]:
 
 
 def _smallest_eigenpair(graph: Graph, normalized: bool, tol: float, seed: Any) -> tuple[float, Array]:
-    """Return the smallest eigenvalue of the Laplacian besides 0, and its eigenvector."""
+    """Return the second smallest eigenvalue of the Laplacian (the smallest is 0), and its eigenvector."""
     start = 0 if seed is None else int(seed.randint(2**31 - 1))
     try:
         embedding = gasla.spectral_embedding(graph, 1, normalized=bool(normalized), tol=tol, seed=start)
@@ -50,7 +50,10 @@ def algebraic_connectivity(
     method: str = "tracemin_pcg",
     seed: Any = None,
 ) -> float:
-    """Return the second smallest eigenvalue of the Laplacian. gasla has one method, whichever is passed as `method`."""
+    """Return the second smallest eigenvalue of the Laplacian.
+
+    gasla has a single method, which it uses for every value of `method`.
+    """
     graph, is_connected = _absolute_weights(G, weight)
     return _smallest_eigenpair(graph, normalized, tol, seed)[0] if is_connected else 0.0
 
@@ -66,7 +69,7 @@ def fiedler_vector(
 ) -> Array:
     """Return the eigenvector for the second smallest eigenvalue of the Laplacian, scaled to length 1.
 
-    gasla has one method, whichever is passed as `method`.
+    gasla has a single method, which it uses for every value of `method`.
     """
     graph, is_connected = _absolute_weights(G, weight)
     if not is_connected:

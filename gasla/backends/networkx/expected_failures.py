@@ -21,7 +21,7 @@ DIFFERENT = {
 
 
 def on_start_tests(items: Any) -> None:
-    """Mark the tests that are expected to fail. NetworkX's pytest plugin calls this function of a backend."""
+    """Mark those tests of NetworkX that are expected to fail. NetworkX's pytest plugin calls this function."""
     import pytest
 
     for item in items:

@@ -15,7 +15,7 @@ CONDITIONS = (UNDIRECTED, by_name("weight"), only("algorithm", "kruskal"), only(
 
 
 def _register_forests(which: str, sign: int) -> None:
-    """Register the functions for minimum spanning forests or, with `sign` -1, for maximum spanning forests."""
+    """Register the functions for minimum spanning forests or, with `sign` -1, those for maximum spanning forests."""
 
     @register(*CONDITIONS, least=20_000, name=f"{which}_spanning_edges")
     def spanning_edges(
@@ -46,16 +46,17 @@ _register_forests("maximum", -1)
 def _forest_edges(
     G: Converted, weight: Any, sign: int, keys: bool, data: bool, ignore_nan: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """Return the edges of the spanning forest that Kruskal's algorithm selects, in its order.
+    """Return the edges of the spanning forest that Kruskal's algorithm selects, in the order of selection.
 
-    The position of an edge in the sorted order serves as its weight, so that weights are distinct and the forest is
-    unique.
+    Edges are sorted by weight, and their position in this order serves as their weight, so that weights are distinct
+    and the forest is unique.
     """
     out, copies = G.edges.graph.out, G.edges.copies
     tails, heads = out.owners(), out.indices
     entries = np.arange(len(heads)) if copies is None else np.repeat(np.arange(len(heads)), copies)
     tails, heads = tails[entries], heads[entries]
-    edges = np.flatnonzero(tails <= heads)  # NetworkX lists an undirected edge only at the node that comes first
+    # NetworkX yields an undirected edge only once, at the end that is first in the graph.
+    edges = np.flatnonzero(tails <= heads)
     values = G.each(weight)[edges]
     missing = np.isnan(values)
     if not ignore_nan and bool(missing.any()):
@@ -73,7 +74,10 @@ def _raise(error: Exception) -> Any:
 
 
 def _edge_tuples(G: Converted, tails: Any, heads: Any, taken: Any, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
-    """Return edges as the tuples that NetworkX yields: both nodes, and the key and the attributes if asked for."""
+    """Return edges as NetworkX yields them, as tuples of both nodes and, if asked for, of the key and the attributes.
+
+    `tails` and `heads` are the ends of all edges, and `taken` the positions of the edges to return.
+    """
     columns: list[Any] = [G.called(tails[taken]), G.called(heads[taken])]
     if G.is_multigraph() and keys:
         columns.append(G.keys_of(taken))

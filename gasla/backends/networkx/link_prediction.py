@@ -15,15 +15,16 @@ from gasla.arrays import moved
 from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, register, when
 
-BLOCK = 1 << 16  # number of pairs per block
+BLOCK = 1 << 16  # number of pairs of nodes that are scored at a time
 CONDITIONS = (UNDIRECTED, SIMPLE, when("pairs by an iterator", lambda given: hasattr(given["ebunch"], "__next__")))
 Scored = Iterator[tuple[Any, Any, Any]]
 
 
 def _score_pairs(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
-    """Return an iterator over pairs of nodes and their scores, which `measure` computes and `spoken` converts.
+    """Return an iterator over pairs of nodes with their scores.
 
-    `spoken` gives scores NetworkX's types. The default of `ebunch` is all pairs without an edge.
+    `measure` computes scores as an array, and `spoken` converts them to numbers of the types that NetworkX returns. The
+    default of `ebunch` is all pairs without an edge.
     """
     if G.has_loops():
         raise NotImplementedError("the graph has a loop, which NetworkX counts in a node's degree")
@@ -49,7 +50,7 @@ def _scores_in_blocks(
 
 
 def _pairs_without_edge(G: Converted) -> Iterator[tuple[Any, Any]]:
-    """Yield all pairs of nodes without an edge, in NetworkX's order, which is the order of Python sets."""
+    """Yield all pairs of nodes without an edge between them, in NetworkX's order, which is that of a Python set."""
     out = G.plain().out
     remaining = set(G.names)
     while remaining:
@@ -60,9 +61,10 @@ def _pairs_without_edge(G: Converted) -> Iterator[tuple[Any, Any]]:
 
 
 def _convert_sums(scores: Any, ends: Any) -> Iterable[Any]:
-    """Yield scores that are sums as Python numbers. As in NetworkX, an empty sum is the integer 0."""
+    """Yield sums over common neighbors as Python numbers. As in NetworkX, an empty sum is the integer 0."""
     for score in scores.tolist():
-        # This is a pair (v, v) with a neighbor of degree 1. The logarithm of 1 is 0, by which NetworkX divides.
+        # The score is infinite for a pair (v, v) that has a neighbor of degree 1. NetworkX divides by its logarithm,
+        # which is 0, and raises this error.
         if score == float("inf"):
             raise ZeroDivisionError("float division by zero")
         yield score or 0

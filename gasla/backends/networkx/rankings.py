@@ -17,13 +17,13 @@ from gasla.graph.graph import Graph
 from gasla.log import unwarned
 
 LIMITS = when("max_iter or tol is negative", lambda given: given["max_iter"] < 0 or not given["tol"] >= 0)
-KRYLOV = 20  # number of matrix products per iteration of ARPACK, which NetworkX calls
+KRYLOV = 20  # number of matrix products in an iteration of ARPACK, which NetworkX's `hits` calls
 
 
 def _weighted_graph(G: Converted, name: Any) -> Graph:
-    """Return the graph with an edge attribute as weights, where weights of parallel edges are summed.
+    """Return the graph with an edge attribute as weights. The weights of parallel edges are summed.
 
-    Raise NotImplementedError for a weight that is negative or not finite.
+    Raise NotImplementedError for a weight that is negative, not finite, or so small that NetworkX computes infinity.
     """
     graph = G.weighted(name, np.add)
     if graph.values is not None:
@@ -36,9 +36,9 @@ def _weighted_graph(G: Converted, name: Any) -> Graph:
 
 
 def _numbers_by_node(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
-    """Return an array with one number per node, given as a dictionary by name.
+    """Return an array with one number per node, from the dictionary `given` by names of nodes.
 
-    Raise NotImplementedError for other input.
+    Raise NotImplementedError if `given` is no dictionary, or if a number is negative or not finite.
     """
     if not isinstance(given, Mapping):
         raise NotImplementedError(f"{what} is no dict")
@@ -78,7 +78,8 @@ def pagerank(
         raise ZeroDivisionError
     shares = {what: _checked_shares(G, numbers, what) for what, numbers in distributions.items()}
     graph = _weighted_graph(G, weight)
-    with unwarned(gasla.ConvergenceWarning):  # no warning, because the exception below reports it, as in NetworkX
+    # The warning is suppressed, because the exception below reports the same, as in NetworkX.
+    with unwarned(gasla.ConvergenceWarning):
         result = gasla.pagerank(graph, alpha=alpha, max_iter=max_iter, tol=tol * len(G), dtype=dtype, **shares)
     if not result.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
@@ -194,9 +195,9 @@ def katz_centrality(
 
 
 def _checked_beta(G: Converted, beta: Any) -> Any:
-    """Return `beta` as gasla takes it, which is a number or an array with one number per node.
+    """Return the argument `beta` in gasla's form, which is a number or an array with one number per node.
 
-    Raise NetworkX's error for an incomplete dictionary.
+    Raise NetworkXError for a dictionary that lacks a node.
     """
     try:
         worth = float(beta)

@@ -27,17 +27,17 @@ LARGEST_FIRST = "largest_first", nx.coloring.strategy_largest_first
 
 
 def _triangle_counts(G: Converted) -> Array:
-    """Return the number of triangles at each node."""
+    """Return the number of triangles that contain each node."""
     return np.asarray(moved(gasla.triangle_count(G.plain().to(G.device), per_vertex=True).per_vertex, "cpu"), np.int64)
 
 
 def _neighbor_counts(G: Converted) -> Array:
-    """Return the number of neighbors of each node, without the node itself."""
+    """Return the number of neighbors of each node. A node with a self loop is not its own neighbor."""
     return np.bincount(_edges_without_loops(G)[0], minlength=len(G))
 
 
 def _edges_without_loops(G: Converted) -> tuple[Array, Array]:
-    """Return the tails and heads of all edges that are not loops. Parallel edges count once."""
+    """Return the tails and heads of all edges that are not self loops. Parallel edges count once."""
     out = G.plain().out
     tails, heads = out.owners(), out.indices
     is_proper = tails != heads
@@ -45,7 +45,10 @@ def _edges_without_loops(G: Converted) -> tuple[Array, Array]:
 
 
 def _select(G: Converted, nodes: Any, values: list[Any]) -> Any:
-    """Return the values of all nodes or of some nodes as a dictionary, or the value of one node."""
+    """Return values of nodes for NetworkX's argument `nodes`, which may be None (all nodes), one node or several nodes.
+
+    For one node the result is its value, else a dictionary from the names of nodes to values.
+    """
     if nodes is None:
         return dict(zip(G.names, values))
     if nodes in G:
@@ -64,9 +67,9 @@ def triangles(G: Converted, nodes: Any = None) -> Any:
 
 
 def _clustering_coefficients(G: Converted, weight: Any) -> list[float]:
-    """Return for each node the fraction of pairs of its neighbors that are adjacent.
+    """Return for each node the fraction of pairs of its neighbors that are adjacent. As in NetworkX, 0 is an integer.
 
-    As in NetworkX, 0 is an integer.
+    With a weight, triangles count by the weights of their edges.
     """
     if weight is None:
         mode: Any = "directed" if G.is_directed() else "undirected"
@@ -78,10 +81,10 @@ def _clustering_coefficients(G: Converted, weight: Any) -> list[float]:
 
 
 def _closed_walk_weights(G: Converted, weight: Any) -> tuple[Array, Array]:
-    """Return for each node the total weight of closed walks of three edges in any direction, and how many are possible.
+    """Return for each node the total weight of closed walks of three edges, and the number of walks that are possible.
 
-    The weight of a walk is the geometric mean of its edges' weights, relative to the largest (J.-P. Onnela et al.,
-    2005).
+    Walks may follow edges in any direction. The weight of a walk is the geometric mean of its edges' weights, relative
+    to the largest weight in the graph (J.-P. Onnela et al., 2005).
     """
     out = G.plain().out
     n, tails, heads = len(G), out.owners(), out.indices
@@ -120,13 +123,13 @@ compose(nx.average_clustering, SIMPLE, WEIGHT, least=5_000)
 
 @register(UNDIRECTED, least=5_000)
 def square_clustering(G: Converted, nodes: Any = None) -> Any:
-    """Return for each node the fraction of its possible squares that exist.
+    """Return for each node the fraction of possible squares through the node that exist.
 
     For a node without possible squares this is the integer 0 and not 0.0, as in NetworkX.
     """
     degrees, (tails, heads) = _neighbor_counts(G), _edges_without_loops(G)
     around = np.bincount(tails, degrees[heads], len(G)).astype(np.int64)
-    # Whether squares through a node are possible, even if there are none.
+    # A mask of the nodes through which squares are possible, even if none of them exists.
     possible = (degrees - 1) * (around - degrees) > 2 * _triangle_counts(G)
     shares = moved(gasla.square_clustering(G.plain().to(G.device)), "cpu").tolist()
     return _select(G, nodes, [share or (0.0 if some else 0) for share, some in zip(shares, possible.tolist())])

@@ -20,9 +20,9 @@ UNREACHED = (
 
 
 def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
-    """Return the trophic level of every node, and which nodes have no incoming edges.
+    """Return the trophic level of every node, and a mask of the nodes without incoming edges.
 
-    The levels solve a sparse system of linear equations.
+    The levels solve a sparse system of linear equations. Self loops count only if `loops` is true.
     """
     values, tails, heads = each_edge(G, weight)
     if not loops:
@@ -44,7 +44,10 @@ def _levels(G: Converted, weight: Any, loops: bool) -> tuple[Array, Array]:
 
 
 def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, Array, Array]:
-    """Return the tails and heads of edges, and the differences between the levels of both."""
+    """Return the tails and heads of edges, and for each edge the level of its head minus the level of its tail.
+
+    Self loops are included only if `loops` is true.
+    """
     levels, _ = _levels(G, weight, loops)
     out = G.plain().out
     tails, heads = out.owners(), out.indices
@@ -56,7 +59,8 @@ def _differences(G: Converted, weight: Any, loops: bool = True) -> tuple[Array, 
 def trophic_levels(G: Converted, weight: Any = "weight") -> dict[Any, Any]:
     """Return the trophic level of every node.
 
-    It is 1 for a node without incoming edges, and else 1 more than the mean of the nodes that lead to it.
+    The level is 1 for a node without incoming edges, and else 1 more than the mean level of the nodes from which edges
+    lead to it.
     """
     levels, basal = _levels(G, weight, True)
     by_name: dict[Any, Any] = dict.fromkeys(G.called(np.flatnonzero(basal)), 1)
@@ -73,9 +77,9 @@ def trophic_differences(G: Converted, weight: Any = "weight") -> dict[tuple[Any,
 
 @register(DIRECTED, SIMPLE, WEIGHT, least=2_000)
 def trophic_incoherence_parameter(G: Converted, weight: Any = "weight", cannibalism: bool = False) -> float:
-    """Return the standard deviation of the differences between levels of edges.
+    """Return the standard deviation, over all edges, of the level of the head minus the level of the tail.
 
-    Loops count only if `cannibalism` is true.
+    Self loops count only if `cannibalism` is true.
     """
     differences = _differences(G, weight, bool(cannibalism))[2]
     if not len(differences):

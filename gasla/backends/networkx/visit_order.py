@@ -21,18 +21,21 @@ class Queue(NamedTuple):
     """Nodes in the order in which a breadth-first search puts them into its queue."""
 
     order: Array
-    parents: Array  # for each node of `order` the node from which it was reached, or -1 for sources
+    parents: Array  # for each node in `order`, the node from which the search reached it, or -1 for a source
 
 
 def queue(G: Converted, sources: list[int], reverse: bool = False) -> Queue:
-    """Return nodes in the order of a breadth-first search. SciPy computes it, since its search is sequential, too."""
+    """Return the nodes that a breadth-first search reaches, in its order.
+
+    SciPy computes the order, because its search processes one node after another, as NetworkX's does.
+    """
     matrix = G.once(("queue", reverse and G.is_directed()), lambda: _adjacency_matrix(G.plain(reverse)))
     if len(sources) == 1:
         order, parents = breadth_first_order(matrix, sources[0])
         queue_parents = parents[order]
         queue_parents[0] = -1
         return Queue(order, queue_parents)
-    # For several sources, the search starts from an additional vertex with edges to all sources.
+    # SciPy's search has a single source, so it starts from an additional vertex with edges to all sources.
     n, first = len(G), matrix.indptr[-1]
     indptr = np.append(matrix.indptr, first + len(sources)).astype(matrix.indptr.dtype)
     indices = np.append(matrix.indices, sources).astype(matrix.indices.dtype)
@@ -49,10 +52,11 @@ def _adjacency_matrix(graph: Graph) -> csr_array:
 
 
 def layers(visited: Queue) -> list[Array]:
-    """Return the nodes of a queue as one array for each distance from the sources."""
+    """Return the nodes that a breadth-first search reached, as one array for each distance from the sources."""
     places = np.zeros(int(visited.order.max()) + 1, np.int64)
     places[visited.order] = np.arange(len(visited.order))
-    begins = places[visited.parents]  # for each node the position of its parent in the queue; these positions ascend
+    # For each node, the position of its parent in the order of the search. These positions ascend.
+    begins = places[visited.parents]
     begins[visited.parents < 0] = -1
     bounds = [0, int((visited.parents < 0).sum())]
     while bounds[-1] < len(begins):
@@ -61,7 +65,7 @@ def layers(visited: Queue) -> list[Array]:
 
 
 def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array, *, latest: bool = False) -> Array:
-    """Return the rank of each vertex when vertices are sorted by a key.
+    """Return the position of each vertex in the order of ascending keys, such as distances.
 
     Vertices with equal keys are sorted by the first edge that reached each of them, or the last if `latest`.
 
@@ -95,14 +99,14 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
     if not tied.any():
         return rank_of
     tails, heads = edges()
-    # Edges are grouped by head. Within a group they stay in the order of the rows.
+    # Edges are grouped by head. The edges to one head stay in the order in which `edges` returned them.
     by_head = np.argsort(rank_of[heads], kind="stable")
     tails, heads = tails[by_head], heads[by_head]
     places = rank_of[heads]
     firsts, lasts = np.searchsorted(places, starts[tied]), np.searchsorted(places, ends[tied])
     for start, end, first, last in zip(starts[tied].tolist(), ends[tied].tolist(), firsts.tolist(), lasts.tolist()):
         group = np.arange(first, last)
-        # Whether each edge joins vertices with equal keys, which means that its length is 0.
+        # A mask of the edges between vertices with equal keys. With distances as keys, such edges have length 0.
         has_length_0 = keys[tails[group]] == keys[heads[group]]
         from_nearer, at_equal_distance = group[~has_length_0], group[has_length_0]
         ordered = (
@@ -119,7 +123,10 @@ def ranks(keys: Array, edges: Callable[[], tuple[Array, Array]], sources: Array,
 
 
 def _order_of_arrival(tails: Array, heads: Array, places: Array, ranks: Array, latest: bool) -> Array:
-    """Return the heads of some edges in the order in which edges first reach them, or last reach them if `latest`."""
+    """Return the heads of some edges in the order in which a search first reaches them, or last if `latest`.
+
+    The search follows edges by ascending rank of their tails, and those of one tail by `places`.
+    """
     rows = np.lexsort((places, ranks[tails]))
     vertices, positions = np.unique(heads[rows[::-1] if latest else rows], return_index=True)
     ordered = vertices[np.argsort(positions)]
@@ -127,10 +134,10 @@ def _order_of_arrival(tails: Array, heads: Array, places: Array, ranks: Array, l
 
 
 def _order_within_level(ordered: list[int], tails: Array, heads: Array, places: Array) -> Array:
-    """Return the vertices at one distance in the order in which a search reaches them.
+    """Return the vertices at one distance from the sources in the order in which a search reaches them.
 
-    First come the vertices `begun`, which edges from smaller distances reach, then those that edges of length 0 reach
-    from them.
+    The vertices `ordered`, which edges from smaller distances reach, come first. Edges of length 0 from `tails` to
+    `heads` reach the other vertices.
     """
     rows: dict[int, list[int]] = {}
     for edge in np.argsort(places).tolist():

@@ -10,10 +10,10 @@ from gasla.graph.graph import Graph
 
 
 def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> list[int]:
-    """Return the vertices of the shortest path that Dijkstra's algorithm from both ends finds.
+    """Return the vertices of the shortest path that a bidirectional Dijkstra search in NetworkX's order finds.
 
-    `back` is the reversed graph. The edges into each vertex are in NetworkX's order, so that ties are broken in the
-    same way.
+    `graph` has the edges out of each vertex, and `back` is the reversed graph. The neighbors in both graphs are in
+    NetworkX's order, so that ties between paths are broken in the same way.
     """
     done: list[dict[int, float]] = [{}, {}]
     seen: list[dict[int, float]] = [{source: 0.0}, {target: 0.0}]
@@ -41,7 +41,7 @@ def path_from_both_ends(graph: Graph, back: Graph, source: int, target: int) -> 
 
 
 def _edges_out_of(graph: Graph, v: int) -> Iterator[tuple[int, float]]:
-    """Return an iterator over the heads and lengths of the edges out of a vertex, in the order of its list."""
+    """Return an iterator over the heads and lengths of a vertex's outgoing edges, in adjacency order."""
     first, last = graph.out.indptr[v : v + 2].tolist()
     heads = graph.out.indices[first:last].tolist()
     values = graph.out_values

@@ -62,7 +62,10 @@ def bidirectional_dijkstra(G: Converted, source: Any, target: Any, weight: Any =
 
 
 def _paths_to(G: Converted, target: Any, weight: Any) -> dict[Any, list[Any]]:
-    """Return a shortest path from every node to the target, sorted as a search from the target reaches the nodes."""
+    """Return a shortest path from every node to the target, as a dictionary from the first node of each path.
+
+    The dictionary is in the order in which a search from the target reaches the nodes.
+    """
     if weight is None:
         return unweighted._paths(G, unweighted.numbered(G, target, f"Source {target} not in G"), None, True)
     search = weighted._search(G, [target], None, weight, reverse=True)
@@ -119,9 +122,9 @@ def shortest_path_length(
 
 
 def rows_of(G: Converted, sources: list[int], weight: Any) -> Iterator[Array]:
-    """Yield the distances from some nodes to all nodes, as matrices with a row for each of up to `MANY` sources.
+    """Yield the distances from each of the nodes `sources` to all nodes, in matrices with a row for each source.
 
-    Unreachable nodes have the distance inf.
+    A matrix has up to `MANY` rows. Unreachable nodes have the distance inf.
     """
     if weight is None:
         for rows in many_levels(G, sources):
@@ -156,7 +159,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
 
 
 def _eccentricities(G: Converted, ids: list[int], weight: Any) -> list[Any]:
-    """Return the eccentricity of each of the given nodes, which is the distance to the farthest node."""
+    """Return the eccentricity of each of the nodes with these ids, which is the distance to the farthest node."""
     eccentricities: list[Any] = []
     for rows in rows_of(G, ids, weight):
         farthest = rows.max(axis=1)
@@ -185,15 +188,15 @@ for theirs in (nx.diameter, nx.radius, nx.periphery):
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
     """Return the nodes with the smallest eccentricity."""
     if e is None and weight is None and not usebounds and not G.is_directed() and is_tree(G):
-        # Given eccentricities, NetworkX does not use its algorithm for trees, which needs an adjacency that graphs here
-        # lack.
+        # NetworkX's algorithm for trees reads adjacency dictionaries, which the graphs of this backend lack. NetworkX
+        # does not use this algorithm if it gets eccentricities, so they are computed first.
         e = eccentricity(G)
     vertices: list[Any] = nx.center.orig_func(G, e, usebounds, weight)
     return vertices
 
 
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> list[Any]:
-    """Return the nodes with the smallest sum of distances to all others."""
+    """Return the nodes whose sum of distances to all other nodes is smallest."""
     if weight is not None and not G.are_whole(weight):
         raise NotImplementedError(f"sums of {weight!r} are rounded, so another one may be the smallest")
     undirected = weight is None and not G.is_directed()
@@ -206,13 +209,14 @@ def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = Non
             f"Input graph {G} is disconnected, so every induced subgraph has infinite barycentricity."
         )
     nearest = np.flatnonzero(totals == totals.min()) if len(totals) else totals.astype(np.int64)
-    # For trees, NetworkX lists nodes in the order in which a walk from the first node reaches them.
+    # For trees, NetworkX returns nodes in the order in which a walk from the first node reaches them, so they are
+    # sorted by their distance from it.
     if undirected and is_tree(G):
         nearest = nearest[np.argsort(unweighted.levels(G, 0, None)[nearest], kind="stable")]
     return G.called(nearest)
 
 
-if hasattr(nx, "centroid"):  # NetworkX 3.7 renamed barycenter to centroid, and keeps the old name as an alias
+if hasattr(nx, "centroid"):  # From version 3.7 on, NetworkX calls the function centroid, and barycenter is an alias.
     barycenter.__name__ = "centroid"
 register(
     only("sp", None), when("an attribute of the graph to write", lambda given: given["attr"] is not None), least=500
@@ -222,7 +226,7 @@ register(
 def _sum_of_inverses(G: Converted, weight: Any) -> float:
     """Return the sum of 1 / distance over all ordered pairs of nodes.
 
-    Pairs without a path and at distance 0 are left out.
+    Pairs without a path and pairs at distance 0 are left out.
     """
     total = 0.0
     for rows in rows_of(G, list(range(len(G))), weight):
@@ -248,10 +252,10 @@ def global_efficiency(G: Converted) -> float:
 
 
 def _to_integers(rows: Array) -> Array:
-    """Convert distances that are whole numbers from floats to integers.
+    """Return distances that are whole numbers as an array of integers, converted from floats.
 
-    The result has NumPy's int64, or Python's integers if a sum of squares, or of products with degrees, may exceed
-    int64.
+    The result has dtype int64. If a sum of squared distances, or of their products with degrees, may exceed int64, it
+    has Python's integers instead.
     """
     is_small = rows.size == 0 or float(rows.max() * rows.shape[1]) ** 2 * rows.size < 2**61
     integers: Array = rows.astype(np.int64) if is_small else np.vectorize(int, [object])(rows)
@@ -259,9 +263,9 @@ def _to_integers(rows: Array) -> Array:
 
 
 def _connected_sum(G: Converted, weight: Any, measure: Callable[[Array, int], Array]) -> Any:
-    """Return the sum of a measure over the distances of all pairs of nodes, or inf if the graph is disconnected.
+    """Return the sum of a measure over the distances of all pairs of nodes, or inf if a pair has no path.
 
-    `measure` is called with a block of rows of the distance matrix and the number of the block's first row.
+    `measure` is called with some rows of the distance matrix and the number of the first of these rows.
     """
     check_nodes(G)
     total: Any = 0
@@ -288,7 +292,8 @@ def hyper_wiener_index(G: Converted, weight: Any = None) -> Any:
     return _connected_sum(G, weight, lambda rows, first: rows + rows**2) / 2
 
 
-# NetworkX's table of degrees holds the argument `weight` in place of this node's degree
+# NetworkX's dictionary of degrees holds the argument `weight` under the key "weight", in place of the degree of a node
+# of that name, so gasla declines such graphs.
 NAMED_WEIGHT = when("a node called 'weight'", lambda given: "weight" in given["G"])
 
 
@@ -308,7 +313,7 @@ def gutman_index(G: Converted, weight: Any = None) -> Any:
 
 @register(by_name("weight"), least=500)
 def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> Array:
-    """Return the matrix of all distances. Instead of Floyd-Warshall, there is a search from every node."""
+    """Return the matrix of the distances between all nodes, computed by a search from every node."""
     if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
         raise nx.NetworkXError(
             "nodelist must contain every node in G with no repeats."
@@ -326,15 +331,15 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     return matrix
 
 
-LARGE = 512  # From this number of neighbors on, searches are faster than products of dense matrices.
+LARGE = 512  # From this number of neighbors of a node on, searches are faster than products of dense matrices.
 
 
 @register(UNDIRECTED, least=500)
 def local_efficiency(G: Converted) -> float:
     """Return the mean over all nodes of the global efficiency of the subgraph that the node's neighbors induce."""
     out, n = G.plain().out, len(G)
-    # As in NetworkX, the sum stays an integer if there are no pairs, so that the division by 0 nodes raises the same
-    # error.
+    # As in NetworkX, the sum is an integer if no node has two neighbors, so that the division by 0 nodes raises the
+    # same error.
     total: float = 0
     degrees = np.diff(out.indptr)
     edges = np.sort(out.owners().astype(np.int64) * n + out.indices)
@@ -350,16 +355,16 @@ def local_efficiency(G: Converted) -> float:
 
 
 def _sum_of_inverses_in(graph: Graph) -> float:
-    """Return the sum of 1 / distance over all ordered pairs of vertices of a graph that have a path."""
+    """Return the sum of 1 / distance over all ordered pairs of vertices that are joined by a path."""
     starts = range(0, graph.n, MANY)
     rows = (gasla.multi_source_bfs(graph, list(range(first, min(first + MANY, graph.n)))) for first in starts)
     return float(sum((1 / distances[distances > 0]).sum() for distances in (moved(block, "cpu") for block in rows)))
 
 
 def _sum_of_inverses_within(G: Converted, adjacent: Array) -> float:
-    """Return the sum of 1 / distance over all pairs of nodes within each of several small graphs of equal size.
+    """Return the sum of 1 / distance over all pairs of nodes of several small graphs with equal numbers of nodes.
 
-    `adjacent` is a stack of their adjacency matrices.
+    `adjacent` is a three-dimensional array of the adjacency matrices of these graphs.
     """
     degree = adjacent.shape[1]
     if degree > LARGE:

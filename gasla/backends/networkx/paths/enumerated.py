@@ -12,14 +12,16 @@ from gasla.backends.networkx.conversion import Converted
 from gasla.backends.networkx.dispatch import SIMPLE, UNDIRECTED, number, only, register, when
 
 WHOLE = when("a bound that is no whole number", lambda given: not isinstance(given["length_bound"], int | None))
-# number of paths, cycles or cliques that the first search finds, and the factor by which each later search finds more
+# The number of paths, cycles or cliques that the first search finds, and the factor by which this limit grows with each
+# further search.
 FIRST, GROWTH = 1 << 10, 32
 
 
 def _search_in_steps(G: Converted, search: Callable[..., Any]) -> Iterator[list[Any]]:
-    """Yield the paths, cycles or cliques that a search finds, each as a list of nodes.
+    """Yield the paths, cycles or cliques that `search` finds, each as a list of nodes.
 
-    The search finds the first ones up to a limit. When they have been read, it is repeated with a larger limit.
+    `search` is called with the graph and a limit of results. When all results have been read, it is called again with a
+    larger limit.
     """
     done, limit = 0, FIRST
     while True:

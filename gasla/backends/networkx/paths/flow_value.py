@@ -34,13 +34,17 @@ CONDITIONS = (
 def _solve(
     flowG: Converted, _s: Any, _t: Any, capacity: Any, solve: Any, *, only_whole: bool = False
 ) -> tuple[Any, Any]:
-    """Return the value of a flow or a cut as a number of NetworkX's type, and gasla's whole result."""
+    """Return the value of a flow or a cut as a number of the type that NetworkX returns, and gasla's result object.
+
+    `solve` is gasla's function, which is called with the graph of capacities, the source and the target.
+    """
     for name in (_s, _t):
         if name not in flowG:
             raise nx.NetworkXError(f"node {name} not in graph")
     if _s == _t:
         raise nx.NetworkXError("source and sink are the same node")
-    # Numbers of 2**53 and more are accepted, because people write 1e20 for no limit.
+    # Capacities of 2**53 and more are accepted, although floats don't hold them exactly, because people write 1e20 for
+    # no limit.
     limits = flowG.each(capacity, UNLIMITED, large=True)
     if np.isnan(limits).any():
         raise NotImplementedError("an edge has the capacity NaN")
@@ -60,15 +64,15 @@ def _solve(
 
 
 def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
-    """Return the capacities as int64, or None if some are finite floats.
+    """Return the capacities of edges as int64, or None if some capacities are finite floats.
 
-    An unlimited capacity becomes more than all other capacities together. Raise NetworkXUnbounded if unlimited edges
-    form a path from source to target, which integers don't show.
+    An unlimited capacity becomes larger than all limited capacities together. Raise NetworkXUnbounded if edges of
+    unlimited capacity form a path from source to target, because such integers would hide that the flow is unbounded.
     """
     is_whole, numbers = flowG.integers(capacity, UNLIMITED)
     numbers = np.maximum(numbers, 0)
     src, dst = flowG.plain().edges()
-    counts = (src != dst) & (given > 0)  # whether the edge counts; NetworkX leaves out all other edges
+    counts = (src != dst) & (given > 0)  # a mask of the edges that NetworkX takes into account
     is_unlimited = counts & (given == UNLIMITED)
     if not (is_whole | is_unlimited)[counts].all():
         if (numbers[counts] >= EXACT).any():
@@ -78,13 +82,13 @@ def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int
         free = flowG.plain().select(is_unlimited)
         if gasla.bfs(free, source)[target] >= 0:
             raise nx.NetworkXUnbounded(UNBOUNDED)
-        total = exact_total(numbers[counts & ~is_unlimited])  # no edge of a minimum cut carries more than this total
+        total = exact_total(numbers[counts & ~is_unlimited])  # No edge of a minimum cut carries more than this total.
         numbers[is_unlimited] = min(total + 1, np.iinfo(np.int64).max)
     return numbers
 
 
 def _register_value(name: str, solve: Any) -> None:
-    """Register a function under this name that returns only the value of gasla's result."""
+    """Register under this name a function that returns only the value of the flow or cut that `solve` finds."""
 
     @register(*CONDITIONS, least=5_000, name=name)
     def value(
@@ -116,14 +120,14 @@ def maximum_flow(
     residual: Any = MISSING,
     cutoff: Any = MISSING,
 ) -> tuple[float | int, dict[Any, dict[Any, float | int]]]:
-    """Return the value of a maximum flow, and the flow from each node to each neighbor.
+    """Return the value of a maximum flow, and for each node a dictionary of the flow to each neighbor.
 
-    There are many maximum flows, and this one is not NetworkX's.
+    There are many maximum flows, and this one may not be NetworkX's.
     """
     value, solution = _solve(flowG, _s, _t, capacity, gasla.maximum_flow)
     out = flowG.plain().out
     heads, ends = flowG.called(out.indices), out.indptr.tolist()
-    flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # zeros are integers, as in NetworkX
+    flows = [along or 0 for along in moved(solution.flow, "cpu").tolist()]  # As in NetworkX, a flow of 0 is an integer
     rows = (dict(zip(heads[first:last], flows[first:last])) for first, last in pairwise(ends))
     return value, dict(zip(flowG.names, rows))
 
@@ -166,7 +170,7 @@ def stoer_wagner(
     if (weights[src != dst] < 0).any():
         raise nx.NetworkXError("graph has a negative-weighted edge.")
     is_whole, integers = G.integers(weight)
-    if is_whole[src != dst].all():  # weights of loops don't matter
+    if is_whole[src != dst].all():  # weights of self loops don't matter
         weights = integers
     try:
         value, side = gasla.global_minimum_cut(graph.with_values(np.maximum(weights, 0)))

@@ -10,8 +10,8 @@ from typing import Any
 def without_collecting() -> Iterator[None]:
     """Disable garbage collection within a `with` block that creates many lists.
 
-    They would trigger collections again and again, which find no garbage. On a road network, collections would take
-    four fifths of the time.
+    Creating lists triggers garbage collections again and again, although they find no garbage. On a road network, they
+    would take four fifths of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -23,9 +23,9 @@ def without_collecting() -> Iterator[None]:
 
 
 def lengthen(paths: dict[Any, list[Any]], names: list[Any], parents: list[Any], backwards: bool = False) -> None:
-    """Add for each node the path to its parent, extended by the node, to the dictionary `paths`.
+    """Add to the dictionary `paths` a path for each of the nodes `names`: the path of its parent, extended by the node.
 
-    With `backwards`, paths lead from the nodes, so that each node comes before the path of its parent.
+    With `backwards`, paths lead from the nodes to a common target, so each node is put before the path of its parent.
     """
     with without_collecting():
         if backwards:

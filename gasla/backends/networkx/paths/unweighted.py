@@ -14,23 +14,26 @@ from gasla.backends.networkx.dispatch import compose, number, register, when
 from gasla.backends.networkx.paths.path_lists import lengthen, without_collecting
 from gasla.backends.networkx.visit_order import Queue, queue
 
-MANY = 64  # number of sources from which one call searches at once
+MANY = 64  # maximum number of sources from which a single call searches at the same time
 
 
 def depth(limit: Any) -> int | None:
-    """Return the largest integer level within a user's limit, or None for no limit, as NetworkX compares levels."""
+    """Return a user's `cutoff` as the largest level that a breadth-first search may reach, or None for no limit.
+
+    A fractional limit is rounded up, because NetworkX continues to the next level while a level is below the limit.
+    """
     if limit is None or limit == float("inf"):
         return None
     return max(ceil(limit), 0)
 
 
 def levels(G: Converted, source: int, limit: int | None, reverse: bool = False) -> Array:
-    """Return for each node the number of edges from a source, or -1 if it is not reached within the limit."""
+    """Return the number of edges from a source to each node, or -1 if that exceeds the limit or there is no path."""
     return np.asarray(moved(gasla.bfs(G.plain(reverse).to(G.device), source, depth_limit=limit), "cpu"))
 
 
 def _within(G: Converted, source: int, limit: int | None, reverse: bool) -> tuple[Queue, Array]:
-    """Return the nodes within a number of edges of a source, in NetworkX's order, and their distances."""
+    """Return the nodes within `limit` edges of a source, in the order of NetworkX's search, and their distances."""
     visited = queue(G, [source], reverse)
     distances = levels(G, source, limit, reverse)[visited.order]
     if limit is not None:
@@ -45,7 +48,10 @@ def _distances(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[An
 
 
 def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, list[Any]]:
-    """Return the path from a source to each node or, with `reverse`, from each node to a target."""
+    """Return a path from a source to each node, by the names of nodes.
+
+    With `reverse`, the paths lead from each node to the node `source`.
+    """
     limit = depth(cutoff)
     visited = queue(G, [source], reverse) if limit is None else _within(G, source, limit, reverse)[0]
     first = G.names[source]
@@ -55,7 +61,7 @@ def _paths(G: Converted, source: int, cutoff: Any, reverse: bool) -> dict[Any, l
 
 
 def numbered(G: Converted, name: Any, said: str) -> int:
-    """Return the id of a node. Raise NetworkX's NodeNotFound with the message `said` if it is not in the graph."""
+    """Return the id of the node `name`. Raise NodeNotFound with the message `said` if the graph has no such node."""
     if name not in G:
         raise nx.NodeNotFound(said)
     return G.numbers[name]
@@ -103,9 +109,10 @@ def predecessor(G: Converted, source: Any, target: Any = None, cutoff: Any = Non
 
 
 def _predecessors(G: Converted, visited: Queue, far: Array) -> list[list[Any]]:
-    """Return for each node of a queue the names of its neighbors one level nearer to the source.
+    """Return for each node reached by a breadth-first search the names of its neighbors that are one level nearer.
 
-    They are in the order of the queue.
+    `visited` are the nodes in the order of the search, and `far` their distances. Neighbors are in the order of the
+    search.
     """
     out = G.plain().out
     place, level = np.full(len(G), -1, np.int64), np.full(len(G), -2, np.int64)
@@ -132,9 +139,10 @@ def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[
 
 
 def _meet(G: Converted, source: int, target: int) -> list[int] | None:
-    """Return the path that a bidirectional breadth-first search finds, or None if there is none.
+    """Return the vertices of the path that a bidirectional breadth-first search finds, or None if there is no path.
 
-    The side with the smaller fringe advances, until it meets a node that the other side has seen.
+    In each step, of the two searches the one with fewer vertices in its frontier advances, until it meets a vertex that
+    the other search has reached.
     """
     if source == target:
         return [source]
@@ -165,7 +173,7 @@ def _path_to_root(before: Array, vertex: int) -> list[int]:
 
 
 def neighbors(lists: Any, vertices: Array) -> tuple[Array, Array]:
-    """Return the tails and heads of the edges out of some vertices, row after row."""
+    """Return the tails and heads of the edges out of the given vertices, vertex after vertex."""
     firsts = lists.indptr[vertices].astype(np.int64)
     counts = lists.indptr[vertices + 1] - firsts
     shifts = np.repeat(firsts - np.cumsum(counts) + counts, counts)
@@ -173,7 +181,7 @@ def neighbors(lists: Any, vertices: Array) -> tuple[Array, Array]:
 
 
 def first_of(heads: Array, are_new: Array) -> Array:
-    """Return the position in `heads` at which each new vertex comes first."""
+    """Return the positions in `heads` at which new vertices (by the mask `are_new`) occur for the first time."""
     places = np.flatnonzero(are_new[heads])
     _, first_positions = np.unique(heads[places], return_index=True)
     firsts: Array = places[np.sort(first_positions)]
@@ -188,7 +196,10 @@ compose(
 
 
 def many_levels(G: Converted, sources: list[int]) -> Iterator[Array]:
-    """Yield the numbers of edges from some sources to all nodes, as matrices of up to `MANY` rows, one per source."""
+    """Yield the numbers of edges from each of the nodes `sources` to all nodes, in matrices with a row for each source.
+
+    A matrix has up to `MANY` rows.
+    """
     graph = G.plain().to(G.device)
     for first in range(0, len(sources), MANY):
         yield moved(gasla.multi_source_bfs(graph, sources[first : first + MANY]), "cpu")

@@ -16,7 +16,7 @@ from gasla.backends.networkx.visit_order import ranks
 
 
 class Search:
-    """The result of Dijkstra's algorithm from some nodes, up to a maximum distance."""
+    """The result of Dijkstra's algorithm from some source nodes, up to a maximum distance."""
 
     def __init__(self, G: Converted, sources: Iterable[int], weight: Any, cutoff: Any, reverse: bool) -> None:
         self.G, self.sources = G, list(dict.fromkeys(sources))
@@ -33,7 +33,7 @@ class Search:
         self._ranks: Array | None = None
 
     def tight(self) -> tuple[Array, Array]:
-        """Return the tails and heads of all edges that is_tight on a shortest path, sorted by tail."""
+        """Return the tails and heads of all edges that are on a shortest path, sorted by tail."""
         if self._tight_edges is None:
             out = self.graph.out
             tails, heads, distances = out.owners(), out.indices, self.distances
@@ -43,7 +43,7 @@ class Search:
         return self._tight_edges
 
     def ranks(self) -> Array:
-        """Return for each node its position in the order in which NetworkX's heap yields nodes, or -1 if unreached."""
+        """Return for each node its position in the order in which NetworkX's search reaches nodes, or -1 if unreached."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
@@ -57,7 +57,7 @@ class Search:
         return order
 
     def number(self, distance: float) -> Any:
-        """Return a distance as the number that NetworkX returns, which is an int if all weights are."""
+        """Return a distance as a number of the type that NetworkX returns, which is int if all weights are integers."""
         return int(distance) if self.is_whole else distance
 
     def lengths(self) -> dict[Any, Any]:
@@ -69,13 +69,14 @@ class Search:
         return dict(zip(self.G.called(order), numbers))
 
     def parents(self) -> Array:
-        """Return for each node the node before it on NetworkX's shortest path, or -1 for sources.
+        """Return for each node its predecessor on the shortest path that NetworkX finds, or -1 for sources.
 
         Of several shortest paths, NetworkX keeps the first that reaches a node.
         """
         tails, heads = self.tight()
         by_vertex, by_rank = np.full(len(self.G), -1, np.int64), self.ranks()
-        # When NumPy assigns to a position several times, the last value stays. So tails of the lowest rank come last.
+        # If NumPy assigns to a position several times, the last value stays. Edges are sorted by descending rank of
+        # their tails, so that the tail of lowest rank, which NetworkX visits first, stays.
         by_descending_rank = np.argsort(-by_rank[tails], kind="stable")
         by_vertex[heads[by_descending_rank]] = tails[by_descending_rank]
         by_vertex[self.sources] = -1
@@ -93,9 +94,9 @@ class Search:
         return paths
 
     def is_only(self, target: int) -> bool:
-        """Return whether the shortest path to a node is the only one.
+        """Return whether there is only one shortest path to a node, so that NetworkX finds the same path.
 
-        NetworkX sums distances from both ends, so paths count as equally edge_lengths if they differ by rounding only.
+        NetworkX sums distances from both ends, so paths whose lengths differ only by rounding count as equally short.
         """
         out, distances = self.graph.out, self.distances
         edge_lengths = 1.0 if self.graph.values is None else self.graph.out_values
@@ -106,7 +107,7 @@ class Search:
         return bool((counts[self.G.numbered(self.path(target)[1:])] == 1).all())
 
     def path(self, target: int) -> list[Any]:
-        """Return the shortest path to a node."""
+        """Return the names of the nodes on the shortest path from a source to the node with the id `target`."""
         parents, vertices = self.parents(), [target]
         while parents[vertices[-1]] >= 0:
             vertices.append(int(parents[vertices[-1]]))
@@ -114,9 +115,9 @@ class Search:
 
 
 def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reverse: bool = False) -> Search:
-    """Return a search from the nodes of some names.
+    """Return the result of Dijkstra's algorithm from the nodes with the names `sources`.
 
-    Raise NetworkX's errors if there are none or one is not in the graph.
+    Raise ValueError if there is no source, and NodeNotFound if a source is not in the graph, as NetworkX does.
     """
     if not sources:
         raise ValueError("sources must not be empty")
@@ -130,7 +131,7 @@ def _search(G: Converted, sources: Iterable[Any], cutoff: Any, weight: Any, reve
 def multi_source_dijkstra(
     G: Converted, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
-    """Return distances from the nearest source, and shortest paths, to one node or to all nodes."""
+    """Return the distance from the nearest source, and a shortest path, for the node `target` or for all nodes."""
     search = _search(G, sources, cutoff, weight)
     if target in sources:
         return 0, [target]
@@ -162,7 +163,7 @@ def voronoi_cells(G: Converted, center_nodes: Any, weight: Any = "weight") -> di
     search = _search(G, center_nodes, None, weight)
     order, parents = search.order(), search.parents()
     root = np.where(parents < 0, np.arange(len(parents)), parents)
-    # Pointer doubling: each round doubles the number of steps that `root` goes toward the center.
+    # Pointer doubling: after k rounds, `root` is the ancestor of each node up to 2**k steps toward its center.
     for _ in range(len(root).bit_length()):
         root = root[root]
     cells: dict[Any, set[Any]] = {}
@@ -186,7 +187,7 @@ def dijkstra_path_length(G: Converted, source: Any, target: Any, weight: Any = "
 
 
 def _length(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Any:
-    """Return the distance from one node to another.
+    """Return the length of a shortest path from one node to another.
 
     If there is no path, raise NetworkXNoPath with the message `missing`.
     """
@@ -231,7 +232,10 @@ def astar_path(
 
 @register(by_name("weight"), least=10_000)
 def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
-    """Return the shortest path from one node to another, if there is only one. Else decline the call."""
+    """Return the shortest path from one node to another.
+
+    If several paths are equally short, raise NotImplementedError, so that NetworkX chooses one itself.
+    """
     if source not in G or target not in G:
         raise NotImplementedError("a node is not in the graph")
     search = _search_reaching(G, source, target, weight, f"Target {target} cannot be reached from given sources")
@@ -241,9 +245,9 @@ def bellman_ford_path(G: Converted, source: Any, target: Any, weight: Any = "wei
 
 
 def _search_reaching(G: Converted, source: Any, target: Any, weight: Any, missing: str) -> Search:
-    """Return the search from one node, given that it reaches another.
+    """Return the result of Dijkstra's algorithm from a source, after a check that it reaches a target.
 
-    If there is no path, raise NetworkXNoPath with the message `missing`.
+    If there is no path to the target, raise NetworkXNoPath with the message `missing`.
     """
     search = _search(G, {source}, None, weight)
     if not np.isfinite(search.distances[G.numbers[target]]):
@@ -269,7 +273,10 @@ def dijkstra_predecessor_and_distance(
 
 
 def _discovery_order(search: Search) -> Array:
-    """Return the reached nodes in the order in which NetworkX's search first met them, maybe at a larger distance."""
+    """Return the reached nodes in the order in which NetworkX's search first inserts them into its heap.
+
+    A node may first be inserted with a larger distance than its final one.
+    """
     out, distances = search.graph.out, search.distances
     tails, heads = out.owners(), out.indices
     edge_lengths = 1.0 if search.graph.values is None else search.graph.out_values
