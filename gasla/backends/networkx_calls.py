@@ -123,16 +123,19 @@ class Report:
                 continue
             # the object through which NetworkX chooses a backend for a call of the function
             dispatcher = function.__wrapped__
-            dispatcher.orig_func = self._measured(name, dispatcher)
+            dispatcher.orig_func = self._wrap_function(name, dispatcher)
 
-    def _measured(self, name: str, dispatcher: Any) -> Callable[..., Any]:
-        run, unasked = dispatcher.orig_func, "gasla was not asked" if GASLA in dispatcher.backends else "not offered"
+    def _wrap_function(self, name: str, dispatcher: Any) -> Callable[..., Any]:
+        run, default_reason = (
+            dispatcher.orig_func,
+            "gasla was not asked" if GASLA in dispatcher.backends else "not offered",
+        )
         if GASLA in dispatcher.backends and getattr(dispatcher, "_returns_graph", False):
-            unasked = f"{unasked}: it returns a graph, set NETWORKX_BACKEND_PRIORITY_GENERATORS=gasla"
+            default_reason = f"{default_reason}: it returns a graph, set NETWORKX_BACKEND_PRIORITY_GENERATORS=gasla"
 
         @wraps(run)
         def measured(*args: Any, **kwargs: Any) -> Any:
-            with self.measuring(name, NETWORKX, self._reasons().pop(name, unasked)):
+            with self.measuring(name, NETWORKX, self._reasons().pop(name, default_reason)):
                 return run(*args, **kwargs)
 
         return measured

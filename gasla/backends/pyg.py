@@ -64,10 +64,10 @@ class NeighborSampler(BaseSampler):
         super().__init__()
         self.graph = graph if isinstance(graph, TypedGraph) else in_host_memory("NeighborSampler", graph)
         self.k, self.seed, self.options, self.calls = k, seed, {"direction": "in", **options}, 0
-        none: Any = {} if isinstance(graph, TypedGraph) else []
-        gasla.sample_neighbors(self.graph, none, k, seed=seed, **self._checked())
+        no_seeds: Any = {} if isinstance(graph, TypedGraph) else []
+        gasla.sample_neighbors(self.graph, no_seeds, k, seed=seed, **self._checkable_options())
 
-    def _checked(self) -> dict[str, Any]:
+    def _checkable_options(self) -> dict[str, Any]:
         """Return the options that are valid without times of seeds, which are checked before any batch is sampled."""
         return {name: each for name, each in self.options.items() if name in ("direction", "weighted", "replace")}
 

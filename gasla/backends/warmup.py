@@ -44,10 +44,10 @@ def _calls(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
     The first call is without weights. Further calls have weights, or capacities, if the function takes them.
     """
-    needed = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
-    yield needed
+    required = {name: ARGUMENTS[name] for name, p in parameters.items() if p.default is p.empty and name in ARGUMENTS}
+    yield required
     for name in WEIGHTS:
-        if name in parameters and name not in needed:
-            yield needed | {name: "weight"}
+        if name in parameters and name not in required:
+            yield required | {name: "weight"}
     if "capacity" in parameters:
-        yield needed | {"capacity": "weight"}
+        yield required | {"capacity": "weight"}

@@ -118,8 +118,8 @@ def _of_entries(dense: Any, is_edge: Any) -> Graph:
     xp: Any = array_module(dense)
     indptr = running_sums(is_edge.sum(axis=1))
     columns = xp.broadcast_to(xp.arange(len(dense), dtype=np.int32), dense.shape)
-    kind = index_dtype(dense.size)
-    return Graph.from_csr(indptr.astype(kind), columns[is_edge], _as_numbers(dense)[is_edge])
+    offset_dtype = index_dtype(dense.size)
+    return Graph.from_csr(indptr.astype(offset_dtype), columns[is_edge], _as_numbers(dense)[is_edge])
 
 
 def _as_numbers(array: Any) -> Any:
@@ -144,8 +144,8 @@ def both_ways(graph: Graph) -> Graph:
         columns[columns >= n] -= n
         return Graph.from_csr(joined.indptr, columns, None if values is None else joined.data)
     src, dst = lists.owners(), lists.indices
-    twice = None if values is None else xp.concatenate([values, values])
-    return Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), twice, n=n)
+    doubled_values = None if values is None else xp.concatenate([values, values])
+    return Graph.from_edges(xp.concatenate([src, dst]), xp.concatenate([dst, src]), doubled_values, n=n)
 
 
 def sources_of(indices: Any, n: int) -> np.ndarray:

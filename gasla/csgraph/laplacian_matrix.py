@@ -75,10 +75,10 @@ def laplacian(
         A = A.astype(np.int64)  # Degrees are summed in int64, so that they don't overflow a smaller integer type.
     axis = 1 if use_out_degree else 0
     if form == "array":
-        make = _sparse_laplacian if is_sparse(A) else _dense_laplacian
-        sums = A.dtype if A.dtype.kind == dtype.kind == "i" else dtype
-        lap, diag = make(A, normed, axis, sums, symmetrized, in_place=not copy)
-        if sums != dtype:
+        compute_laplacian = _sparse_laplacian if is_sparse(A) else _dense_laplacian
+        sum_dtype = A.dtype if A.dtype.kind == dtype.kind == "i" else dtype
+        lap, diag = compute_laplacian(A, normed, axis, sum_dtype, symmetrized, in_place=not copy)
+        if sum_dtype != dtype:
             _require_fits(dtype, lap.data if is_sparse(A) else lap)
             lap = lap.astype(dtype)
         # With copy=False the array that the caller passed has to be overwritten. If the Laplacian was computed in an
@@ -95,15 +95,16 @@ def laplacian(
     return (lap, diag.astype(dtype, copy=False)) if return_diag else lap
 
 
-def _write_laplacian(given: Any, lap: Any) -> Any:
+def _write_laplacian(caller_array: Any, lap: Any) -> Any:
     """Write the Laplacian into the caller's array, and return that array, if it is in COO form and of the same dtype.
 
     Otherwise return the Laplacian as an array of its own.
     """
-    if given.format != "coo" or given.dtype != lap.dtype:
+    if caller_array.format != "coo" or caller_array.dtype != lap.dtype:
         return lap
-    given.row, given.col, given.data, given.has_canonical_format = lap.row, lap.col, lap.data, False
-    return given
+    caller_array.row, caller_array.col, caller_array.data = lap.row, lap.col, lap.data
+    caller_array.has_canonical_format = False
+    return caller_array
 
 
 def _require_fits(dtype: np.dtype[Any], numbers: Any) -> None:

@@ -51,25 +51,25 @@ def by_scipy(name: str, reason: str, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-def _widen_lengths(given: Any) -> Any:
+def _widen_lengths(argument: Any) -> Any:
     """Return a sparse array with lengths in float64 and, if they fit, indices in int32. Return anything else unchanged.
 
     SciPy adds up the lengths of parallel edges in other dtypes, although the shortest should count. Its `yen` does not
     accept other indices.
     """
-    if getattr(given, "format", "") not in ("csr", "csc") or given.dtype.kind == "c":
-        return given
-    ids = index_dtype(max(given.nnz, *given.shape))
-    if given.dtype == np.float64 and given.indices.dtype == given.indptr.dtype == ids:
-        return given
-    arrays = given.data.astype(np.float64), given.indices.astype(ids), given.indptr.astype(ids)
-    return type(given)(arrays, shape=given.shape)
+    if getattr(argument, "format", "") not in ("csr", "csc") or argument.dtype.kind == "c":
+        return argument
+    ids = index_dtype(max(argument.nnz, *argument.shape))
+    if argument.dtype == np.float64 and argument.indices.dtype == argument.indptr.dtype == ids:
+        return argument
+    arrays = argument.data.astype(np.float64), argument.indices.astype(ids), argument.indptr.astype(ids)
+    return type(argument)(arrays, shape=argument.shape)
 
 
-def _in_row_order(given: Any) -> Any:
+def _in_row_order(argument: Any) -> Any:
     """Return a dense matrix in C order (row by row). Return anything else unchanged."""
-    is_dense = isinstance(given, np.ndarray) and given.ndim == 2 and not given.flags.c_contiguous
-    return given.copy(order="C") if is_dense else given
+    is_dense = isinstance(argument, np.ndarray) and argument.ndim == 2 and not argument.flags.c_contiguous
+    return argument.copy(order="C") if is_dense else argument
 
 
 def sparing(reason: str, csgraph: Any) -> str:
@@ -149,8 +149,8 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
     n = predecessors.shape[1]
     ids = np.broadcast_to(np.arange(n), predecessors.shape)
     is_root = predecessors == -9999
-    if (outside := ~is_root & ((predecessors < 0) | (predecessors >= n))).any():
-        row, v = np.argwhere(outside)[0].tolist()
+    if (is_outside := ~is_root & ((predecessors < 0) | (predecessors >= n))).any():
+        row, v = np.argwhere(is_outside)[0].tolist()
         raise ValueError(
             f"predecessors[{row}, {v}] is {predecessors[row, v]}; expected 0 to {n - 1}, or -9999 for none"
         )
@@ -158,8 +158,8 @@ def _require_trees(predecessors: np.ndarray[Any, Any]) -> None:
     # Pointer doubling: after k rounds, `ahead` is the vertex up to 2**k steps along the predecessors of each vertex.
     for _ in range(n.bit_length()):
         ahead = np.take_along_axis(ahead, ahead, axis=1)
-    if (circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
-        row, v = np.argwhere(circling)[0].tolist()
+    if (is_circling := ~np.take_along_axis(is_root, ahead, axis=1)).any():
+        row, v = np.argwhere(is_circling)[0].tolist()
         raise ValueError(f"predecessors[{row}] lead from {v} into a cycle; expected chains that end at -9999")
 
 

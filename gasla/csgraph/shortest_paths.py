@@ -243,18 +243,18 @@ def yen(
     return lengths, predecessors
 
 
-def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, given: dict[str, Any]) -> Any:
+def _yen_by_scipy(reason: str, csgraph: Any, source: int, sink: int, K: int, options: dict[str, Any]) -> Any:
     """Return the result of SciPy's `yen`, and log the reason for which gasla does not compute it.
 
     For K = 0 SciPy would write out of bounds, so one path is searched and left out of the result.
     """
     # SciPy allocates memory for K paths at once, so this is the number of bytes for a path.
-    bytes_of_path = 8 + (4 * np.shape(csgraph)[0] if given["return_predecessors"] else 0)
+    bytes_of_path = 8 + (4 * np.shape(csgraph)[0] if options["return_predecessors"] else 0)
     require_room("the result has", K, bytes_of_path, "cpu", "a smaller K")
-    result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **given)
+    result = passthrough.by_scipy("yen", reason, csgraph, source, sink, K or 1, **options)
     if K:
         return result
-    return tuple(values[:0] for values in result) if given["return_predecessors"] else result[:0]
+    return tuple(values[:0] for values in result) if options["return_predecessors"] else result[:0]
 
 
 def _reason_for_scipy(csgraph: Any, indices: Any, is_alone: bool, reads_per_source: int = 1) -> str:
@@ -295,7 +295,8 @@ def _by_bellman_ford(
     # A row of infinite distances is appended, which stands for no source. Index -1 selects this row for vertices that
     # no source reaches.
     distances, predecessors = (
-        xp.pad(a, ((0, 1), (0, 0)), constant_values=c) for a, c in ((distances, np.inf), (predecessors, NONE))
+        xp.pad(rows, ((0, 1), (0, 0)), constant_values=filler)
+        for rows, filler in ((distances, np.inf), (predecessors, NONE))
     )
     sources = xp.asarray([*sources.ravel().tolist(), NONE], np.int32)
     ids, nearest = xp.arange(distances.shape[1]), distances.argmin(axis=0)
@@ -319,8 +320,8 @@ def _least_length(graph: Graph) -> Any:
     """Return the smallest length of an edge, or 0 if no length is negative. If any length is NaN, return NaN."""
     if graph.values is None or graph.m == 0 or graph.values.dtype.kind in "bu":
         return 0
-    least = graph.values.min().item()
-    return least if least != least else min(least, 0)
+    shortest = graph.values.min().item()
+    return shortest if shortest != shortest else min(shortest, 0)
 
 
 def _search(

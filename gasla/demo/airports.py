@@ -58,9 +58,9 @@ def network() -> Network:
     (3214, 4484)
     """
     matrix, airports = openflights()
-    flown = np.flatnonzero(np.diff(matrix.indptr) + np.bincount(matrix.indices, minlength=matrix.shape[0]))
-    served = Airports(*(column[flown] for column in airports))
-    return Network(matrix[flown][:, flown], served, matrix.shape[0] - flown.size)
+    served_ids = np.flatnonzero(np.diff(matrix.indptr) + np.bincount(matrix.indices, minlength=matrix.shape[0]))
+    served = Airports(*(column[served_ids] for column in airports))
+    return Network(matrix[served_ids][:, served_ids], served, matrix.shape[0] - served_ids.size)
 
 
 def find_airport(airports: Airports, wanted: str) -> int:
@@ -96,7 +96,7 @@ def shortest_route(matrix: Any, origin: int, destination: int) -> list[Leg]:
     while stops[-1] != origin:
         stops.append(int(parents[stops[-1]]))
     stops.reverse()
-    return [Leg(a, b, float(distances[b] - distances[a])) for a, b in pairwise(stops)]
+    return [Leg(u, v, float(distances[v] - distances[u])) for u, v in pairwise(stops)]
 
 
 def examine(origin: str = NORTHERNMOST, destination: str = SOUTHERNMOST) -> Findings:
@@ -127,7 +127,7 @@ def report(findings: Findings, top: int = 10) -> Iterator[str]:
     yield ""
     yield from _report_route(findings)
     yield ""
-    yield from _pieces(airports, findings.component)
+    yield from _report_components(airports, findings.component)
     yield ""
     yield from _report_levels(findings)
 
@@ -136,9 +136,10 @@ def _report_leaders(airports: Airports, rank: Array, betweenness: Array, top: in
     yield "The most important airports"
     yield f"    {'by PageRank':36}  {'by betweenness (fraction of all shortest paths)'}"
     by_rank, by_betweenness = (np.argsort(-score, kind="stable")[:top] for score in (rank, betweenness))
-    for place, (a, b) in enumerate(zip(by_rank, by_betweenness), 1):
-        left = f"{rank[a]:6.2%}  {airports.iata[a]}  {airports.city[a]}"
-        yield f"{place:3} {left:36}  {betweenness[b]:6.2%}  {airports.iata[b]}  {airports.city[b]}"
+    for position, (ranked, central) in enumerate(zip(by_rank, by_betweenness), 1):
+        left = f"{rank[ranked]:6.2%}  {airports.iata[ranked]}  {airports.city[ranked]}"
+        score = betweenness[central]
+        yield f"{position:3} {left:36}  {score:6.2%}  {airports.iata[central]}  {airports.city[central]}"
 
 
 def _report_route(findings: Findings) -> Iterator[str]:
@@ -163,7 +164,7 @@ def _report_route(findings: Findings) -> Iterator[str]:
         yield f"    ({_flight_text(fewest)} are enough on a longer route)"
 
 
-def _pieces(airports: Airports, component: Array) -> Iterator[str]:
+def _report_components(airports: Airports, component: Array) -> Iterator[str]:
     sizes = np.bincount(component)
     yield f"The network has {sizes.size} connected components"
     for piece in np.argsort(-sizes, kind="stable")[:8]:
@@ -178,9 +179,9 @@ def _report_levels(findings: Findings) -> Iterator[str]:
     for level, count in enumerate(counts[1:].tolist(), 1):
         airports = "airport " if count == 1 else "airports"
         yield f"    {_flight_text(level):>10}  {count:6,} {airports}  {'█' * round(40 * count / counts.max())}".rstrip()
-    lost = int((findings.level < 0).sum())
-    if lost:
-        yield f"    {'never':>10}  {lost:6,} airports"
+    unreachable_count = int((findings.level < 0).sum())
+    if unreachable_count:
+        yield f"    {'never':>10}  {unreachable_count:6,} airports"
 
 
 def _flight_text(count: int) -> str:
@@ -196,8 +197,8 @@ def draw_map(findings: Findings, path: str | Path, dpi: int = 150) -> None:
     from gasla.demo.worldmap import Captions, Places, draw
 
     flights, airports = findings.network, findings.network.airports
-    a, b = flights.matrix.nonzero()
-    start, end = np.unique(np.sort(np.stack([a, b]), axis=0), axis=1)
+    tails, heads = flights.matrix.nonzero()
+    start, end = np.unique(np.sort(np.stack([tails, heads]), axis=0), axis=1)
     stops = [findings.origin, *(leg.end for leg in findings.legs)] if findings.legs else []
     total = sum(leg.kilometers for leg in findings.legs)
     captions = Captions(

@@ -132,13 +132,13 @@ def _from_center(longitude: Array) -> Array:
     return (longitude - CENTER + 180) % 360 - 180
 
 
-def _on_sphere(places: Places) -> Array:
+def _to_sphere(places: Places) -> Array:
     longitude, latitude = np.radians(places.longitude), np.radians(places.latitude)
     around = np.cos(latitude)
     return np.stack([around * np.cos(longitude), around * np.sin(longitude), np.sin(latitude)], axis=-1)
 
 
-def _along(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
+def _points_on_circles(start: Array, end: Array, at: Array) -> tuple[Array, Array]:
     """Return the longitudes and latitudes of points on great circles.
 
     `start` and `end` are points on the unit sphere between which the great circles lead. `at` is the position of each
@@ -157,19 +157,19 @@ def exposure(places: Places, start: Array, end: Array, width: int, box: Box) -> 
     """
     left, right, bottom, top = box
     height = round(width * (top - bottom) / (right - left))
-    points = _on_sphere(places)
+    points = _to_sphere(places)
     arc = np.arccos(np.clip((points[start] * points[end]).sum(axis=1), -1, 1))
     image = np.zeros(width * height)
-    shorter = -1.0
+    previous_longest = -1.0
     # Connections of similar length are drawn together, each with the same number of sample points.
     for samples in 2 ** np.arange(3, 14):
         longest = samples / 2 * (right - left) / width if samples < 8192 else np.inf
-        group = np.flatnonzero((arc > shorter) & (arc <= longest))
-        shorter = longest
+        group = np.flatnonzero((arc > previous_longest) & (arc <= longest))
+        previous_longest = longest
         at = ((np.arange(samples) + 0.5) / samples)[:, None, None]
-        for some in np.array_split(group, 1 + group.size * samples // 2_000_000):
-            x, y = project(*_along(points[start[some]], points[end[some]], at))
-            strength = np.broadcast_to(arc[some] * (0.05 + arc[some]) ** -0.35 / samples, x.shape)
+        for block in np.array_split(group, 1 + group.size * samples // 2_000_000):
+            x, y = project(*_points_on_circles(points[start[block]], points[end[block]], at))
+            strength = np.broadcast_to(arc[block] * (0.05 + arc[block]) ** -0.35 / samples, x.shape)
             _add_points(
                 image, (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height, strength, width
             )
@@ -226,11 +226,11 @@ def _draw_connections(axes: Any, light: Array, box: Box) -> None:
     """Draw the image `light` of all connections on the map. Brightness is on a logarithmic scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    lit = light > 0
-    if not lit.any():
+    is_lit = light > 0
+    if not is_lit.any():
         return
-    value = np.log1p(light / np.median(light[lit]))
-    value /= np.quantile(value[lit], 0.9995)
+    value = np.log1p(light / np.median(light[is_lit]))
+    value /= np.quantile(value[is_lit], 0.9995)
     colors = LinearSegmentedColormap.from_list("light", LIGHT)(np.clip(value, 0, 1))
     colors[..., 3] = np.clip(4 * value, 0, 1)
     axes.imshow(colors, extent=box, origin="lower", interpolation="bilinear", zorder=1, aspect="equal")
@@ -266,10 +266,10 @@ def _draw_dots(axes: Any, places: Places, joined: Array) -> None:
 
 def _draw_route(axes: Any, places: Places, route: Sequence[int]) -> None:
     """Draw the highlighted route on the map, with a ring at each stop."""
-    points = _on_sphere(places)
-    for a, b in pairwise(route):
-        curve = _along(points[a], points[b], np.linspace(0, 1, 400)[:, None])
-        for piece in _pieces(*curve):
+    points = _to_sphere(places)
+    for start, end in pairwise(route):
+        curve = _points_on_circles(points[start], points[end], np.linspace(0, 1, 400)[:, None])
+        for piece in _split_at_map_edges(*curve):
             for width, alpha in [(9, 0.08), (5, 0.15), (1.8, 1.0)]:
                 axes.plot(*piece, color=ROUTE, linewidth=width, alpha=alpha, solid_capstyle="round", zorder=5)
     stops = np.array(route, int)
@@ -277,7 +277,7 @@ def _draw_route(axes: Any, places: Places, route: Sequence[int]) -> None:
     axes.scatter(x, y, s=26, color=SKY, edgecolor=ROUTE, linewidth=1.6, zorder=6)
 
 
-def _pieces(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
+def _split_at_map_edges(longitude: Array, latitude: Array) -> Iterator[tuple[Array, Array]]:
     """Yield the parts of a curve in map coordinates.
 
     The curve is cut where it leaves the map at the left or right edge and reenters at the other edge.

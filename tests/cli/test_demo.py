@@ -187,15 +187,15 @@ def places(longitude: list[float], latitude: list[float]) -> worldmap.Places:
 
 def test_arcs_are_great_circles() -> None:
     ends = places([-73.8, 140.4], [40.6, 35.8])
-    points = worldmap._on_sphere(ends)
-    longitude, latitude = worldmap._along(points[0], points[1], np.linspace(0, 1, 11)[:, None])
+    points = worldmap._to_sphere(ends)
+    longitude, latitude = worldmap._points_on_circles(points[0], points[1], np.linspace(0, 1, 11)[:, None])
     steps = great_circle(latitude[:-1], longitude[:-1], latitude[1:], longitude[1:])
     assert steps == pytest.approx(np.full(10, great_circle(40.6, -73.8, 35.8, 140.4) / 10))
     assert latitude.max() > 65  # by way of Alaska
 
 
 def test_a_curve_is_cut_at_the_edge_of_the_map() -> None:
-    pieces = list(worldmap._pieces(np.array([160.0, 175.0, -175.0, -165.0, -150.0]), np.zeros(5)))
+    pieces = list(worldmap._split_at_map_edges(np.array([160.0, 175.0, -175.0, -165.0, -150.0]), np.zeros(5)))
     assert [piece[0].size for piece in pieces] == [3, 2]
     assert pieces[0][0].min() > 2
     assert pieces[1][0].max() < -2

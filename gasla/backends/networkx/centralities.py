@@ -42,13 +42,13 @@ def betweenness_centrality(
     With `k`, only shortest paths from k random source nodes count. NetworkX's random generator draws these nodes.
     """
     n = len(G)
-    drawn = None if k is None or k == n else seed.sample(G.names, k)
+    drawn_names = None if k is None or k == n else seed.sample(G.names, k)
     if n == 0:
         return dict.fromkeys(G.names, 0.0)
     graph = lengths(G, weight, least=1).to(G.device)
     values = gasla.betweenness_centrality(
         graph,
-        sources=None if drawn is None else G.numbered(drawn),
+        sources=None if drawn_names is None else G.numbered(drawn_names),
         normalized=bool(normalized),
         weighted=True,
         endpoints=bool(endpoints),
@@ -58,9 +58,9 @@ def betweenness_centrality(
         # twice.
         values = values * 2
     scores = G.by_name(values)
-    if drawn is not None and len(drawn) == 1 and n > 2 and not endpoints:
+    if drawn_names is not None and len(drawn_names) == 1 and n > 2 and not endpoints:
         # For a single source, NetworkX divides by 0 and returns NaN as the score of the source.
-        scores[drawn[0]] = float("nan")
+        scores[drawn_names[0]] = float("nan")
     return scores
 
 
@@ -112,10 +112,10 @@ def closeness_centrality(G: Converted, u: Any = None, distance: Any = None, wf_i
     if u is not None and u not in G:
         raise NotImplementedError("a node is not in the graph")
     graph = lengths(G, distance).to(G.device)
-    asked = {"distance": None if graph.values is None else "weight", "wf_improved": bool(wf_improved)}
+    options = {"distance": None if graph.values is None else "weight", "wf_improved": bool(wf_improved)}
     if u is not None:
-        return float(gasla.closeness_centrality(graph, G.numbers[u], **asked))
-    return G.by_name(gasla.closeness_centrality(graph, **asked))
+        return float(gasla.closeness_centrality(graph, G.numbers[u], **options))
+    return G.by_name(gasla.closeness_centrality(graph, **options))
 
 
 @register(by_name("distance"), least=2_000)
@@ -126,16 +126,16 @@ def harmonic_centrality(
 
     The scores are sums over the distances from the nodes `sources`, by default from all nodes.
     """
-    asked = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
+    chosen_names = set(G.nbunch_iter(nbunch) if nbunch is not None else G.names)
     origins = set(G.nbunch_iter(sources) if sources is not None else G.names)
-    if not origins or not asked:
-        return dict.fromkeys(asked, 0)
+    if not origins or not chosen_names:
+        return dict.fromkeys(chosen_names, 0)
     graph = lengths(G, distance).to(G.device)
     kind = None if graph.values is None else "weight"
-    ids = G.numbered(asked)
+    ids = G.numbered(chosen_names)
     source_ids = None if sources is None else G.numbered(origins)
-    if len(asked) < len(origins):
+    if len(chosen_names) < len(origins):
         values = moved(gasla.harmonic_centrality(graph, ids, distance=kind, sources=source_ids), "cpu")
     else:
         values = moved(gasla.harmonic_centrality(graph, distance=kind, sources=source_ids), "cpu")[ids]
-    return {name: score or 0 for name, score in zip(asked, values.tolist())}
+    return {name: score or 0 for name, score in zip(chosen_names, values.tolist())}

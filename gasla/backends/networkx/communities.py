@@ -38,13 +38,13 @@ def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> 
     if not G.is_directed():
         # An undirected edge is in the list of both ends, so only the direction from the smaller id counts.
         is_inside &= tails <= heads
-    within = np.bincount(labels[tails[is_inside]], values[is_inside], count)
+    weights_within = np.bincount(labels[tails[is_inside]], values[is_inside], count)
     sides = [np.bincount(labels, strengths(G, kind, weight), count) for kind in ("out", "in")]
     total = strengths(G, "out", weight).sum().item()
     if total == 0:
         raise NotImplementedError(f"{weight!r} sums to 0")
     m, norm = (total if G.is_directed() else total / 2), 1 / total**2
-    communities = zip(within.tolist(), sides[0].tolist(), sides[1].tolist())
+    communities = zip(weights_within.tolist(), sides[0].tolist(), sides[1].tolist())
     return sum(L_c / m - resolution * out * into * norm for L_c, out, into in communities)
 
 
@@ -55,16 +55,16 @@ def _modularity(G: Converted, labels: Array, weight: Any, resolution: float) -> 
 )
 def modularity(G: Converted, communities: Any, weight: Any = "weight", resolution: float = 1) -> float:
     """Return the modularity of a partition of the nodes into communities."""
-    parts = communities if isinstance(communities, list) else list(communities)
-    if not all(hasattr(part, "__len__") for part in parts):
+    community_list = communities if isinstance(communities, list) else list(communities)
+    if not all(hasattr(part, "__len__") for part in community_list):
         raise NotImplementedError("a community is an iterator, which can be read only once")
     labels = np.full(len(G), -1, np.int64)
-    sizes = list(map(len, parts))
-    names = [name for part in parts for name in part]
+    sizes = list(map(len, community_list))
+    names = [name for part in community_list for name in part]
     ids = G.numbered(name for name in names if name in G)
     if len(set(ids)) != len(G) or sum(sizes) != len(G):
-        raise nx.algorithms.community.quality.NotAPartition(G, parts)
-    labels[ids] = np.repeat(np.arange(len(parts)), sizes)
+        raise nx.algorithms.community.quality.NotAPartition(G, community_list)
+    labels[ids] = np.repeat(np.arange(len(community_list)), sizes)
     return _modularity(G, labels, weight, resolution)
 
 
@@ -95,13 +95,13 @@ def louvain_partitions(
     if not len(G.plain().out.indices):
         yield [{name} for name in G.names]
         return
-    before = _modularity(G, np.arange(len(G)), weight, resolution)
+    previous_modularity = _modularity(G, np.arange(len(G)), weight, resolution)
     for labels in _community_levels(G, weight, gasla.louvain_communities, seed, resolution=resolution):
         yield list(sets(G, labels))
-        after = _modularity(G, labels, weight, resolution)
-        if after - before <= threshold:
+        current_modularity = _modularity(G, labels, weight, resolution)
+        if current_modularity - previous_modularity <= threshold:
             return
-        before = after
+        previous_modularity = current_modularity
 
 
 compose(nx.community.louvain_communities, UNDIRECTED, WEIGHT, least=20_000, choice=MOVES)

@@ -241,7 +241,7 @@ class Converted:
         if self._multigraph:
             pairs = zip(self.keys or [], self.data)
             copies = repeat(1, len(out.indices)) if self.edges.copies is None else self.edges.copies.tolist()
-            data = (dict(islice(pairs, many)) for many in copies)
+            data = (dict(islice(pairs, copy_count)) for copy_count in copies)
         try:
             results = [weight(*edge) for edge in zip(self.called(out.owners()), self.called(out.indices), data)]
         except Exception as error:
@@ -405,9 +405,9 @@ class Converted:
         """Return an array with one number per node as a dictionary from the names of nodes to Python numbers."""
         return dict(zip(self.names, moved(array, "cpu").tolist()))
 
-    def numbered(self, given: Iterable[Any]) -> list[int]:
+    def numbered(self, node_names: Iterable[Any]) -> list[int]:
         """Return the ids of the nodes with these names."""
-        return [self.numbers[name] for name in given]
+        return [self.numbers[name] for name in node_names]
 
 
 def _look_up_ids(names: Iterable[Any], numbers: dict[Any, int]) -> Iterator[int]:
@@ -467,8 +467,8 @@ def like(G: Converted, names: Iterable[Any]) -> Any:
     return result
 
 
-def add(G: Converted, made: Any, entries: Array) -> None:
-    """Add edges with their attributes to the NetworkX graph `made`.
+def add(G: Converted, target_graph: Any, entries: Array) -> None:
+    """Add edges of G with their attributes to the NetworkX graph `target_graph`.
 
     `entries` are the positions of these edges in the adjacency lists of G. Parallel edges are added together.
     """
@@ -476,13 +476,13 @@ def add(G: Converted, made: Any, entries: Array) -> None:
     tails, heads = G.called(out.owners()[entries]), G.called(out.indices[entries])
     data: Any = G.data
     if not G.is_multigraph():
-        made.add_edges_from(zip(tails, heads, map(data.__getitem__, entries.tolist())))
+        target_graph.add_edges_from(zip(tails, heads, map(data.__getitem__, entries.tolist())))
         return
     counts = np.ones(len(out.indices), np.int64) if copies is None else copies
     firsts = np.cumsum(counts) - counts
-    for u, v, first, many in zip(tails, heads, firsts[entries].tolist(), counts[entries].tolist()):
-        edges = range(first, first + many)
-        made.add_edges_from((u, v, key, data[edge]) for edge, key in zip(edges, G.keys_of(np.array(edges))))
+    for u, v, first, copy_count in zip(tails, heads, firsts[entries].tolist(), counts[entries].tolist()):
+        edges = range(first, first + copy_count)
+        target_graph.add_edges_from((u, v, key, data[edge]) for edge, key in zip(edges, G.keys_of(np.array(edges))))
 
 
 def induced(G: Converted, nodes: Iterable[Any]) -> Any:
@@ -614,4 +614,4 @@ def _entry_attributes(graph: Converted) -> Iterator[dict[Any, Any]]:
     each_copies = repeat(1, count) if copies is None else copies.tolist()
     keys = iter(graph.keys) if graph.keys is not None else chain.from_iterable(map(range, each_copies))
     each_copies = repeat(1, count) if copies is None else copies.tolist()
-    return (dict(islice(zip(keys, data), many)) for many in each_copies)
+    return (dict(islice(zip(keys, data), copy_count)) for copy_count in each_copies)

@@ -122,7 +122,7 @@ def average_degree_connectivity(
         raise NotImplementedError(f"{weight!r} of some edges sums to 0")
     order = np.argsort(first)
     by_degree = zip(distinct_degrees[order].tolist(), total[order].tolist(), norm[order].tolist())
-    return {degree: sum_ / times if times else 0 for degree, sum_, times in by_degree}
+    return {degree: total / norm if norm else 0 for degree, total, norm in by_degree}
 
 
 KINDS = when(
@@ -257,7 +257,8 @@ def reciprocity(G: Converted, nodes: Any = None) -> Any:
     out = G.plain().out
     mutual_counts = np.bincount(out.owners()[mutual(G) | (out.owners() == out.indices)], minlength=len(G))
     degrees = G.all_degrees()
-    shares = [2.0 * some / many if many else None for some, many in zip(mutual_counts.tolist(), degrees.tolist())]
+    counts = zip(mutual_counts.tolist(), degrees.tolist())
+    shares = [2.0 * mutual_count / degree if degree else None for mutual_count, degree in counts]
     if nodes in G:
         if (share := shares[G.numbers[nodes]]) is None:
             raise nx.NetworkXError("Not defined for isolated nodes.")
@@ -289,4 +290,4 @@ def rich_club_coefficient(G: Converted, normalized: bool = True, Q: Any = 100, s
     edges = len(tails) // 2 - np.cumsum(np.bincount(np.minimum(degrees[tails], degrees[heads]))) // 2
     edges = np.append(edges, np.zeros(max(len(nodes) - len(edges), 0), np.int64))
     by_degree = zip(nodes[nodes > 1].tolist(), edges.tolist())
-    return {k: 2 * some / (many * (many - 1)) for k, (many, some) in enumerate(by_degree)}
+    return {k: 2 * m / (n * (n - 1)) for k, (n, m) in enumerate(by_degree)}

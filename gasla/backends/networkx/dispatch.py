@@ -73,7 +73,7 @@ def register(
     is the function's name in NetworkX, if the Python function is called otherwise.
     """
 
-    def note(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         @wraps(function)
         def called(G: Converted | Unconverted, *args: Any, device: Device | None = None, **kwargs: Any) -> Any:
             with REPORT.measuring(title, GASLA):
@@ -96,7 +96,7 @@ def register(
         OFFERED[title] = Offer(called, _signature_with_device(function), conditions, least, choice)
         return function
 
-    return note
+    return decorate
 
 
 def compose(
@@ -233,8 +233,8 @@ def by_name(parameter: str) -> Condition:
     A function of edges would have to be called for every edge, which is slow.
     """
 
-    def condition(given: Mapping[str, Any]) -> str | None:
-        return f"{parameter} is a function" if callable(given[parameter]) else None
+    def condition(call_arguments: Mapping[str, Any]) -> str | None:
+        return f"{parameter} is a function" if callable(call_arguments[parameter]) else None
 
     return condition
 
@@ -242,8 +242,8 @@ def by_name(parameter: str) -> Condition:
 def number(parameter: str) -> Condition:
     """Return the condition that an argument of a call is a number other than NaN, or None."""
 
-    def condition(given: Mapping[str, Any]) -> str | None:
-        value = given[parameter]
+    def condition(call_arguments: Mapping[str, Any]) -> str | None:
+        value = call_arguments[parameter]
         is_number = isinstance(value, int | float) and value == value
         return None if value is None or is_number else f"{parameter} is no number"
 
@@ -266,17 +266,17 @@ def only(parameter: str, *values: Any) -> Condition:
 
 def when(reason: str, holds: Callable[[Mapping[str, Any]], bool]) -> Condition:
     """Return a condition that declines a call for a reason if `holds` is true for the arguments of the call."""
-    return lambda given: reason if holds(given) else None
+    return lambda call_arguments: reason if holds(call_arguments) else None
 
 
-def is_directed(given: Mapping[str, Any]) -> bool:
+def is_directed(call_arguments: Mapping[str, Any]) -> bool:
     """Return whether the graph among the arguments of a call is directed."""
-    return bool(given["G"].is_directed())
+    return bool(call_arguments["G"].is_directed())
 
 
-def is_multigraph(given: Mapping[str, Any]) -> bool:
+def is_multigraph(call_arguments: Mapping[str, Any]) -> bool:
     """Return whether the graph among the arguments of a call may have parallel edges."""
-    return bool(given["G"].is_multigraph())
+    return bool(call_arguments["G"].is_multigraph())
 
 
 UNDIRECTED = when("a directed graph", is_directed)

@@ -20,11 +20,11 @@ CONDITIONS = (UNDIRECTED, SIMPLE, when("pairs by an iterator", lambda given: has
 Scored = Iterator[tuple[Any, Any, Any]]
 
 
-def _score_pairs(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken: Callable[..., Any]) -> Scored:
+def _score_pairs(G: Converted, ebunch: Any, measure: Callable[..., Any], convert: Callable[..., Any]) -> Scored:
     """Return an iterator over pairs of nodes with their scores.
 
-    `measure` computes scores as an array, and `spoken` converts them to numbers of the types that NetworkX returns. The
-    default of `ebunch` is all pairs without an edge.
+    `measure` computes scores as an array, and `convert` turns them into numbers of NetworkX's types. The default of
+    `ebunch` is all pairs without an edge.
     """
     if G.has_loops():
         raise NotImplementedError("the graph has a loop, which NetworkX counts in a node's degree")
@@ -35,17 +35,17 @@ def _score_pairs(G: Converted, ebunch: Any, measure: Callable[..., Any], spoken:
             for name in (u, v):
                 if name not in G:
                     raise nx.NodeNotFound(f"Node {name} not in G.")
-    return _scores_in_blocks(G, iter(pairs), measure, spoken)
+    return _scores_in_blocks(G, iter(pairs), measure, convert)
 
 
 def _scores_in_blocks(
-    G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], spoken: Callable[..., Any]
+    G: Converted, pairs: Iterator[Any], measure: Callable[..., Any], convert: Callable[..., Any]
 ) -> Scored:
     graph = G.plain().to(G.device)
     while block := list(islice(pairs, BLOCK)):
         ends = np.array([G.numbered(pair) for pair in block], np.int32).T
         scores = moved(measure(graph, pairs=(moved(ends[0], G.device), moved(ends[1], G.device))), "cpu")
-        for (u, v), score in zip(block, spoken(scores, ends)):
+        for (u, v), score in zip(block, convert(scores, ends)):
             yield u, v, score
 
 
@@ -75,11 +75,11 @@ def jaccard_coefficient(G: Converted, ebunch: Any = None) -> Scored:
     """Return for each pair of nodes the number of common neighbors, divided by the number of neighbors of either."""
     degrees = G.degrees()
 
-    def spoken(scores: Any, ends: Any) -> Iterable[Any]:
-        have = (degrees[ends[0]] + degrees[ends[1]] > 0).tolist()
-        return (score if some else 0 for score, some in zip(scores.tolist(), have))
+    def convert(scores: Any, ends: Any) -> Iterable[Any]:
+        have_neighbors = (degrees[ends[0]] + degrees[ends[1]] > 0).tolist()
+        return (score if has_any else 0 for score, has_any in zip(scores.tolist(), have_neighbors))
 
-    return _score_pairs(G, ebunch, gasla.jaccard, spoken)
+    return _score_pairs(G, ebunch, gasla.jaccard, convert)
 
 
 @register(*CONDITIONS, least=20_000)

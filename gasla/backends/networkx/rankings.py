@@ -35,21 +35,21 @@ def _weighted_graph(G: Converted, name: Any) -> Graph:
     return graph.to(G.device)
 
 
-def _numbers_by_node(G: Converted, given: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
-    """Return an array with one number per node, from the dictionary `given` by names of nodes.
+def _numbers_by_node(G: Converted, values_by_name: Any, what: str, default: Any = 0) -> np.ndarray[Any, Any]:
+    """Return an array with one number per node, from a dictionary by the names of nodes.
 
-    Raise NotImplementedError if `given` is no dictionary, or if a number is negative or not finite.
+    Raise NotImplementedError if `values_by_name` is no dictionary, or if a number is negative or not finite.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(values_by_name, Mapping):
         raise NotImplementedError(f"{what} is no dict")
-    numbers = [given.get(name, default) for name in G.names]
+    numbers = [values_by_name.get(name, default) for name in G.names]
     if not all(isinstance(x, int | float | np.number) and 0 <= x < np.inf for x in numbers):
         raise NotImplementedError(f"{what} has something else than finite numbers, 0 or more")
     return np.array(numbers, np.float64)
 
 
-def _checked_shares(G: Converted, given: Any, what: str) -> np.ndarray[Any, Any] | None:
-    numbers = None if given is None else _numbers_by_node(G, given, what)
+def _checked_shares(G: Converted, values_by_name: Any, what: str) -> np.ndarray[Any, Any] | None:
+    numbers = None if values_by_name is None else _numbers_by_node(G, values_by_name, what)
     if numbers is not None and not 0 < numbers.sum() < np.inf:
         raise NotImplementedError(f"{what} has only zeros, or an infinite sum")
     return numbers

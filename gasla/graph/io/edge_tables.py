@@ -185,9 +185,9 @@ def _without_edges(table: Any, chosen: Chosen, n: int) -> Graph:
 
     `write` stores the number of vertices in the metadata of such a table.
     """
-    none = np.zeros(0, np.int64)
+    no_ids = np.zeros(0, np.int64)
     values = None if chosen.weight is None else table.column(chosen.weight).to_numpy()
-    return Graph.from_edges(none, none, values, n=n).with_edge_attributes(attributes_of(table, chosen.attributes))
+    return Graph.from_edges(no_ids, no_ids, values, n=n).with_edge_attributes(attributes_of(table, chosen.attributes))
 
 
 def _name_column(path: Path, names: Array) -> Array:
@@ -491,10 +491,10 @@ def _are_small_ids(path: Path, format: str, ends: list[str]) -> bool:
     All ids are read, because pyarrow would end the process if it read their maximum from damaged statistics of the
     file.
     """
-    largest = arrow("pyarrow.compute").max
+    find_maximum = arrow("pyarrow.compute").max
     tables = (table for table in _iterate_groups(path, format, ends) if table.num_rows)
-    largest_ids = [largest(column).as_py() for table in tables for column in table.columns]
-    return bool(largest_ids) and all(known is not None and known < WIDE for known in largest_ids)
+    largest_ids = [find_maximum(column).as_py() for table in tables for column in table.columns]
+    return bool(largest_ids) and all(largest_id is not None and largest_id < WIDE for largest_id in largest_ids)
 
 
 def _parts_by_groups(path: Path, format: str, chosen: Chosen, n: int) -> Iterator[Part]:
@@ -532,12 +532,14 @@ def _choose_columns(path: Path, titles: list[str], columns: Columns, kinds: Kind
         kinds = kinds.without(attribute_places)
         src, dst, weight = choose(titles, *columns[:3], kinds._replace(numbers=()) if columns.only_ends else kinds)
         weight = None if columns.only_ends else weight
-        value = None if weight is None else titles[weight]
-        text_place = (
+        weight_title = None if weight is None else titles[weight]
+        type_position = (
             direction_column(titles, kinds.texts) if columns.undirected is None and not columns.only_ends else None
         )
-        direction = None if text_place is None or text_place in (src, dst) else titles[text_place]
-        chosen = Chosen([titles[src], titles[dst]], value, [titles[place] for place in attribute_places], direction)
+        direction = None if type_position is None or type_position in (src, dst) else titles[type_position]
+        chosen = Chosen(
+            [titles[src], titles[dst]], weight_title, [titles[place] for place in attribute_places], direction
+        )
         if repeated := [title for title in chosen.titles if titles.count(title) > 1]:
             raise ValueError(
                 f"{titles.count(repeated[0])} columns are called {repeated[0]!r}; expected different titles"
@@ -750,15 +752,15 @@ def parts_of_text(
         return None
     layout = look(path, separator, is_csv)
     with _open_for_arrow(path) as source:
-        head = [source.readline() for _ in range(layout.head)]
-    if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head):
+        head_lines = [source.readline() for _ in range(layout.head)]
+    if any(b"\r" in line.removesuffix(b"\n").removesuffix(b"\r") for line in head_lines):
         # The lines end in \r without \n. `_whole_rows` would take the file for a single line, so the file has to be
         # read at once.
         return None
     header = _infer_header(path, layout, columns)
     chosen = _choose_columns(path, header.titles, columns, header.kinds)
-    begin = int(header.has_title_line)
-    first = next(iter(first_rows(path, layout, begin, begin + 1)), [""] * len(header.titles))
+    title_lines = int(header.has_title_line)
+    first = next(iter(first_rows(path, layout, title_lines, title_lines + 1)), [""] * len(header.titles))
     positions = [header.titles.index(title) for title in chosen.titles if title != chosen.direction]
     if chosen.direction is not None and first[header.titles.index(chosen.direction)].casefold() in WAYS:
         return None
@@ -773,11 +775,11 @@ def parts_of_text(
 
 def _are_numbers(path: Path, layout: Layout, header: _Header, chosen: Chosen) -> bool:
     """Return whether all ids in a text file are surely vertex numbers, and not names that look like numbers."""
-    largest, only_ends = arrow("pyarrow.compute").max, chosen._replace(weight=None)
+    find_maximum, only_ends = arrow("pyarrow.compute").max, chosen._replace(weight=None)
     try:
         for table in _text_blocks(path, layout, header, only_ends):
             numbered = _convert_ids(path, table, chosen.ends)
-            if numbered is None or any((largest(ids).as_py() or 0) >= WIDE for ids in numbered.columns):
+            if numbered is None or any((find_maximum(ids).as_py() or 0) >= WIDE for ids in numbered.columns):
                 return False
     except TooLarge:
         raise

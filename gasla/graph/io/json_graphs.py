@@ -111,9 +111,9 @@ def _flatten(record: dict[str, Any]) -> dict[str, Any]:
 
 def write(stream: IO[bytes], graph: Graph, path: Path) -> None:
     """Write a graph as directed node-link JSON, which NetworkX and d3 read."""
-    for attributes, own in ((graph.vertex_attributes, _OF_NODES), (graph.edge_attributes, _OF_EDGES)):
-        if taken := [name for name in attributes if name in own]:
-            what = f"the {attributes.of} attribute {taken[0]!r} has the name of a key of JSON"
+    for attributes, reserved_names in ((graph.vertex_attributes, _OF_NODES), (graph.edge_attributes, _OF_EDGES)):
+        if clashing_names := [name for name in attributes if name in reserved_names]:
+            what = f"the {attributes.of} attribute {clashing_names[0]!r} has the name of a key of JSON"
             raise ValueError(f"{path}: {what}; rename it")
     names = [*range(graph.n)] if graph.names is None else graph.names.tolist()
     if len({*map(str, names)}) < len(names):

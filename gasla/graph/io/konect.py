@@ -62,15 +62,17 @@ def read(path: Path) -> Graph:
         raise FormatError.of_count(path, 2, counts[0], len(table))
     src, dst = table["u"] - 1, table["v"] - 1
     largest = [1 + int(end.max(initial=-1)) for end in (src, dst)]
-    sizes = [max(pair) for pair in zip(largest, [*counts[1:3], 0, 0][:2])]
-    n = sum(sizes) if kind == "bip" else max(sizes)
+    side_sizes = [max(pair) for pair in zip(largest, [*counts[1:3], 0, 0][:2])]
+    n = sum(side_sizes) if kind == "bip" else max(side_sizes)
     require_memory(n, len(table))
     if kind == "bip":
-        dst = dst + sizes[0]
+        dst = dst + side_sizes[0]
     weights = np.ascontiguousarray(table["weight"]) if columns > 2 and kind_of_weights(lines) != "unweighted" else None
-    times = {"time": np.ascontiguousarray(table["time"])} if columns > 3 else {}
-    known: dict[str, Any] = {SIDES: sides(n, sizes[0])} if kind == "bip" else {}
-    return Graph._of_edges(both_ways(Edges(n, src, dst, weights, None, times, known), kind == "sym"))
+    edge_attributes = {"time": np.ascontiguousarray(table["time"])} if columns > 3 else {}
+    vertex_attributes: dict[str, Any] = {SIDES: sides(n, side_sizes[0])} if kind == "bip" else {}
+    return Graph._of_edges(
+        both_ways(Edges(n, src, dst, weights, None, edge_attributes, vertex_attributes), kind == "sym")
+    )
 
 
 def _read_edges(text: str, fields: list[tuple[str, str]]) -> Any:

@@ -211,8 +211,8 @@ class _Buckets:
                 packed["own"], packed["other"] = own[order], other[order]
                 for name, column in columns.items():
                     packed[name] = column[order]
-                for file, a, b in zip(files, ends[:-1], ends[1:]):
-                    _write(file, packed[a:b])
+                for file, first, last in zip(files, ends[:-1], ends[1:]):
+                    _write(file, packed[first:last])
 
     def each(self) -> Iterator[Array]:
         """Yield the edges of one bucket after the other as a structured array, and delete the bucket's file."""
@@ -224,32 +224,32 @@ class _Buckets:
 
 def _sort_edges(folder: Path, spool: _Spool, memory: int) -> Description:
     """Write the adjacency lists by rows and by columns to files, and return the properties of the graph."""
-    n, m, kind, types = spool.n, spool.m, spool.kind, spool.types
+    n, m, weight_dtype, types = spool.n, spool.m, spool.kind, spool.types
     buckets = _Buckets(folder, "by-source", spool.degrees, types, memory)
     buckets.fill(_count_progress(spool.blocks(), m, "edges distributed by source"))
     in_degrees = np.zeros(n, np.int64)
-    repeat = False
+    has_parallel_edges = False
     with _Lists(folder, "rows", buckets.sums, n, m, types) as rows:
         for edges in buckets.each():
             edges = edges[np.lexsort((edges["other"], edges["own"]))]
-            same = (edges["own"][1:] == edges["own"][:-1]) & (edges["other"][1:] == edges["other"][:-1])
-            repeat = repeat or bool(same.any())
+            is_parallel = (edges["own"][1:] == edges["own"][:-1]) & (edges["other"][1:] == edges["other"][:-1])
+            has_parallel_edges = has_parallel_edges or bool(is_parallel.any())
             np.add.at(in_degrees, edges["other"], 1)
             rows.append(edges)
-    types = {} if kind is None else {"values": kind}
+    types = {} if weight_dtype is None else {"values": weight_dtype}
     buckets = _Buckets(folder, "by-target", in_degrees, types, memory)
-    buckets.fill(_count_progress(_edges_by_rows(folder, m, kind is not None), m, "edges distributed by target"))
+    buckets.fill(_count_progress(_edges_by_rows(folder, m, weight_dtype is not None), m, "edges distributed by target"))
     with _Lists(folder, "columns", buckets.sums, n, m, types) as columns:
         for edges in buckets.each():
             # The edges of a bucket come by ascending source. A stable sort by target keeps that order among edges to
             # one target, so the sources of each column ascend.
             columns.append(edges[np.argsort(edges["own"], kind="stable")])
     is_symmetric = all(_are_equal(folder, name) for name in ("offsets", "ids"))
-    is_mirrored = is_symmetric and not repeat and (kind is None or _are_equal(folder, "values"))
+    is_mirrored = is_symmetric and not has_parallel_edges and (weight_dtype is None or _are_equal(folder, "values"))
     for name in ("offsets", "ids", "values"):
         if (is_symmetric and name != "values") or (name == "values" and is_mirrored):
             (folder / f"columns-{name}.npy").unlink(missing_ok=True)
-    return Description(n, m, kind is not None, spool.has_loops, repeat, is_symmetric, is_mirrored)
+    return Description(n, m, weight_dtype is not None, spool.has_loops, has_parallel_edges, is_symmetric, is_mirrored)
 
 
 class _Lists:
@@ -293,12 +293,15 @@ def _edges_by_rows(folder: Path, m: int, has_values: bool) -> Iterator[Block]:
 
 def _are_equal(folder: Path, name: str) -> bool:
     """Return whether the file of an array in the adjacency lists by rows has the same bytes as that by columns."""
-    with open(folder / f"rows-{name}.npy", "rb") as a, open(folder / f"columns-{name}.npy", "rb") as b:
+    with (
+        open(folder / f"rows-{name}.npy", "rb") as rows_file,
+        open(folder / f"columns-{name}.npy", "rb") as columns_file,
+    ):
         while True:
-            ours, theirs = a.read(BLOCK), b.read(BLOCK)
-            if ours != theirs:
+            row_bytes, column_bytes = rows_file.read(BLOCK), columns_file.read(BLOCK)
+            if row_bytes != column_bytes:
                 return False
-            if not ours:
+            if not row_bytes:
                 return True
 
 

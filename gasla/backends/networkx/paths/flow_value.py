@@ -63,7 +63,7 @@ def _solve(
     return int(solution.value) if are_integers else float(solution.value) or 0, solution
 
 
-def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int, target: int) -> Any:
+def _integer_capacities(flowG: Converted, limits: Any, capacity: Any, source: int, target: int) -> Any:
     """Return the capacities of edges as int64, or None if some capacities are finite floats.
 
     An unlimited capacity becomes larger than all limited capacities together. Raise NetworkXUnbounded if edges of
@@ -72,17 +72,18 @@ def _integer_capacities(flowG: Converted, given: Any, capacity: Any, source: int
     is_whole, numbers = flowG.integers(capacity, UNLIMITED)
     numbers = np.maximum(numbers, 0)
     src, dst = flowG.plain().edges()
-    counts = (src != dst) & (given > 0)  # a mask of the edges that NetworkX takes into account
-    is_unlimited = counts & (given == UNLIMITED)
-    if not (is_whole | is_unlimited)[counts].all():
-        if (numbers[counts] >= EXACT).any():
+    is_counted = (src != dst) & (limits > 0)  # a mask of the edges that NetworkX takes into account
+    is_unlimited = is_counted & (limits == UNLIMITED)
+    if not (is_whole | is_unlimited)[is_counted].all():
+        if (numbers[is_counted] >= EXACT).any():
             raise NotImplementedError("there are integer capacities of 2**53 or more beside floats, which round them")
         return None
     if is_unlimited.any():
-        free = flowG.plain().select(is_unlimited)
-        if gasla.bfs(free, source)[target] >= 0:
+        unlimited_graph = flowG.plain().select(is_unlimited)
+        if gasla.bfs(unlimited_graph, source)[target] >= 0:
             raise nx.NetworkXUnbounded(UNBOUNDED)
-        total = exact_total(numbers[counts & ~is_unlimited])  # No edge of a minimum cut carries more than this total.
+        # No edge of a minimum cut carries more than this total.
+        total = exact_total(numbers[is_counted & ~is_unlimited])
         numbers[is_unlimited] = min(total + 1, np.iinfo(np.int64).max)
     return numbers
 

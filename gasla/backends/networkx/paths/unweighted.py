@@ -132,13 +132,13 @@ def bidirectional_shortest_path(G: Converted, source: Any, target: Any) -> list[
     """Return the path with the fewest edges that NetworkX's bidirectional search finds."""
     first = numbered(G, source, f"Source {source} is not in G")
     last = numbered(G, target, f"Target {target} is not in G")
-    path = _meet(G, first, last)
+    path = _bidirectional_path(G, first, last)
     if path is None:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
     return G.called(path)
 
 
-def _meet(G: Converted, source: int, target: int) -> list[int] | None:
+def _bidirectional_path(G: Converted, source: int, target: int) -> list[int] | None:
     """Return the vertices of the path that a bidirectional breadth-first search finds, or None if there is no path.
 
     In each step, of the two searches the one with fewer vertices in its frontier advances, until it meets a vertex that

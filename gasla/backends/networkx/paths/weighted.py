@@ -43,7 +43,7 @@ class Search:
         return self._tight_edges
 
     def ranks(self) -> Array:
-        """Return for each node its position in the order in which NetworkX's search reaches nodes, or -1 if unreached."""
+        """Return the position of each node in the order in which NetworkX's search reaches nodes, or -1 for others."""
         if self._ranks is None:
             self._ranks = ranks(self.distances, self.tight, np.array(self.sources, np.int64))
         return self._ranks
