@@ -187,7 +187,8 @@ _MODULES = (
 )
 
 _OF_GRAPHS = ("neighbors", "has_edge", "from_edges", "from_table", "from_networkx", "out_degrees", "subgraph")
-_ELSEWHERE = {  # names of NetworkX, igraph and textbooks
+# for names that users may know from NetworkX, igraph or textbooks: gasla's name, which an AttributeError suggests
+_ELSEWHERE = {
     "degree": "Graph.out_degrees", "dijkstra": "sssp", "bellman_ford": "sssp", "shortest_paths": "sssp",
     "breadth_first_search": "bfs", "leiden": "leiden_communities", "wcc": "connected_components",
     "scc": "strongly_connected_components", "mst": "minimum_spanning_forest", "max_flow": "maximum_flow",
@@ -195,7 +196,8 @@ _ELSEWHERE = {  # names of NetworkX, igraph and textbooks
     "random_walk": "random_walks", "predict_links": "adamic_adar", "label_propagation_communities": "label_propagation",
 }  # fmt: skip
 
-__all__ = [*_HOMES, *(name for name in _MODULES if name != "engines")]  # engines is only for implementing one
+# `gasla.engines` is left out of the public names, because only authors of engines need it
+__all__ = [*_HOMES, *(name for name in _MODULES if name != "engines")]
 
 
 def __getattr__(name: str) -> Any:

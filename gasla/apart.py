@@ -46,7 +46,9 @@ def run_apart(*computations: Iterable[Any]) -> None:
 
     try:
         for computation in computations:
-            try:  # not a daemon thread, because the end of the process would stop it within code of another library
+            # a daemon thread would be stopped at the end of the process even within another library's code, so this is
+            # none
+            try:
                 Thread(target=work, args=(computation,), name="gasla", daemon=False).start()
             except (RuntimeError, MemoryError):  # raised if the system can't start a new thread
                 work(computation)
@@ -76,7 +78,7 @@ def call_apart(function: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def _next(ended: "SimpleQueue[BaseException | None]") -> BaseException | None:
-    """Wait until the next thread has ended, and return its error or None.
+    """Wait until the next of the threads that run computations has ended. Return the error that it ended with, or None.
 
     Once CUDA is loaded, Ctrl-C does not interrupt a wait without a timeout, so this waits for a tenth of a second at a
     time.

@@ -19,7 +19,7 @@ from semirings.ufuncs import Computed
 
 Device = Literal["cpu", "gpu"]
 _HALF = np.dtype(np.float16)
-CPU_OF_DLPACK = 1  # the number of kDLCPU, which is the device type of the CPU in DLPack
+CPU_OF_DLPACK = 1  # the number that DLPack's enumeration of device types gives the CPU (kDLCPU)
 
 
 def array_module(x: Any) -> ModuleType:
@@ -85,17 +85,22 @@ def imported(x: Any) -> Any:
 
 
 def moved(x: Any, device: Device) -> Any:
-    """Return `x` on a device. If it is on the other device, it is copied."""
+    """Return the array `x` on a device, "cpu" or "gpu". It is copied if it is on the other device."""
     if device_of(x) == device:
         return x
     return x.get() if device == "cpu" else require_gpu().asarray(x, blocking=True)
 
 
 def here(x: Any, device: Device) -> Any:
-    """Return `x` on a device, with several GPUs on the current one. If it is elsewhere, it is copied."""
+    """Return the array `x` on a device. If the device is "gpu" and there are several GPUs, the result is on the current
+    GPU.
+
+    An array that is somewhere else is copied.
+    """
     if device == "cpu" or device_of(x) == "cpu":
         return moved(x, device)
-    return x if x.device.id == array_module(x).cuda.Device().id else x.copy()  # CuPy copies to the current GPU
+    # `copy` makes the copy on the current GPU
+    return x if x.device.id == array_module(x).cuda.Device().id else x.copy()
 
 
 def index_dtype(largest: int) -> np.dtype[Any]:
@@ -130,7 +135,9 @@ def as_bits(array: Any) -> Any:
 
 @cache
 def _half_kernels() -> tuple[Any, Any]:
-    """Return two CuPy kernels, which convert any number to the bits of a float16, and such bits to float32."""
+    """Return two CuPy kernels: one converts numbers of any type to the 16 bits of a float16, the other converts these
+    bits to float32.
+    """
     cupy: Any = require_gpu()
     to_half = 'asm("cvt.rn.f16.f64 %0, %1;" : "=h"(y) : "d"((double)x))'
     widened_half = 'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x))'
@@ -146,9 +153,9 @@ def address(array: Any) -> int:
 
 
 def fills(device: Device, vertices: float) -> bool:
-    """Return whether an iteration over this many vertices keeps a device busy.
+    """Return whether an iteration over this many vertices has enough work for all threads of a device.
 
-    If not, threads mostly wait at barriers.
+    With fewer vertices, threads would mostly wait for each other at barriers.
     """
     return vertices >= {"cpu": 1 << 4, "gpu": 1 << 14}[device]
 
@@ -159,11 +166,12 @@ def finish(device: Device) -> None:
         require_gpu().cuda.get_current_stream().synchronize()
 
 
-# CuPy tells a thread that there is no GPU if another thread is just asking for the first time; so threads ask in turn
+# CuPy tells a thread that there is no GPU while another thread asks CuPy for the first time. With this lock, one thread
+# asks after the other.
 _first_look = Lock()
 
 
-@cache  # an error is not cached: CuPy may be installed later
+@cache  # `cache` does not store the error that this raises, so CuPy may be installed later in the same process
 def require_gpu() -> ModuleType:
     """Return CuPy. If CuPy or a GPU is missing, raise a RuntimeError that says what to install."""
     try:
@@ -187,7 +195,8 @@ def require_gpu() -> ModuleType:
 
 def current_device() -> int:
     """Return the index of the current GPU."""
-    if not _are_several():  # asking CUDA takes as long as an allocation
+    # with one GPU the answer is known, and asking CUDA would take as long as an allocation of memory
+    if not _are_several():
         return 0
     import cupy
 
@@ -202,10 +211,11 @@ def _are_several() -> bool:
 
 
 def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split a contiguous array into the two arguments of `checksum`: a matrix of 64-bit words, and the remaining bytes.
+    """Split a contiguous array into the two arguments of `checksum`: a matrix of 64-bit words, and the bytes after the
+    last row.
 
-    The matrix has an odd number of rows. If it were even, a top bit that all words share, such as a sign, would cancel
-    in the column sums.
+    The matrix has an odd number of rows. With an even number, a top bit that all words have in common, such as the sign
+    of negative numbers, would cancel in the column sums.
     """
     parts = values.view(np.uint8)
     rows = len(parts) // (8 * _SUMS)
@@ -215,9 +225,10 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
-    """Return a checksum that shows writes to an array: the sum of each column of words, and the remaining bytes.
+    """Return a checksum that reveals whether an array was written to: the sum of each column of the matrix `words`, and
+    the bytes `rest`.
 
-    One pass at the speed of memory. If two words of a column are swapped, this goes unnoticed.
+    It takes one pass over the array, at the speed of memory. A swap of two words in the same column is not noticed.
     """
     return np.add.reduce(words, axis=0).tobytes() if len(words) else b"", rest.tobytes()
 
@@ -226,7 +237,11 @@ _SUMS = 509
 
 
 def running_sums(counts: Any) -> Any:
-    """Return the offsets of lists of these lengths, as int64: 0, followed by the cumulative sums of the lengths."""
+    """Return the offset at which each of several lists begins if they are stored one after the other, given their
+    lengths.
+
+    The result is int64: 0, followed by the cumulative sums of the lengths.
+    """
     xp: Any = array_module(counts)
     sums = xp.zeros(len(counts) + 1, np.int64)
     if len(counts):  # CuPy's cumsum fails for empty arrays
@@ -235,7 +250,10 @@ def running_sums(counts: Any) -> Any:
 
 
 def shares(costs: Any, most: int) -> Iterator[slice]:
-    """Yield slices of a sequence of items whose costs add up to about `most` in each slice. No slice is empty."""
+    """Split a sequence of items into slices of about equal cost, and yield the slices. No slice is empty.
+
+    `costs` has the cost of each item. The costs of the items in a slice add up to about `most`.
+    """
     xp, sums = array_module(costs), running_sums(costs)
     cuts = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
     bounds = [0, *cuts.tolist(), len(costs)]
@@ -265,7 +283,7 @@ def distinct(x: Any) -> Any:
 
 
 def any_true(flags: Any) -> bool:
-    """Return whether any entry of a boolean array is True.
+    """Return whether any entry of a boolean array is True, computed as the array's maximum.
 
     Computed as a maximum: CuPy's `any` compiles CUB on first use, which takes seconds.
     """
@@ -273,9 +291,10 @@ def any_true(flags: Any) -> bool:
 
 
 class Values(Computed):
-    """An array with the values of vertices or edges along its last axis, which functions of programs receive.
+    """An array of values of vertices or edges, as it is passed to the functions of a vertex program.
 
-    Items of vectors come first.
+    Vertices or edges are along the last axis. If each has a vector as value, the items of the vectors are along the
+    first axis.
 
     Any other one-dimensional array in an expression is a constant vector: it is broadcast as a column, over the items
     and not over the vertices, as in compiled code.
@@ -283,7 +302,8 @@ class Values(Computed):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, np.ndarray) and type(x) not in (np.ndarray, Values) for x in inputs):
-            # left to `semirings.where` of Python numbers, which adapts their type to the other operand
+            # NotImplemented makes NumPy ask the other operand, a `semirings.where` of Python numbers, which adapts the
+            # type of its numbers to these values
             return NotImplemented
         plain = [_as_plain_array(column(x) if method == "__call__" else x) for x in inputs]
         if "out" in options:
@@ -298,7 +318,7 @@ class Values(Computed):
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
         """Return the values converted to another type. A float that is out of range becomes the nearest integer.
 
-        Start values may also be float16, which symbols can't be.
+        The type may also be float16, in which initial values of fields may be given.
         """
         if not isinstance(dtype, VectorType) and np.dtype(dtype) == _HALF:
             return as_values(self.view(np.ndarray).astype(_HALF))

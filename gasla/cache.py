@@ -40,7 +40,7 @@ def cache_directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
     # "~" is left if expanduser does not know this user; don't use a folder of this name in the current directory
     if base.startswith("~"):
-        base = os.devnull  # nothing can be stored below this path, and the log says so
+        base = os.devnull  # os.devnull is no folder, so nothing can be stored below this path, and the log reports that
     return Path(base) / "gasla"
 
 
@@ -62,7 +62,8 @@ def store(name: str, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
             stream.write(_digest(name, data) + data)
-    except OSError as error:  # if the folder is full, read-only or someone else's, calls only take longer
+    # OSError is raised if the folder is full, read-only or another user's; then code is compiled again in each process
+    except OSError as error:
         _log_unwritable(cache_directory(), error.strerror or type(error).__name__)
 
 
@@ -73,7 +74,7 @@ def load(name: str) -> bytes | None:
             return read(folder, name)
         except ValueError as error:
             say(LOG.warning, "%s, so it counts as absent", error)
-        except OSError:  # the other folder may have the file
+        except OSError:  # only this folder lacks the file, and the next folder of the loop may have it
             pass
     return None
 
@@ -87,7 +88,7 @@ def read(folder: Path, name: str) -> bytes:
     return data
 
 
-@cache  # warns once for each folder, not for each file
+@cache  # a cached call is not repeated, so this logs one warning for each folder, and not one for each file
 def _log_unwritable(folder: Path, reason: str) -> None:
     say(
         LOG.warning,

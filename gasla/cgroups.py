@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-# names of the files with the limit (a number or "max") and the bytes in use, and of the cache's size in memory.stat
+# For both versions of cgroups, the files with the memory limit (a number of bytes or "max") and with the bytes in use,
+# and the key in memory.stat of cached file contents
 _MEMORY_FILES = (
-    ("memory.max", "memory.current", "inactive_file"),  # version 2
-    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),  # version 1
+    ("memory.max", "memory.current", "inactive_file"),  # cgroups version 2
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),  # cgroups version 1
 )
 
 
 def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
-    """Yield the folders of the cgroups of this process that have a controller, such as "memory".
+    """Yield the folders of this process's cgroups that control a resource, such as "memory".
 
-    They are found from the lines "number:controllers:path" of /proc/self/cgroup.
-
-    Some of them may not exist. In a container the path may be the host's, while the root is the container's own group:
-    so the root is included.
+    `cgroups` is the folder where cgroups are mounted, and `membership` the file /proc/self/cgroup, whose lines are
+    "number:controllers:path". Some of the folders may not exist. In a container the path may be that on the host, while
+    the root of the mounted folder is the container's own group. So the root is yielded, too.
     """
     for line in text(membership).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -30,7 +30,8 @@ def folders(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
 
 
 def memory_left(cgroups: Path, membership: Path) -> int | None:
-    """Return the bytes that this process may still allocate under its cgroups' limits, or None without a limit.
+    """Return the number of bytes that this process may still allocate under the limits of its cgroups, or None if there
+    is no limit.
 
     Cached contents of files that were not read lately count as free, because the system drops them first.
     """

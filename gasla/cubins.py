@@ -79,7 +79,7 @@ def digest(*parts: str) -> str:
 
 
 def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> str:
-    """Return the key under which code for one of CuPy's kernels is shipped.
+    """Return the key under which a wheel ships the machine code of one of CuPy's own kernels.
 
     The key depends on CuPy's version in place of its headers, and not on include paths.
     """
@@ -90,7 +90,11 @@ def key_of_cupys(source: str, options: tuple[str, ...], architecture: str) -> st
 
 
 made_by: list[Callable[[str, tuple[str, ...], str], bytes | None]] = []
-"""Functions that may have code for a source, options and an architecture: the GPU engine's groups of kernels."""
+"""Functions that are asked for machine code if a wheel ships none, before CuPy compiles a source on its own.
+
+Each is called with the source, compiler options and the GPU architecture, and returns code or None. The GPU engine
+appends the function that compiles kernels in groups.
+"""
 
 
 def lend(cupy: ModuleType) -> None:
@@ -117,9 +121,11 @@ def lend(cupy: ModuleType) -> None:
 
 
 def _precompiling() -> tuple[str, ...]:
-    """Return options with which NVRTC keeps parsed headers for the next kernel, or none if it lacks these options.
+    """Return compiler options with which NVRTC stores parsed headers for the next kernel, or () if NVRTC is older than
+    12.8.
 
-    The headers are kept in a folder of this process, as their file has the same name in every process.
+    The parsed headers are in a folder of this process only, because NVRTC gives their file the same name in every
+    process.
     """
     from cupy.cuda import nvrtc
 
@@ -130,11 +136,10 @@ def _precompiling() -> tuple[str, ...]:
 
 
 def _folder_of_headers() -> str:
-    """Return a folder for this process's precompiled headers.
+    """Return the folder for this process's precompiled headers. Make the folder if it does not exist.
 
-    If it has been deleted, as old folders in /tmp are, make a new one.
-
-    If the folder were missing, NVRTC would compile nothing.
+    The system may have deleted the folder, as it deletes old folders in /tmp. NVRTC would refuse to compile without the
+    folder.
     """
     process = os.getpid()
     folder = _folders.get(process)
@@ -145,8 +150,9 @@ def _folder_of_headers() -> str:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a forked process that ends must not delete its parent's folder
+    # a forked process runs this function, too, when it ends, but must not delete the folder of its parent process
+    if os.getpid() == process:
         rmtree(folder, ignore_errors=True)
 
 
-_folders: dict[int, str] = {}  # the folder of each process, by process id
+_folders: dict[int, str] = {}  # for each process id, the folder of that process's precompiled headers

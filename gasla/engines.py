@@ -40,15 +40,18 @@ class MatrixProduct(Protocol):
         """
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Fill `indices` with the columns of the product's entries, ascending in each row, and `outs` with the values.
+        """Fill `indices` with the columns of the product's entries, and the arrays `outs` with the values of the
+        entries.
 
-        `indptr` holds the prefix sums of the counts that `count` has returned. It has the type of `indices`, int32 or
-        int64.
+        Columns ascend in each row. `indptr` holds the prefix sums of the counts that `count` has returned. It has the
+        type of `indices`, int32 or int64.
         """
 
 
 class Products(Protocol):
-    """Products over semirings. `gasla.operations` has checked their operands."""
+    """An engine's products of matrices and vectors over semirings. `gasla.operations` checks the operands before it
+    calls these methods.
+    """
 
     def ready(self, lists: Lists, terms: Terms, masked: bool) -> Multiply:
         """Compile the product of a matrix and a vector, and return a function that computes it.
@@ -63,9 +66,10 @@ class Products(Protocol):
         """
 
     def of_matrices(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> MatrixProduct:
-        """Prepare a product of two sparse matrices, row by row.
+        """Prepare the product of two sparse matrices A and B, which is computed row by row, and return an object that
+        computes it.
 
-        Positions where `left_out` has an entry are left out of it.
+        The product has no entry at the positions of the entries of `left_out`.
         """
 
     def at_entries(self, A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
@@ -82,28 +86,32 @@ class Products(Protocol):
         """
 
     def lists_of(self, A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-        """Return the adjacency lists that `make` builds from a matrix.
+        """Return the adjacency lists of a matrix in CSR or CSC form, which `make` builds.
 
-        An engine may cache them for the matrix's next product.
+        An engine may cache the lists for the next product with this matrix.
         """
 
 
 class Running(Protocol):
     """A run of a vertex program that has begun, and can be advanced by some iterations at a time."""
 
-    log_rows: int  # most iterations that the buffer of the trace can hold
+    log_rows: int  # maximum number of iterations whose rows the buffer of the trace can hold
     iteration: int
     edges: int
     ended: bool
     stopped: bool  # whether the run ended because the program's `stop()` returned true
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run until iteration `until` or the program's end, or until a pause in which Python can handle Ctrl-C."""
+        """Run a program until iteration `until` or until it ends, or until a pause in which Python can handle Ctrl-C.
+
+        `progress` is a function that is called now and then to show how far the run is. With `trace`, each iteration
+        writes a row that `log` returns.
+        """
 
     def leave(self, until: int) -> bool:
-        """Start to run until iteration `until` without waiting for the end. Return False if the engine can't do this.
+        """Start an asynchronous run until iteration `until`: return without waiting for its end.
 
-        In that case nothing has been done.
+        Return False, and start nothing, if the engine can't run asynchronously.
         """
 
     def known(self) -> dict[str, Any]:
@@ -113,11 +121,10 @@ class Running(Protocol):
         """Wait until an asynchronous run has ended."""
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace.
+        """Return the first `rows` rows of the trace, which has a row for each iteration of the run.
 
-        Each row has an iteration's number of active vertices and edges, and its direction.
-
-        The trace of a distributed run also has the number of exchanges and of bytes.
+        A row holds the iteration's number of active vertices, number of edges, and direction (push or pull). In a
+        distributed run it also holds the number of exchanges between processes and of the bytes exchanged.
         """
 
     def reasons(self) -> Mapping[int, str]:
@@ -127,17 +134,19 @@ class Running(Protocol):
         """Return the current values of the program's fields, by name."""
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of those parameters that the program's `idle` changes, by name."""
+        """Return the current values of the program's parameters that its function `idle` changes, by name."""
 
     def outcome(self) -> Outcome:
-        """Return the iteration, the fields and other state of the run, from which a `Result` is made."""
+        """Return the state of a run, such as its iteration and its fields, from which a `Result` is made for the
+        caller.
+        """
 
     def close(self) -> None:
         """Release the memory of the run, so that the next run can use it."""
 
 
 class Part(Running, Protocol):
-    """A run on one part of a distributed graph.
+    """A run of a vertex program on one part of a distributed graph.
 
     Between iterations, the values of mirrored vertices (copies of vertices of other parts) are updated.
     """
@@ -145,8 +154,8 @@ class Part(Running, Protocol):
     def go_on(self, active: Array, parameters: Mapping[str, Any]) -> None:
         """Continue a run with other active vertices and changed parameters, even if the run had ended.
 
-        `active` may omit vertices that are active now only if the program has `activate`. With `everyone = True`, all
-        vertices receive in any case.
+        Only if the program has the function `activate`, `active` may omit vertices that are active now. In programs
+        with `everyone = True`, all vertices receive values, whether or not their neighbors are active.
         """
 
 
@@ -165,34 +174,36 @@ class Together(Protocol):
         delta: float | None,
         progress: Callable[[int], Any] | None,
     ) -> Outcome | None:
-        """Run up to `limit` turns of phases, whose shared fields are in `state`.
+        """Run several programs (phases) in turns, up to `limit` turns, on fields that all phases share.
 
-        Return None if memory does not suffice.
-
-        `stays` limit the iterations of each phase in its turn. `goes_on`: a turn that leaves no vertex active may not
-        be the last. The fields of the result are given by name, and `iterations` is the number of turns.
+        Return None if memory does not suffice. The result has the fields by name, and the number of turns as
+        `iterations`.
 
         Parameters
         ----------
         programs, stays :
-            the program of each phase, and the most iterations of each in a turn, two sequences of equal length
+            the program of each phase, and the maximum number of iterations of each phase in a turn, two sequences of
+            equal
+            length
         graph, state, active :
             the graph; fields by name, which all phases share; the vertices that are active first
         limit, goes_on :
-            number of turns; whether a turn that leaves no vertex active may not be the last
+            maximum number of turns; whether another turn follows a turn that leaves no vertex active
         delta, progress :
-            width of a bucket of priorities, or None; called with the number of turns now and then, or None
+            width of a bucket of priorities, or None; a function that is called now and then with the number of turns,
+            or
+            None
         """
 
 
 class Runs(Protocol):
-    """What all runs of one program on one graph share, such as memory. It is cached by the graph.
+    """The state that all runs of one program on one graph share, such as memory. The graph caches this object.
 
-    It does not refer to the graph, so that the graph can be freed.
+    The object does not refer to the graph, so that the graph can be freed.
     """
 
-    turn: Lock  # the lock of the call that has used this object last, held until that call returns
-    is_spare: bool  # whether only simultaneous calls need this object, so that it keeps no memory between calls
+    turn: Lock  # lock of the call that used this object last, which is held until that call returns
+    is_spare: bool  # whether only simultaneous calls need this object; if so, its memory is freed after each call
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
         """Start to compile a program in the background, if the engine can do this."""
@@ -213,29 +224,31 @@ class Runs(Protocol):
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> Running:
-        """Begin a run from a frontier or along a schedule.
+        """Begin a run of a program from a frontier (the vertices active first), or along a schedule.
 
-        The program may have other parameters than in earlier runs.
+        A schedule says in which iteration each vertex receives. The program's parameters may differ from those of
+        earlier runs.
         """
 
 
 class Draws(NamedTuple):
-    """Arguments for drawing a sample of neighbors: the seed, whether neighbors may repeat, and weights."""
+    """Arguments for drawing random neighbors: the seed, whether a neighbor may be drawn twice, and weights of edges."""
 
     key: int  # the hash of the seed
     replace: bool
-    # cumulative weights, and tables that speed up searches in them; None for uniform draws
+    # the cumulative weights of edges, and tables that speed up searches in them; None if all edges are equally likely
     weights: tuple[Any, Any] | None
 
 
-Share = tuple[int, int]  # (i, k): part i of work that is divided into k equal parts
+Share = tuple[int, int]  # two numbers (i, k) that stand for part i of some work, which is divided into k equal parts
 WHOLE: Share = (0, 1)
 
 
 class Primitives(Protocol):
-    """The primitives that `gasla.primitives` documents, which checks their arguments before it calls an engine.
+    """The operations on graphs that an engine offers besides vertex programs, such as finding components or peeling.
 
-    A forest is an array with the parent of each vertex. Arrays are on the engine's device.
+    `gasla.primitives` documents them, and checks their arguments before it calls an engine. A forest is an array with
+    the parent of each vertex. Arrays are on the engine's device.
     """
 
     def hook(self, graph: Graph) -> Any:
@@ -253,17 +266,18 @@ class Primitives(Protocol):
         known: int | None,
         across: tuple[Any, Any] | None,
     ) -> None:
-        """Unite the trees at both ends of edges in a forest, in place.
+        """Unite the trees of a forest that edges of the graph join, in place.
 
-        `across` may have the numbers and sizes of subtrees. Then only edges between two subtrees are used, neither of
-        which contains the other.
+        Only the edges from position `first` to `last` of each adjacency list are used. The adjacency lists of vertices
+        in the tree of the root `known` are not read. `across` may have the preorder numbers and sizes of subtrees. Then
+        only edges between two subtrees are used, neither of which contains the other.
         """
 
     def link_groups(self, lists: Adjacency, groups: Any, parents: Any, known: int | None) -> None:
-        """Unite the trees at both ends of edges in a forest whose entries are groups of vertices, in place.
+        """Unite the trees of a forest of groups of vertices that edges join, in place.
 
-        `groups` has the group of each vertex, in the type of `parents` and of ids. The adjacency lists of vertices in
-        the group `known` are not read.
+        `parents` has the parent of each group, and `groups` the group of each vertex, in the type of `parents` and of
+        ids. The adjacency lists of vertices in the group `known` are not read.
         """
 
     def compress(self, parents: Any) -> None:
@@ -297,7 +311,8 @@ class Primitives(Protocol):
         """
 
     def orient(self, graph: Graph) -> Any:
-        """Return the adjacency lists of a simple graph in the form in which the engine counts triangles.
+        """Return the adjacency lists with each edge in one direction, in the form in which this engine counts
+        triangles.
 
         These are sorted lists, an Adjacency, if vertices are ordered by id, or lists of later neighbors in the order of
         degrees.
@@ -335,7 +350,9 @@ class Primitives(Protocol):
         """Return for each pair of vertices whether there is an edge between them."""
 
     def count_cliques(self, graph: Graph, lists: Any, k: int) -> int:
-        """Count the cliques of k >= 4 vertices by a search with pivots. `lists` is what `orient` returns."""
+        """Count the cliques of `k` vertices, for k of 4 or more, by a search with pivots. `lists` is what `orient`
+        returns.
+        """
 
     def lightest_forest(self, lists: Adjacency, weights: Any | None) -> Any:
         """Return the edges of a minimum spanning forest.
@@ -353,7 +370,7 @@ class Primitives(Protocol):
         """Return the cumulative weights of the edges in each adjacency list, as float64, added from left to right."""
 
     def list_guides(self, lists: Adjacency, sums: Any) -> Any:
-        """Return tables that speed up searches in the cumulative weights of each adjacency list, as uint32.
+        """Return a table for each adjacency list that speeds up searches in the list's cumulative weights, as uint32.
 
         Entry j for a list of d edges is the first position whose cumulative weight exceeds j / d of the list's total.
         """
@@ -382,10 +399,12 @@ class Primitives(Protocol):
         """
 
     def search_lists(self, lists: Adjacency, values: Any, ids: Any, marks: Any, after: bool) -> Any:
-        """Return for each vertex the position in its adjacency list at which a mark would be inserted, as int64.
+        """Return for each vertex in `ids` the position in its adjacency list at which its mark would be inserted, as
+        int64.
 
-        `values` has a number for each position of the lists, which ascend in each list. Values before the returned
-        position are less than the mark or, if `after`, at most the mark.
+        `values` has a number for each position of the lists, such as a time, and these numbers ascend in each list.
+        `marks` has a number for each vertex in `ids`. Values before the returned position are less than the mark or, if
+        `after`, at most the mark.
         """
 
     def append_distinct(self, vertices: Any, ids: Any) -> tuple[Any, Any]:
@@ -412,26 +431,30 @@ class JoinRun(Protocol):
         """Return the number of all matches."""
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches that begin in each of `number` blocks from `first` on, by default in all blocks.
+        """Return the number of matches in each of `number` blocks of first edges, from block `first` on, by default in
+        all blocks.
 
         A count of at least `most` may be wrong, but is then still at least `most`. This lets the search end early.
         """
 
     def tally(self) -> Any:
-        """Return for each vertex of the graph the number of matches that contain it.
+        """Return for each vertex of the graph the number of matches of the pattern that contain the vertex.
 
-        The plan must match all vertices of the pattern, and count none.
+        The plan must match all vertices of the pattern one by one. A plan that only counts how often some of them are
+        matched can't be used here.
         """
 
     def write(self, first: int, wanted: Any, rows: Any) -> list[int]:
-        """Write the matches of some blocks into rows, and return the number of matches written for each block.
+        """Write the matches in some blocks of first edges into rows, and return the number of matches written for each
+        block.
 
-        `wanted` has for each block how many matches to skip, how many to write at most, and the row of the first one.
+        `wanted` has for each block how many matches to skip, how many to write at most, and the row of the block's
+        first match.
         """
 
 
 class HostOnly(Protocol):
-    """Further primitives that only the CPU engine has. Most run on one thread. Callers have checked the graph."""
+    """The operations on graphs that only the CPU engine has. Most run on one thread. Callers have checked the graph."""
 
     def match_heaviest(self, lists: Adjacency, weights: Any, degrees: Any) -> Any:
         """Return the mate of each vertex in a matching of large weight, or -1 for a vertex without one.
@@ -464,9 +487,10 @@ class HostOnly(Protocol):
         """Return the immediate dominator of every vertex: the last other vertex on all paths to it from the source."""
 
     def acyclic_order(self, graph: Graph) -> tuple[Any, Any, Any]:
-        """Return a topological order by levels, the levels, and for how many in-edges each vertex still waits.
+        """Return a topological order by levels, the level of each vertex, and for each vertex the number of its
+        in-edges from vertices outside the order.
 
-        The last number is positive only for vertices on a cycle or reached from one.
+        The last number is positive only for vertices on a cycle or reached from one, which have no place in the order.
         """
 
     def strong_components(self, graph: Graph) -> Any:
@@ -482,7 +506,9 @@ class HostOnly(Protocol):
         """Return the value of a maximum flow, and the net flow along each edge. Capacities are int64, below 2**62."""
 
     def residual_sources(self, network: Graph, flow: Any, target: int) -> Any:
-        """Return which vertices can still send flow to the target, along edges of positive residual capacity."""
+        """Return a bool for each vertex: whether more flow can reach the target from it, along edges of positive
+        residual capacity.
+        """
 
     def count_paths(self, graph: Graph, sources: Any, targets: Any, least: int, most: int, is_bounded: bool) -> int:
         """Count the simple paths of `least` to `most` edges from each source to its target.
@@ -518,7 +544,8 @@ class HostOnly(Protocol):
     def maximal_cliques(self, graph: Graph, least: int, limit: int | None, is_counting: bool) -> Any:
         """List or count the maximal cliques of a simple graph that have `least` or more vertices.
 
-        A list is returned as offsets and vertices.
+        The list is returned as two arrays: all cliques' vertices one after the other, and before it the offset of each
+        clique.
         """
 
     def louvain_levels(
@@ -566,7 +593,7 @@ class HostOnly(Protocol):
 
 
 class CardOnly(Protocol):
-    """Further primitives that only the GPU engine has. Callers have checked the graph, which is on the GPU."""
+    """The operations on graphs that only the GPU engine has. Callers have checked the graph, which is on the GPU."""
 
     def label_sides(self, graph: Graph) -> Any:
         """Return the side (0 or 1) of each vertex in its bipartite component, or -1 if the component has an odd cycle.
@@ -575,9 +602,9 @@ class CardOnly(Protocol):
         """
 
     def decide_in_order(self, lists: Adjacency, ranks: Any) -> Any:
-        """Return which vertices are in the independent set that a loop over vertices by falling rank would find.
+        """Return the independent set that a loop over vertices by falling rank would find, as a bool for each vertex.
 
-        The array of ranks is overwritten.
+        The loop adds a vertex if none of its neighbors is in the set. The array of ranks is overwritten.
         """
 
 
@@ -588,14 +615,14 @@ def peers() -> Any:
 
 
 class Runner(Protocol):
-    """An engine, as far as it runs vertex programs. The reference engine has no more than this."""
+    """The part of an engine's interface that runs vertex programs. The reference engine implements nothing else."""
 
     def prepare(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> Runs:
-        """Prepare to run a program on a graph, and return what its runs share.
+        """Prepare to run a program on a graph. Return an object with the state that runs of this program share.
 
-        `way` is AUTO, PUSH or PULL of `gasla.program.binding`.
+        `way` is the constant AUTO, PUSH or PULL of `gasla.program.binding`.
         """
 
 
@@ -608,9 +635,10 @@ class Engine(Runner, Protocol):
     def explain_elsewhere(
         self, program: VertexProgram, graph: Graph, way: int, deterministic: bool, scheduled: bool
     ) -> list[str]:
-        """Return the sentences of `gasla.explain` for a graph that is not on this engine's device.
+        """Return the sentences of `gasla.explain` for a graph that is on another device than this engine's, or without
+        the device.
 
-        These need neither the device nor arrays on it.
+        The sentences are made without this engine's device, and without arrays on it.
         """
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
@@ -640,7 +668,9 @@ def engine(device: str) -> Engine:
 
 @cache
 def runner(device: str, compiled: bool) -> Runner:
-    """Return the engine of a device or, if not `compiled`, the engine that runs its programs without compiling them."""
+    """Return the engine that runs vertex programs on a device: the device's own or, if not `compiled`, one that calls
+    Python.
+    """
     chosen = engine(device)
     if compiled:
         return chosen
@@ -718,7 +748,7 @@ def chooses_kernels() -> bool:
 
 
 def _face(package: str) -> object:
-    """Return the module of an engine, such as gasla.cpu. It is imported on first use."""
+    """Return the module of an engine, such as `gasla.cpu`, which is imported at the first call."""
     return import_module(f"gasla.{package}")
 
 

@@ -17,17 +17,19 @@ from gasla.arrays import current_device, require_gpu
 
 Array = np.ndarray[Any, Any]
 
-_PORTABLE, _MAPPED = 1, 2  # flags of cudaHostAlloc: cudaHostAllocPortable, cudaHostAllocMapped
-# sizes are multiples of this many bytes, because kernels load aligned groups, and the last may end after the array
+# flags of CUDA's function cudaHostAlloc: memory that is locked for all GPUs, and that kernels can address
+_PORTABLE, _MAPPED = 1, 2
+# Sizes are rounded up to this number of bytes, because kernels load aligned groups of entries, and the last group may
+# reach beyond the end of the array.
 _UNIT = 512
-_NO_MEMORY = 2  # the number of the error cudaErrorMemoryAllocation
-# the function that `counting` sets
+_NO_MEMORY = 2  # the number of CUDA's error "out of memory", cudaErrorMemoryAllocation
+# in a context with several GPUs, a function set by `counting` that returns the free bytes; otherwise None
 _free_on_several_gpus: ContextVar[Callable[[], int] | None] = ContextVar("of_several", default=None)
 _views: weakref.WeakValueDictionary[tuple[Any, ...], Any] = weakref.WeakValueDictionary()
 
 
 class PinnedBytes:
-    """A block of page-locked memory, which is freed when no array uses it any more.
+    """A block of page-locked host memory, which is freed when no array uses it any more. NumPy can make an array of it.
 
     NumPy reads its `__array_interface__`.
 
@@ -59,7 +61,7 @@ class PinnedBytes:
 
 
 def _free(address: int) -> None:
-    """Free page-locked memory once all kernels that may read it have ended.
+    """Free a block of page-locked memory at an address, once all kernels that may read the block have ended.
 
     Errors are ignored: in a forked process, or at the end of a process, CUDA can't be called.
     """
@@ -140,7 +142,7 @@ def free_bytes() -> int:
 
 @contextmanager
 def counting(free: Callable[[], int]) -> Iterator[None]:
-    """Make `free_bytes` call `free` in this context, in which arrays are spread over several GPUs."""
+    """Make `free_bytes` call the function `free` within the block, whose arrays are spread over several GPUs."""
     token = _free_on_several_gpus.set(free)
     try:
         yield

@@ -15,9 +15,10 @@ from typing import Any
 
 LOG = logging.getLogger("gasla")
 LOG.addHandler(logging.NullHandler())  # otherwise Python would print warnings in programs that have not set up logging
-# the categories of warnings that `unwarned` suppresses
+# the categories of warnings that blocks of `unwarned` suppress now, in this thread
 _suppressed: ContextVar[tuple[type[Warning], ...]] = ContextVar("unsaid", default=())
-_delayed = threading.local()  # its attribute `calls` has the log calls that `speaking_later` delays in this thread
+# Its attribute `calls` is the list of log calls that a block of `speaking_later` delays, one list for each thread.
+_delayed = threading.local()
 
 
 def warn(words: str, category: type[Warning]) -> None:
@@ -34,7 +35,7 @@ def warn(words: str, category: type[Warning]) -> None:
 def unwarned(category: type[Warning]) -> Iterator[None]:
     """Suppress gasla's warnings of a category within the block, in this thread only.
 
-    Python's filters hold for all threads.
+    Filters of Python's module `warnings` would suppress them in all threads.
     """
     token = _suppressed.set((*_suppressed.get(), category))
     try:
@@ -44,9 +45,9 @@ def unwarned(category: type[Warning]) -> Iterator[None]:
 
 
 def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
-    """Call a function that logs or prints.
+    """Call the function `write`, which logs or prints, with the given arguments.
 
-    Within `speaking_later` of this thread, the call is delayed to the block's end.
+    Within a block of `speaking_later` in this thread, the call is delayed until the end of the block.
     """
     calls = getattr(_delayed, "calls", None)
     if calls is None:
@@ -57,7 +58,7 @@ def say(write: Callable[..., object], *given: Any, **named: Any) -> None:
 
 @contextmanager
 def speaking_later() -> Iterator[None]:
-    """Delay log calls that this thread makes through `say` to the end of the block.
+    """Delay the log calls that this thread makes through `say` until the end of the block.
 
     For blocks that hold a lock: handlers of the log may call gasla, and would wait for the lock forever.
     """

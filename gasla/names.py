@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-# characters; longer names are not allowed, because names become part of names in compiled code and of file names
+# largest number of characters of a name that users give, as names become part of names in compiled code and of files
 LONGEST = 150
 _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
@@ -28,7 +28,7 @@ def inner(name: str) -> str:
 
 
 def given(name: str) -> str:
-    """Return the user's name of a field, parameter or aggregate, given its name in generated source.
+    """Return the name that the user gave a field, parameter or aggregate, from its name in generated source.
 
     The inverse of `inner`.
 
@@ -54,7 +54,7 @@ def title(name: str) -> str:
 
 
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return the end of an error message about an unknown name, which suggests a similar name, or an empty string.
+    """Return a hint that suggests a similar name, for the end of an error about an unknown name, or an empty string.
 
     If no name is similar, this is the first known name that begins with the given name, or contains it.
 

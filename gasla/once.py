@@ -18,9 +18,9 @@ T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _MISSING = object()
-_Lock = type(threading.RLock())  # threading.RLock is a function, which returns an object of this class
-# A lock for each value that is being made now, and how often the thread that has the lock has entered `only_one`. The
-# keys are the owner's id and the value's name.
+_Lock = type(threading.RLock())  # the class of the locks that threading.RLock, which is a function, returns
+# For each value that a thread is making now, a lock, and how many calls of `only_one` the thread that has the lock has
+# entered and not left. The keys are the id of the object that has the value, and the value's name.
 _entries: dict[tuple[int, Hashable], list[Any]] = {}
 
 
@@ -34,7 +34,8 @@ def only_one(owner: object, name: Hashable) -> Iterator[None]:
     while True:
         entry = _entries.setdefault(key, [_Lock(), 0])
         with entry[0]:
-            # the thread that had this lock has removed it, and another thread may have made a new one
+            # While this thread waited, the thread that had the lock may have removed it, and another thread may have
+            # made a new lock. Then this thread tries again with the new lock.
             if _entries.get(key) is not entry:
                 continue
             entry[1] += 1
@@ -76,7 +77,7 @@ class once_property(Generic[T]):
             return self
         made: dict[str, T] = owner.__dict__
         key = id(owner), self.name
-        while True:  # the same loop as in `only_one`, as calling that generator would take 2 µs
+        while True:  # this repeats the loop of `only_one`, because calling that generator would take 2 µs
             entry = _entries.setdefault(key, [_Lock(), 0])
             with entry[0]:
                 if _entries.get(key) is not entry:
@@ -137,5 +138,7 @@ def once(most: int | None = None, typed: bool = False) -> Callable[[Function], F
     return cached
 
 
-if hasattr(os, "register_at_fork"):  # threads of the parent process may hold locks
+# a forked process gets copies of locks that other threads of its parent held, which nobody would release; so it gets
+# new ones
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_entries.clear)

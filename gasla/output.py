@@ -44,12 +44,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> Iterator[IO[bytes]]:
-    """Write a file as `replacing` does, but at exactly this path, even if it is a symbolic link.
+    """Write a file in one step as `replacing` does. A symbolic link at the path is replaced itself, and not its target.
 
     The file gets the mode and owner of `model`, by default those of new files. Error messages call it `name`, by
     default its path.
     """
-    # nobody can guess this name, and mode "x" does not open an existing file
+    # nobody can guess this name, and mode "x" does not open an existing file, so no other file is written to
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     # the umask is subtracted; the mode of `model` is set later, together with its owner
     mode = 0o666 if model is None else 0o600
@@ -107,11 +107,11 @@ def placing_folder(path: Path, mark: str) -> Iterator[Path]:
 
 @contextmanager
 def _name_in_errors(name: str, temporary: Path | None = None) -> Iterator[None]:
-    """Make errors within the block show `name` as the file's name, not that of the temporary file."""
+    """Make errors in the block name the file that the user asked for, `name`, in place of the temporary file."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # NumPy's writer raises such errors
+        if error.errno is None:  # NumPy's writer raises errors without a number
             raise OSError(f"{name}: {error}") from error
         if error.filename is None or error.filename == str(temporary):
             error.filename, error.filename2 = name, None

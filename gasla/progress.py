@@ -14,8 +14,8 @@ __all__ = ["bar", "follow", "track"]
 
 Item = TypeVar("Item")
 
-DELAY = 1.0  # seconds before a bar is drawn
-PERIOD = 0.2  # seconds between updates
+DELAY = 1.0  # seconds from the begin of a call until its progress bar is drawn
+PERIOD = 0.2  # seconds between two updates of the progress bar on the screen
 
 CLOCK = "{desc}, {elapsed}"
 COUNTED = "{desc} |{bar:24}| {n:,} of {total:,} {unit}, {elapsed}<{remaining}"
@@ -23,13 +23,14 @@ ENDLESS = "{desc}: {n:,} {unit}, {elapsed}"
 
 
 class _Open:
-    """A progress bar that is shown now, and the function that counts what is done."""
+    """A progress bar that is open now, and the function from which the bar gets the number of finished items."""
 
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
-        # a function that returns the number done and the total, and the unit of both
+        # a function that returns the number of finished items and the total number, and the unit of both, such as
+        # "sources"
         self.counted: tuple[Callable[[], tuple[int, int]], str] | None = None
-        self.is_held = False  # set by `track`, so that calls of `follow` within its loop are ignored
+        self.is_held = False  # whether a loop of `track` counts; if so, calls of `follow` within the loop are ignored
 
     def look(self) -> None:
         counted = self.counted  # read only once, because the computing thread may replace it at any time
@@ -38,7 +39,8 @@ class _Open:
             self.drawn.n, total = count()
             self.drawn.total, self.drawn.unit = total or None, unit
             self.drawn.bar_format = CLOCK if self.drawn.n == 0 else COUNTED if total else ENDLESS
-            self.drawn.last_print_n = self.drawn.n  # makes tqdm draw also if the count is lower than before
+            # tqdm draws only if the count has grown since this number, and the count may be lower than before
+            self.drawn.last_print_n = self.drawn.n
         self.drawn.update(0)
 
 
@@ -75,7 +77,7 @@ def bar(description: str) -> Iterator[None]:
         # kernels release Python's interpreter lock, so this thread can run meanwhile
         thread = Thread(target=keep_looking, daemon=True)
         outer = _open.set(shown)
-        try:  # Ctrl-C may interrupt between any two lines
+        try:  # Ctrl-C may raise KeyboardInterrupt between any two lines, so the thread is started within `try`
             thread.start()
             yield
         finally:

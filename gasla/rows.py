@@ -18,7 +18,8 @@ import numpy as np
 
 import gasla
 
-Says = Callable[[Any], str]  # returns a line of output about an answer, a `gasla.cli.views.Answered`
+# a function that returns a line of output about the answer of a command, a `gasla.cli.views.Answered`
+Says = Callable[[Any], str]
 Shows = Callable[[Any], Iterable[str]]
 
 
@@ -33,20 +34,26 @@ class Command:
     """
 
     name: str
-    answers: Mapping[str, str]  # the parts of the answer that can be saved, and their titles in files
-    heading: Says  # the first line of output
-    view: Shows = lambda _: ()  # yields all other lines of output
+    # names of the parts of the answer that can be saved, and the title of each part's column in files
+    answers: Mapping[str, str]
+    heading: Says  # a function that returns the first line of output
+    view: Shows = lambda _: ()  # a function that yields the other lines of output
     shape: Literal["vertex", "rows", "edge", "ids"] = "vertex"
-    # the function in gasla.verify that checks answers; by default the one with the command's name, if there is one
+    # name of the function in gasla.verify that checks answers; "" means the function with the command's name, if it
+    # exists
     checked_by: str = ""
-    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of that function
-    # names of options that differ from those of their parameters
+    # further arguments for the function that checks answers
+    checked_with: Mapping[str, Any] = field(default_factory=dict)
+    # for each parameter whose option has another name than the parameter: the name of the option
     options: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # values for parameters that have no default in Python
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments of the call that no option can change
-    edges: Callable[[Any], int] | None = None  # returns the number of edges traversed; by default `views.traversed`
+    # default values of options whose parameters have no default in Python
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    # arguments that every call of the function gets, and that no option can change
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    # returns the number of edges that a call traverses; None means `gasla.cli.views.traversed`
+    edges: Callable[[Any], int] | None = None
     iterations: Callable[[Any], int | None] = lambda f: f.answer.get("iterations")
-    # makes the parts of the answer from the graph and the function's result
+    # a function that makes the parts of the answer, by name, from the graph and the result of gasla's function
     unpack: Callable[[Any, Any], dict[str, Any]] | None = None
 
 
@@ -58,17 +65,23 @@ class Task:
     graph or a setting of the benchmark's own are in `gasla/bench/tasks.py`.
     """
 
-    name: str = ""  # "" stands for the name of the function
-    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the call
-    # the function in gasla.verify that checks answers, or "" for none; by default the one with the task's name
+    name: str = ""  # name of the benchmark task; "" stands for the name of the function
+    options: Mapping[str, Any] = field(default_factory=dict)  # further arguments for the call of gasla's function
+    # name of the function in gasla.verify that checks answers; "" means none, and None the function with the task's
+    # name
     checked_by: str | None = None
-    checked_with: Mapping[str, Any] = field(default_factory=dict)  # further arguments of that function
+    # further arguments for the function that checks answers
+    checked_with: Mapping[str, Any] = field(default_factory=dict)
     part: str = ""  # the part of the answer that is compared with the answers of other libraries
-    form: str = "as_given"  # name of a function in gasla/bench/tasks.py that gives all correct answers the same form
-    agree: str = "same"  # name of a function in gasla/bench/tasks.py that compares two answers in this form
-    several: int | None = None  # number of sources, if the function takes several
+    # name of a function in gasla/bench/tasks.py that converts an answer into a form that is the same for all correct
+    # answers
+    form: str = "as_given"
+    # name of a function in gasla/bench/tasks.py that compares two answers that were converted by `form`
+    agree: str = "same"
+    several: int | None = None  # number of sources for functions that take several sources
     may_overflow: bool = False
-    # returns the bytes that any algorithm has to read and write, given n and m
+    # a function that returns the number of bytes that any algorithm has to read and write, given the numbers n of
+    # vertices and m of edges
     size: Callable[[int, int], float] | None = None
 
 
@@ -105,7 +118,7 @@ def rows() -> list[Row]:
     return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
 
 
-# --- commands for answers of the same kind, such as one score per vertex ----------------------------------------------
+# --- commands for answers of one form, such as one score per vertex --------------------------------------------------
 
 UNWEIGHTED = {"weighted": "--unweighted"}
 
