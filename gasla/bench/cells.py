@@ -32,17 +32,18 @@ GASLA, OWN = "gasla", "user's own"
 
 
 class Entry(NamedTuple):
-    """The result of one contestant (gasla or another library) in a cell."""
+    """The times or the failure of one contestant (gasla or another library) in a cell of the benchmark."""
 
-    note: str  # "" if all went well, else why there are no times, or what is wrong with the answer
-    seconds: list[float]  # seconds of each call, in the order of rounds
+    note: str  # "" if all went well, otherwise the reason why there are no times, or what is wrong with the answer
+    seconds: list[float]  # the time of each call in seconds, in the order of the calls
 
 
 class Settings(NamedTuple):
     """The options of a measurement."""
 
-    rounds: int  # maximum number of rounds
-    budget: float  # seconds per cell after which no further round begins; checks of answers don't count
+    rounds: int  # maximum number of rounds, in each of which every contestant is called once
+    # seconds for the calls of one cell, after which no further round begins; checks of answers don't count
+    budget: float
     ceilings: Ceilings
     some: int = tasks.SOME  # number of sources for calls that take several sources, such as betweenness
     verified: bool = True  # whether gasla's answers are verified by checks that run on the CPU
@@ -50,7 +51,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """All times that were measured for one algorithm on one graph and one device.
+    """The times of all contestants for one algorithm on one graph and one device.
 
     `seconds`, `gteps` and `ratio` are derived from these times.
     """
@@ -58,11 +59,11 @@ class Cell:
     graph: str
     device: str
     algorithm: str
-    own: str  # name of the contestant that is compared with the other ones, usually gasla
-    edges: list[int]  # number of edges traversed in each round; further rounds repeat from the first number
+    own: str  # name of the contestant whose time is compared with those of the other contestants, usually "gasla"
+    edges: list[int]  # number of edges that a call traverses, for each source; calls use the sources in turn
     entries: dict[str, Entry]
     floor: Floor | None = None
-    against: tuple[str, ...] | None = None  # names of the contestants to compare with; None means all
+    against: tuple[str, ...] | None = None  # names of the contestants that `own` is compared with, or None for all
 
     def medians(self, name: str) -> list[float]:
         """Return a contestant's median time for each source, over all calls with that source."""
@@ -103,7 +104,7 @@ class Cell:
 
     @property
     def wrong(self) -> str:
-        """The note of `own` if its answer is wrong or its call failed, else ""."""
+        """What is wrong with the answer of `own`, or how its call failed, else ""."""
         note = self.entries[self.own].note
         return note if note.startswith(("wrong", "failed")) else ""
 
@@ -167,7 +168,8 @@ def cell(
         contestant: call for contestant, call in calls.items() if notes.get(contestant, "overflows") == "overflows"
     }
     seconds: dict[str, list[float]] = {}
-    # One device after the other, because an idle GPU lowers its clock and would be slow when its turn comes.
+    # All contestants of one device are timed before the other device's, because an idle GPU lowers its clock and would
+    # be slow at its next call.
     for device in DEVICES:
         on_device = {
             contestant: call for contestant, call in timed.items() if peers.device_of(contestant, graph) == device
@@ -188,9 +190,10 @@ def check(
     sources: list[int],
     verified: bool = True,
 ) -> dict[str, str]:
-    """Call each contestant once, and compare their answers.
+    """Call each contestant once, and compare the answers of all contestants.
 
-    Return a note for each contestant that failed or whose answer is wrong.
+    Return a note for each contestant whose call failed or whose answer is wrong. With `verified`, gasla's answer is
+    verified by checks of its own, too.
     """
     notes: dict[str, str] = {}
     arrays: dict[str, Any] = {}
@@ -205,7 +208,7 @@ def check(
                     del arrays[name]
                 else:
                     trusted = name
-        except Exception as error:  # peers may raise any exception, which the cell reports
+        except Exception as error:  # other libraries may raise any exception, which becomes a note in the cell
             arrays.pop(name, None)
             notes[name] = f"failed: {type(error).__name__}: {error}"
     return {**tasks.disagreements(algorithm, arrays, sources, trusted), **notes}
@@ -223,7 +226,7 @@ def function_cells(
             call = lambda number, f=function: f(graph.graph, sources[number % len(sources)])  # noqa: E731
         try:
             call(0)
-        except Exception as error:  # an error in the user's function is reported in its cell
+        except Exception as error:  # an error in the user's function becomes a note in its cell
             yield Cell(graph.name, graph.device, name, OWN, counted, {OWN: Entry(f"failed: {error!r}", [])})
             continue
         seconds = by_turns({OWN: call}, settings.rounds, settings.budget, device=graph.device)
@@ -231,7 +234,8 @@ def function_cells(
 
 
 def functions_of(path: Path) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a user's Python file that take a graph, or a graph and a source, by their names.
+    """Return those functions of a user's Python file that the benchmark can time, by name: they take a graph, or a
+    graph and a source.
 
     A function counts if its first parameter is called ``graph`` and its name has no leading underscore.
     """

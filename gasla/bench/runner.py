@@ -18,8 +18,8 @@ from typing import TypeVar
 from gasla.arrays import Device, finish
 
 SEED = 1  # random seed for the order of calls in each round
-PAUSE = 0.02  # Seconds between calls on the CPU, in which busy-waiting threads of the last call go to sleep.
-HOPELESS = 3.0  # A contestant that is this many times slower than the fastest is not called again.
+PAUSE = 0.02  # seconds between two calls on the CPU, so that the busy-waiting threads of the first call go to sleep
+HOPELESS = 3.0  # a contestant whose time is more than this multiple of the fastest one's is not called again
 
 _T = TypeVar("_T")
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from gasla.arrays import Device
 
-SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # sizes of arrays in bytes
+SIZES = tuple(1 << k for k in (16, 20, 22, 24, 26, 28))  # sizes in bytes of the arrays on which rates are measured
 REPEATS = 3  # number of measurements, of which the fastest counts
-MOST_ROUNDS = 1 << 13  # maximum number of copies of a small array in one measurement
+# maximum number of times that one measurement copies a small array, to make the time long enough to measure
+MOST_ROUNDS = 1 << 13
 WORD = 4  # number of bytes per random read or atomic addition
 
 
@@ -32,7 +33,9 @@ class Ceilings:
     barrier: float  # seconds for all threads to wait for each other once
 
     def rate(self, kind: str, size: float) -> float:
-        """Return the highest rate of a kind that was measured on arrays of about `size` bytes or more."""
+        """Return the highest rate of a kind ("copy", "gather" or "atomics") that was measured on arrays of about `size`
+        bytes or more.
+        """
         rates: dict[int, float] = getattr(self, kind)
         measured_size = max((s for s in rates if s <= size), default=min(rates))
         return max(rate for s, rate in rates.items() if s >= measured_size)
@@ -80,7 +83,8 @@ class Cpu:
         from gasla.cpu.runtime.threads import num_threads
 
         self.kernels, self.threads = ceilings_cpu, num_threads()
-        for work in (self.copy, self.gather, self.atomics):  # the first calls compile, so they are not measured
+        # the first call of each measurement compiles its kernel, so its time is ignored
+        for work in (self.copy, self.gather, self.atomics):
             work(1 << 12)
 
     def _seconds(self, kernel: Any, *arguments: Any) -> float:

@@ -22,7 +22,9 @@ def _scattered(x):
 
 @compiled
 def copy(thread, threads, control, a, b, rounds):
-    """Copy a thread's part of one array to the other and back, `rounds` times in total."""
+    """Copy this thread's part of array `a` to `b`, and back. There are `rounds` copies in total, of alternating
+    direction.
+    """
     first, last = np.uint64(len(a) * thread // threads), np.uint64(len(a) * (thread + 1) // threads)
     for _ in range(rounds):
         for i in range(first, last):
@@ -32,7 +34,7 @@ def copy(thread, threads, control, a, b, rounds):
 
 @compiled
 def gather(thread, threads, control, x, reads, sums):
-    """Read words at random positions of an array, whose length is a power of two."""
+    """Read `reads` 4-byte words at random positions of the array `x`, whose length is a power of two."""
     k, mask = np.uint32(thread) * reads, np.uint32(len(x) - 1)
     a = b = c = d = np.uint32(0)
     for i in range(k, k + reads, np.uint32(4)):
@@ -45,7 +47,7 @@ def gather(thread, threads, control, x, reads, sums):
 
 @compiled
 def add(thread, threads, control, x, adds):
-    """Add 1 atomically to words at random positions of an array, whose length is a power of two."""
+    """Add 1 atomically to `adds` 4-byte words at random positions of the array `x`, whose length is a power of two."""
     k, mask = np.uint32(thread) * adds, np.uint32(len(x) - 1)
     for i in range(adds):
         fetch_add_relaxed(x, _scattered(k + np.uint32(i)) & mask, np.uint32(1))
@@ -53,6 +55,6 @@ def add(thread, threads, control, x, adds):
 
 @compiled
 def wait(thread, threads, control, rounds):
-    """Wait at a barrier of all threads, `rounds` times."""
+    """Wait at a barrier for all other threads, `rounds` times."""
     for _ in range(rounds):
         barrier(control, threads)

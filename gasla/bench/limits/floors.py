@@ -16,7 +16,7 @@ from gasla.bench.peers import DRAWN, PAGERANK_ITERATIONS, RADIUS, WINDOW
 from gasla.bench.tasks import LOADED, TASKS, TOGETHER
 from gasla.rows import rows
 
-SECTOR = 32  # number of bytes that a random read fetches at least
+SECTOR = 32  # smallest number of bytes that one random read fetches, even if fewer are needed
 
 
 class Floor(NamedTuple):
@@ -34,7 +34,8 @@ class Work(NamedTuple):
 
     n: int
     m: int
-    is_scattered: bool  # whether random reads are counted, see `BenchmarkGraph.is_scattered`
+    # whether random reads are counted, because they miss the cache (see `BenchmarkGraph.is_scattered`)
+    is_scattered: bool
     ceilings: Ceilings
 
     def floor(self, size: float, reads: float, barriers: float, vector: float | None = None) -> Floor:
@@ -58,7 +59,8 @@ def floor(graph: BenchmarkGraph, algorithm: str, sources: list[int], ceilings: C
     """Return the lower bound for a call of an algorithm, or None for algorithms whose work is not counted."""
     if algorithm not in COUNTS:
         return None
-    if algorithm in TASKS and TASKS[algorithm].on_part:  # Products of matrices have a floor, but are not in TASKS.
+    # products of matrices have a lower bound, but no entry in TASKS
+    if algorithm in TASKS and TASKS[algorithm].on_part:
         graph, sources = graph.part, graph.part.sources[: len(sources)]
     work = Work(graph.graph.n, graph.graph.m, graph.is_scattered, ceilings)
     return COUNTS[algorithm](work, [graph.reach(s) for s in sources])
@@ -83,7 +85,8 @@ def sized(size: Callable[[int, int], float]) -> Count:
 def gathered(
     m: float = 0, n: float = 0, at_m: float = 1, at_n: float = 0, bytes: float = 0, barriers: int = 1, wide: int = 4
 ) -> Count:
-    """Return a function that computes a lower bound for the time of gathering values from the ends of edges.
+    """Return a function that computes a lower bound for the time of reading a value at the end of each edge, at random
+    positions.
 
     It streams `m` bytes per edge, `n` bytes per vertex, and `bytes` more. It makes `at_m` random reads per edge and
     `at_n` per vertex, from an array of `wide` bytes per vertex.
@@ -120,7 +123,7 @@ def after(first: Count, second: Count) -> Count:
 
 
 def searched(fields: int, all_at_once: bool = False) -> Count:
-    """Return a function that computes a lower bound for the time of a breadth-first search, with one barrier per level.
+    """Return a function that computes a lower bound for the time of breadth-first searches, with one barrier per level.
 
     The search writes `fields` bytes per vertex. For each reached vertex it reads the row offsets and one sector of the
     row. With `all_at_once`, the searches from all sources share their levels.
@@ -181,147 +184,166 @@ def samples(work: Work, _: list[Reach]) -> Floor:
 
 
 LEVELS = searched(4)
-ITERATION = gathered(4, 24)  # one iteration: every edge and the value at its end, and six numbers per vertex
-# one pass: every edge and the value at its end, and per vertex its row offset and two numbers
+# one iteration of an algorithm: reads every edge and the value at its end, and six 4-byte numbers per vertex
+ITERATION = gathered(4, 24)
+# one pass over the graph: reads every edge and the value at its end, and per vertex its row offset and two numbers
 EVERY_EDGE = gathered(4, 16)
-FIXED = gathered(4, 24, wide=8)  # one iteration: every edge, and 8-byte scores that are read and written
+# one iteration of an algorithm with 8-byte scores: reads every edge and the score at its end, writes a score per vertex
+FIXED = gathered(4, 24, wide=8)
 CUTS = gathered(2, 4, 1 / 2)  # one pass that reads every undirected edge from one of its ends
-# each edge is read in one direction; how often rows are read again depends on the graph, so it isn't counted
+# A pass that reads each undirected edge in one direction. How often it has to read a row again depends on the graph, so
+# such reads aren't counted.
 ONCE = streamed(2, 4)
-SUPPORT = streamed(10, 4)  # each edge is read in one direction, and eight bytes are written per stored edge
+# a pass that reads each undirected edge in one direction, and writes eight bytes per stored edge
+SUPPORT = streamed(10, 4)
 SELECTED_TWICE = gathered(
     SELECTED * 8, 12, SELECTED * 2, barriers=2
-)  # one pass along the edges, and one pass against their direction
-# For each edge, the count of remaining in-edges at its end is read. A count, a level and a position per vertex are
-# written.
+)  # one pass along the directed graph's edges, and one pass against their direction
+# A topological order of an acyclic graph: for each edge, the number of remaining in-edges of its end is read. Per
+# vertex, this number, a level and a position are written.
 ONE_WAY = gathered(2, 12, 1 / 2)
-# Each edge is read, and whether its end is matched. Per vertex there are a byte for that and the id of its mate.
+# A matching: each edge is read, and whether the vertex at its end is matched. Per vertex, a byte for that and the id of
+# its mate are written.
 FREE = gathered(4, 5)
-RESIDUAL = gathered(28, 8, barriers=2)  # one search, which reads the end, capacity and flow of each edge
-# One edge may be enough: the path may be one edge long, or a short odd cycle may show that a graph is not bipartite.
+# one search for an augmenting path of a flow, which reads the end, the capacity and the flow of each edge
+RESIDUAL = gathered(28, 8, barriers=2)
+# Reading one edge (8 bytes) may be enough: a path may be one edge long, or a short odd cycle may show that a graph is
+# not bipartite.
 ONE_EDGE = streamed(bytes=8, barriers=0)
 
 COUNTS: dict[str, Count] = {
     "levels": LEVELS,
-    "bfs": searched(8),  # levels and parents are written, 4 bytes each per vertex
+    "bfs": searched(8),  # writes a level and a parent per vertex, 4 bytes each
     "multi_source_bfs": searched(4, all_at_once=True),
-    # Per vertex there are a 64-bit word, with a bit for each search, and two sums.
+    # Per vertex, 24 bytes are written: a 64-bit word with a bit for each search, and two sums.
     **dict.fromkeys(("closeness", "harmonic"), searched(24, all_at_once=True)),
     **dict.fromkeys(("sssp", "multi_source_shortest_paths", "nearest_source"), relaxed),
-    "effective_diameter": streamed(64, 64),  # each vertex has counters of 64 bytes, which fill whole cache lines
+    # reads for each edge the 64 bytes of counters at its end, which fill whole cache lines
+    "effective_diameter": streamed(64, 64),
     "earliest_arrival": LEVELS,
-    # both ends, the time and the place in the order of times are read for each edge
+    # Each edge takes 32 bytes: both ends, the time, and the position of the edge in the order of times.
     "fastest_durations": gathered(32, 8),
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
     "hits": times(
         2 * PAGERANK_ITERATIONS, ITERATION
-    ),  # each iteration goes along the edges, and then against their direction
-    # Eight scores (one per source) are read at the end of each edge, and eight are read and written per vertex.
+    ),  # each iteration of HITS goes along the edges, and then against their direction
+    # PageRank for eight sources together: eight scores are read at the end of each edge, and read and written per
+    # vertex.
     "personal_pageranks": times(PAGERANK_ITERATIONS, gathered(4, 128, wide=32)),
     **dict.fromkeys(("katz", "eigenvector", "spectral_embedding"), FIXED),
     **dict.fromkeys(("shortest_path", "k_shortest_paths", "bipartite"), ONE_EDGE),
     **dict.fromkeys(("bridges", "articulation_points"), CUTS),
     "aggregate_features": features,
-    # Per vertex, only the label of one neighbor is read, since most edges can be skipped.
+    # Per vertex, only the label of one neighbor is read, because algorithms can skip most edges.
     "components": gathered(0, 16, 0, 1),
     "strong_components": SELECTED_TWICE,
     "condensation": after(SELECTED_TWICE, gathered(SELECTED * 4, 8, SELECTED)),
-    "ego_graph": streamed(n=1, barriers=RADIUS),  # one byte per vertex marks the members of the ego graph
+    # writes one byte per vertex, which says whether the vertex is in the ego graph
+    "ego_graph": streamed(n=1, barriers=RADIUS),
     **dict.fromkeys(("triangles", "clustering", "scan_statistics", "square_clustering", "four_cliques"), ONCE),
     **dict.fromkeys(("layout", "geolocate", "motif_counts", "triadic_census"), ONCE),
     "directed_clustering": streamed(SELECTED * 4, 4),
-    **dict.fromkeys(("edge_support", "k_truss"), SUPPORT),  # k_truss computes the support of edges at least once
+    # k_truss counts the triangles at each edge at least once, as edge_support does
+    **dict.fromkeys(("edge_support", "k_truss"), SUPPORT),
     **dict.fromkeys(("jaccard", "adamic_adar", "shared_nearest_neighbors"), SUPPORT),
-    # for each edge, the row of its end is read, which has m / n entries in the mean
+    # For each of the m edges, the row of the vertex at its end is read, which has m / n entries of 4 bytes on average.
     "top_k_similar": sized(lambda n, m: 4 * m * m / max(n, 1)),
-    "core_number": gathered(2, 12, 1 / 2),  # each edge is read once, from the end that is removed first
-    # At least two passes are counted, because one pass moves a label by one step only.
+    # peeling reads each undirected edge once, from the end that is removed first
+    "core_number": gathered(2, 12, 1 / 2),
+    # At least two passes over all edges are counted, because in one pass a label moves by one edge only.
     **dict.fromkeys(
         ("label_propagation", "synchronous_labels", "louvain_communities", "leiden_communities", "partition"),
         times(2, EVERY_EDGE),
     ),
     "modularity": EVERY_EDGE,
-    # scores are written; the number of pushes depends on the graph, so it isn't counted
+    # 8-byte scores are written. The number of pushes depends on the graph, so pushes aren't counted.
     "pagerank_nibble": streamed(n=8),
     **dict.fromkeys(("random_walks", "node2vec_walks"), walks),
     "sample_neighbors": samples,
-    "negative_edges": gathered(0, 16, 0, 1),  # for each sampled pair, at least one entry of a row is read
-    "split_edges": streamed(12),  # the end of each edge is read, and the number of the edge is written
+    # reads for each sampled pair at least one entry of a row, to see whether the pair is an edge
+    "negative_edges": gathered(0, 16, 0, 1),
+    "split_edges": streamed(12),  # reads the end of each edge, and writes the id of the edge into one of the sets
     # eight bytes are written for each pair of vertices
     "walk_pairs": streamed(n=WINDOW * (STEPS + 1 - WINDOW), barriers=0),
-    # per vertex, one entry of its row and the rank of that neighbor are read
+    # Each vertex reads one entry of its row, and the rank of that neighbor.
     "maximal_independent_set": gathered(0, 13 + SECTOR, 0, 1),
-    "greedy_color": gathered(4, 8),  # the color at the end of each edge is read
-    # bipartite_matching runs on a double cover, which has one edge for each stored edge of the benchmark graph.
+    "greedy_color": gathered(4, 8),  # reads the color of the vertex at the end of each edge
+    # The graph of bipartite_matching, a double cover, has one undirected edge for each stored edge of the benchmark
+    # graph.
     **dict.fromkeys(("maximal_matching", "bipartite_matching"), FREE),
-    "weighted_matching": gathered(8, 5),  # as for maximal_matching, and the weight of each edge is read
-    # each edge, its weight, and the trees of both its ends are read
+    "weighted_matching": gathered(8, 5),  # reads what maximal_matching reads, and the weight of each edge
+    # Each edge, its weight, and the trees that its two ends are in are read.
     "minimum_spanning_forest": gathered(8, 12, barriers=4),
     "topological_order": ONE_WAY,
-    "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),  # the second pass reads weights of edges
+    # orders the vertices, and then reads the weights of edges in a second pass
+    "longest_path": after(ONE_WAY, gathered(4, 8, 1 / 2)),
     **dict.fromkeys(("maximum_flow", "minimum_cut"), RESIDUAL),
     "betweenness": dependencies,
-    # the same work as betweenness, and one number per edge is written
+    # This does the same work as betweenness, and writes one number per edge.
     "edge_betweenness": after(streamed(8, barriers=0), dependencies),
-    "depth_first_order": gathered(4, 20),  # three numbers per vertex are written
+    # writes three numbers per vertex: an entry of both orders, preorder and postorder, and a parent
+    "depth_first_order": gathered(4, 20),
     "dominators": gathered(SELECTED * 4, 12, SELECTED),
     **dict.fromkeys(("alternative_paths", "simple_paths"), ONE_EDGE),
     **dict.fromkeys(("simple_cycles", "cycle_basis", "maximal_cliques", "subgraph_matches", "project"), ONCE),
     **dict.fromkeys(("transitivity", "average_clustering"), ONCE),
     "find_cycle": ONE_WAY,
     "steiner_tree": relaxed,
-    "transitive_closure": sized(lambda n, m: 2 * m + n * n / 8),  # one bit is written for each pair of vertices
-    "transitive_reduction": streamed(2.5, 4),  # each edge is read once, and a byte is written for it
+    "transitive_closure": sized(lambda n, m: 2 * m + n * n / 8),  # writes one bit for each pair of vertices
+    "transitive_reduction": streamed(2.5, 4),  # reads each edge once, and writes a byte for it
     "latest_departure": LEVELS,
     "temporal_reachability": searched(1, all_at_once=True),
     **dict.fromkeys(
         ("temporal_cycles", "temporal_motif_counts"), streamed(12, 4)
-    ),  # both ends and the time of each edge are read
+    ),  # these read both ends and the time of each edge
     "article_rank": FIXED,
     "salsa": times(2, FIXED),
-    "top_k_pagerank": gathered(4, 128, wide=32),  # at least one iteration, for eight sources together
-    "number_of_shortest_paths": searched(12),  # a level and a count of paths are written per vertex
-    # one number per vertex: a sample may be a single vertex, but each vertex is in some sample
+    "top_k_pagerank": gathered(4, 128, wide=32),  # does at least one iteration, for eight sources together
+    "number_of_shortest_paths": searched(12),  # writes a level and a number of paths per vertex
+    # One number per vertex is written. A sampled set may be a single vertex, but each vertex is in at least one sampled
+    # set.
     "influence_maximization": streamed(n=4),
     **dict.fromkeys(("is_biconnected", "chain_decomposition"), CUTS),
     "partition_table": gathered(4, 8),
     "partition_quality": gathered(4, 8),
-    "k_core": gathered(2, 12, 1 / 2),  # the same work as core_number
-    # Three rounds, each of which reads an 8-byte color at the end of each edge.
+    "k_core": gathered(2, 12, 1 / 2),  # does the same work as core_number
+    # There are three iterations, each of which reads the 8-byte color of the vertex at the end of each edge.
     **dict.fromkeys(("weisfeiler_lehman_colors", "weisfeiler_lehman_hash"), times(3, gathered(4, 24, wide=8))),
-    # at least one round of refining colors, in each of two graphs
+    # Vertices get new colors from their neighbors' colors at least once, in each of the two graphs.
     **dict.fromkeys(("is_isomorphic", "isomorphisms"), times(2, gathered(4, 24, wide=8))),
-    "randomized": streamed(16),  # both ends of each edge are read and written
+    "randomized": streamed(16),  # reads and writes both ends of each edge
     "null_model": times(2, streamed(16)),
     "draw": streamed(8, 16),
     **dict.fromkeys(("spectral_clustering", "fiedler_vector"), FIXED),
     **dict.fromkeys(("overlap", "sorensen", "cosine", "resource_allocation"), SUPPORT),
-    # the degree of each end of an edge is read, and their product is written
+    # For each edge, the degrees of both ends are read, and their product is written.
     "preferential_attachment": gathered(12, 4),
     **dict.fromkeys(("k_nearest_neighbors", "nearest_neighbors_graph"), streamed(bytes=4 * FEATURES * POINTS)),
     "fastrp": features,
-    "complement": sized(lambda n, m: 4 * n * n),  # the result holds nearly all pairs of vertices
-    # the result has m / n edges, in the mean, for each edge of the graph
+    # writes a graph that has nearly all pairs of vertices as edges, with 4 bytes for each
+    "complement": sized(lambda n, m: 4 * n * n),
+    # The line graph has m / n edges, on average, for each edge of the graph.
     "line_graph": sized(lambda n, m: 4 * m * m / max(n, 1)),
     "assignment": sized(lambda n, m: 8 * FEATURES * n),
     "minimum_cost_flow": streamed(20),
     "global_minimum_cut": streamed(4, 4),
     **dict.fromkeys(("temporal_walks", "metapath_walks", "walk"), walks),
     "loader": streamed(bytes=4 * LOADED * (1 + DRAWN + DRAWN**2)),
-    "edge_softmax": streamed(8, barriers=2),  # the score of each edge is read, and its softmax is written
+    "edge_softmax": streamed(8, barriers=2),  # reads the score of each edge, and writes its softmax
     "edge_softmax_gradient": streamed(12, barriers=2),
     "ranking_metrics": streamed(4, 8 * RANKED),
-    "vxm": gathered(8, 12, barriers=0),  # the same work as mxv
+    "vxm": gathered(8, 12, barriers=0),  # does the same work as mxv
     "top_k": streamed(8, 4, barriers=0),
-    # ids and values of edges are written for each graph of the batch
+    # The ids and values of edges are written once for each graph of the batch.
     "batch": streamed(4 + 8 * TOGETHER, 4 * TOGETHER, barriers=0),
     "compare_partitions": streamed(n=8),
     "reduce_by_key": streamed(8, 4),
-    "mxv": gathered(8, 12, barriers=0),  # each stored entry, and the element of the vector that it multiplies, are read
-    "row sums": streamed(4, 8, barriers=0),  # products with a vector that sum rows don't need to read the vector
-    # both matrices are read; the size of the result depends on them, so it isn't counted
+    # reads each stored entry of the matrix, and the element of the vector that the entry is multiplied by
+    "mxv": gathered(8, 12, barriers=0),
+    "row sums": streamed(4, 8, barriers=0),  # sums the rows of a matrix, so no vector has to be read
+    # Both matrices are read. The size of the product depends on the matrices, so writing the product isn't counted.
     "mxm": streamed(16, barriers=0),
-    # half of the matrix's entries are read, and one count is written per entry of the result
+    # Half of the matrix's entries are read, and one count is written per entry of the product.
     "mxm_masked": streamed(6, barriers=0),
 }
 COUNTS |= {task.name: sized(task.size) for row in rows() for task in row.tasks if task.size is not None}

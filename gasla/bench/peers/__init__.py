@@ -25,7 +25,7 @@ from gasla.bench.graphs import BenchmarkGraph
 
 ALGORITHMS = ("bfs", "sssp", "pagerank", "components", "triangles", "betweenness")
 PAGERANK_ITERATIONS = 20
-TOLERANCE = 1e-6  # mean change of scores at which iterations end
+TOLERANCE = 1e-6  # largest mean change of the scores at which the iterations of centralities end
 DAMPING = 0.85
 SIMILAR = 10  # number of most similar vertices to find for each vertex
 NIBBLE = 0.01, 1e-6  # the parameters alpha and epsilon of PageRank-Nibble
@@ -40,10 +40,11 @@ class Peer(NamedTuple):
     """Where a peer (another library to compare with) is found, the package that it requires, and its device."""
 
     cls: str
-    module: str  # name of a module in gasla.bench
-    package: str  # name of the package that has to be installed
+    module: str  # name of the peer's module in the package gasla.bench
+    package: str  # name of the Python package that has to be installed
     device: Device
-    beside: tuple[Device, ...] = ("cpu", "gpu")  # devices on which gasla is compared with this peer
+    # devices of gasla with which this peer is compared; its own device may be another one
+    beside: tuple[Device, ...] = ("cpu", "gpu")
 
 
 PEERS = {
@@ -80,7 +81,7 @@ def make(name: str, graph: BenchmarkGraph) -> Any:
     Raise ImportError or RuntimeError if a package or a GPU is missing.
     """
     peer = PEERS[name]
-    module_of(peer.device)  # this raises RuntimeError if the device is a GPU and there is none
+    module_of(peer.device)  # raises a RuntimeError if the peer computes on a GPU and there is none
     module = importlib.import_module(f"gasla.bench.{peer.module}")
     return getattr(module, peer.cls)(graph.on(peer.device))
 
@@ -123,7 +124,7 @@ def searches(peer: Any, sources: list[int]) -> list[tuple[int, Any]]:
 
 
 def levels_of(trees: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
-    """Return the levels of all vertices for each search of `searches`, as the rows of a matrix."""
+    """Return the levels of all vertices for each tree of parents that `searches` returns, as the rows of a matrix."""
     return np.stack([depths(dense(parents), source) for source, parents in trees])
 
 
@@ -134,7 +135,8 @@ def depths(parents: Any, source: int) -> Any:
     ancestor = xp.where(parents < 0, vertices, parents)
     ancestor[source] = source
     steps = (ancestor != vertices).astype(np.int64)
-    # Pointer doubling. The number of rounds is limited, because wrong parents may form a cycle.
+    # Each round replaces the ancestor that is k steps above a vertex by that 2k steps above it (pointer doubling). The
+    # number of rounds is limited, because wrong parents may form a cycle.
     for _ in range(len(parents).bit_length()):
         if not bool((ancestor != (further := ancestor[ancestor])).any()):
             break
@@ -185,7 +187,7 @@ def hub_iteration(pattern: Any) -> Any:
 
 
 def personal_iteration(pattern: Any, personalizations: Any) -> Any:
-    """Return personalized PageRank, with one row per personalization.
+    """Return personalized PageRank for several personalizations, with one row of ranks for each.
 
     Vertices without edges pass their rank on by the personalization, too.
     """

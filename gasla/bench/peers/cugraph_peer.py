@@ -41,7 +41,9 @@ class CuGraph:
         return self._graph(self.matrix.data)
 
     def dense(self, result: Any) -> Any:
-        """Return a column of a result's table as an array in the order of vertices. Numbers stay unchanged."""
+        """Return the column of a table with the result for each vertex as an array, in the order of vertices. Return a
+        number as it is.
+        """
         if not isinstance(result, tuple):
             return result
         table, column = result

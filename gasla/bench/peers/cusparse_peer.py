@@ -16,5 +16,5 @@ class CuSparse(Products):
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return the sum of a sparse matrix's entries. Arrays stay unchanged."""
+        """Return the sum of the entries if the result is a sparse matrix. Return an array as it is."""
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result

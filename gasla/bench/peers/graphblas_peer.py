@@ -24,7 +24,8 @@ PLUS_SECOND = semiring.plus_second[FP32]
 PLUS_FIRST = semiring.plus_first[FP64]
 PLUS_PAIR = semiring.plus_pair[INT64]
 PLUS_TIMES = semiring.plus_times[FP32]
-# Width of a delta-stepping bucket relative to the largest weight. Of 1/16 to 1/2 it is the fastest on R-MAT graphs.
+# The width of a bucket in delta-stepping is the largest weight times this factor. Among the factors 1/16 to 1/2, it is
+# the fastest on R-MAT graphs.
 BUCKET = 1 / 8
 SAMPLED_EDGES = 4  # number of edges per vertex that the first phase of FastSV uses
 
@@ -153,7 +154,8 @@ class GraphBLAS:
             authorities << authorities.apply(binary.truediv[FP32], right=_fp32(authorities.reduce().get(0)))
             hubs << PLUS_SECOND(A @ authorities)
             hubs << hubs.apply(binary.truediv[FP32], right=_fp32(hubs.reduce().get(0)))
-        return hubs.to_dense(fill_value=0)  # vertices without edges have no entry, and so get the score 0
+        # vertices without edges have no entry in the sparse vector, and get the score 0
+        return hubs.to_dense(fill_value=0)
 
     def maximal_independent_set(self) -> np.ndarray:
         """Run LAGraph_MaximalIndependentSet: Luby's algorithm with random scores that decrease with the degree."""
@@ -362,7 +364,7 @@ def _fp32(x: float) -> Scalar:
 
 
 def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
-    """Relax the given edges out of the vertices in a bucket. Return the distances that decreased."""
+    """Relax the edges of the matrix `edges` that leave vertices of a bucket. Return the distances that decreased."""
     candidates = Vector(FP32, distances.size)
     candidates << MIN_PLUS(bucket @ edges)
     is_shorter = candidates.ewise_mult(distances, binary.lt).new()
@@ -374,7 +376,7 @@ def _relax(bucket: Vector, edges: Matrix, distances: Vector) -> Vector:
 def _select_entries(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row offsets and column ids of a matrix made of parts of rows.
+    """Return the row offsets and column ids of a matrix whose rows are made of parts of another matrix's rows.
 
     Row i of the result has `count[i]` entries, taken from position `first[i]` of `indices` on.
     """
@@ -384,7 +386,7 @@ def _select_entries(
 
 
 def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Matrix | None = None) -> np.ndarray:
-    """Return the root of each vertex, which is the same within a component.
+    """Return the root of each vertex in a forest in which each tree is a connected component, by the algorithm FastSV.
 
     In each round a vertex is hooked to the smallest grandparent of its neighbors, until no grandparent changes.
     """
@@ -415,7 +417,9 @@ def _fast_sv(indptr: np.ndarray, indices: np.ndarray, parent: np.ndarray, A: Mat
 
 
 def _values_at_edges(matrix: Matrix, A: csr_array) -> np.ndarray:
-    """Return the entry of a matrix at each stored edge of the graph, by rows, or 0 where the matrix has none."""
+    """Return the entry of a matrix at the position of each stored edge of the graph, in the order of rows, or 0 for a
+    missing entry.
+    """
     rows, columns, values = matrix.to_coo()
     owners = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
     keys, wanted = owners * A.shape[0] + A.indices, rows.astype(np.int64) * A.shape[0] + columns.astype(np.int64)

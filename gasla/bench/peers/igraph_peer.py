@@ -14,7 +14,8 @@ from scipy.sparse import triu
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import RADIUS, upper_places
 
-# Largest number of stored edges for which cliques are listed. R-MAT of scale 12 has fewer, and 4 million 4-cliques.
+# Cliques are listed only in graphs with at most this many stored edges. An R-MAT graph of scale 12 has fewer, and 4
+# million 4-cliques.
 FEW = 1 << 17
 
 
@@ -129,7 +130,7 @@ class Igraph:
 
     @cached_property
     def four_cliques(self) -> Callable[[], int] | None:
-        """A function that counts 4-cliques by listing them, or None for large graphs.
+        """A function that counts the cliques of 4 vertices by listing them, or None for large graphs.
 
         Counting all motifs, as the alternative, takes ten times as long.
         """

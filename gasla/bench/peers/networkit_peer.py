@@ -138,6 +138,9 @@ class NetworKit:
 
 
 def _convert_katz_scores(scores: Any, graph: BenchmarkGraph) -> Any:
-    """Convert Katz scores from NetworKit's definition, which is alpha A (scores + 1) + beta, divided by a norm."""
+    """Convert Katz scores from NetworKit's definition to the common one, alpha A scores + beta.
+
+    NetworKit's scores are alpha A (scores + 1) + beta, divided by a norm.
+    """
     attenuated = graph.attenuation * graph.pattern.astype(np.float64)
     return scores + (scores - attenuated @ scores).sum() / (attenuated.sum() + len(scores))

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import eigsh
 from gasla.bench.graphs import BenchmarkGraph
 from gasla.bench.peers import Products, hub_iteration, levels_of, searches
 
-# Products L @ L with more multiplications are left out, because they take too much memory and time.
+# largest number of multiplications of a product L @ L that is measured; larger ones would take too much memory and time
 LARGEST_PRODUCT = 1 << 30
 
 
@@ -44,7 +44,9 @@ class SciPy(Products):
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return the levels of searches, or the sum of a matrix's entries. Arrays stay unchanged."""
+        """Return the levels if the result comes from searches, or the sum of entries if it is a matrix. Return an array
+        as it is.
+        """
         if isinstance(result, list):
             return levels_of(result, np.asarray)
         return result.data.sum(dtype=np.float64) if hasattr(result, "tocsr") else result

@@ -19,19 +19,21 @@ from typing import Any, NamedTuple, TypeVar
 
 from gasla.cpu.runtime import cores
 
-STOLEN = 0.05  # largest acceptable fraction of time taken by other processes or machines
-# Largest acceptable slowdown of a spin, because clocks and hyperthreads vary by a fifth even on an idle machine.
+STOLEN = 0.05  # largest acceptable fraction of time that other processes or virtual machines took from a measurement
+# Largest acceptable relative increase of a spin's CPU time. Clocks and hyperthreads vary by a fifth even on an idle
+# machine, so it is larger.
 SLOWED = 0.25
-ATTEMPTS = 2  # maximum number of measurements, if the first is disturbed
-PAUSE = 1.0  # seconds between two spins before a measurement
-WORK = 1_000_000  # Rounds of a hash per thread, which take 0.2 to 0.6 s. A hash needs neither memory nor the GIL.
+ATTEMPTS = 2  # how often something is measured at most, because the first measurement may be disturbed
+PAUSE = 1.0  # seconds to wait after a spin that was disturbed, before the next spin
+# iterations of a hash per thread in a spin, which take 0.2 to 0.6 s; a hash needs neither memory nor Python's lock
+WORK = 1_000_000
 STAT = Path("/proc/stat")
 
 _T = TypeVar("_T")
 
 
 class Spin(NamedTuple):
-    """The result of a spin, which is the largest of all threads for each of two values.
+    """The result of a spin (a fixed amount of arithmetic on each core): two values, each the largest of all threads.
 
     `stolen` is the fraction of wall time in which a thread had no core, and `seconds` is CPU time.
     """
@@ -41,7 +43,7 @@ class Spin(NamedTuple):
 
 
 class Disturbance(NamedTuple):
-    """How much time was lost between two spins: the fraction taken by others, and the relative slowdown."""
+    """How much time was lost between two spins: the fraction taken by other processes, and the relative slowdown."""
 
     stolen: float
     slowed: float
@@ -66,7 +68,7 @@ def spin() -> Spin:
 
     def work(number: int) -> None:
         if len(places) == count:
-            # With 0 as the process id, only the calling thread is pinned.
+            # The process id 0 stands for the calling thread, so only this thread is pinned to a core.
             os.sched_setaffinity(0, places[number : number + 1])
         barrier.wait()
         wall, own = time.perf_counter(), time.thread_time()
@@ -120,11 +122,14 @@ def disturbance(before: Spin, after: Spin, stolen: float = 0.0) -> Disturbance:
     return Disturbance(max(before.stolen, after.stolen, stolen), max(before.seconds, after.seconds) / _fastest - 1)
 
 
-_fastest = float("inf")  # CPU seconds of the fastest spin in this process until now
+# CPU time in seconds of the fastest spin that this process has done, with which later spins are compared
+_fastest = float("inf")
 
 
 def _spin_when_quiet() -> Spin:
-    """Return the result of a spin. If other processes were active, pause and return that of a second spin."""
+    """Do a spin and return its result. If other processes were active meanwhile, pause, and return the result of a
+    second spin.
+    """
     state = spin()
     for _ in range(ATTEMPTS - 1):
         if state.stolen > STOLEN:
@@ -134,7 +139,11 @@ def _spin_when_quiet() -> Spin:
 
 
 def _jiffies() -> list[int]:
-    """Return the machine's CPU times by kind, in clock ticks as Linux counts them, or [] on other systems."""
+    """Return the times that the machine's cores have spent so far on each kind of work, in clock ticks, as Linux counts
+    them.
+
+    On other systems, return an empty list.
+    """
     try:
         return [int(word) for word in STAT.read_text().partition("\n")[0].split()[1:9]]
     except (OSError, ValueError):

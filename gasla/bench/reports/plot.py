@@ -12,7 +12,7 @@ from gasla.bench.reports.report import Report
 
 PAPER, INK, FAINT, GRID = "#ffffff", "#1b2733", "#6b7783", "#e3e7eb"
 OURS = "#0b6e99"
-OTHERS = {  # color of the bars of each other library
+OTHERS = {  # for each other library, the color of its bars
     "graphblas": "#e08e45",
     "scipy": "#8aa29e",
     "networkit": "#c2575b",
@@ -33,11 +33,12 @@ TITLES = {
 }
 LABEL: dict[str, Any] = {"fontsize": 8, "color": INK, "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.8}}
 COLUMNS = 3
-MANY = 6  # With more groups of bars in a panel, the labels below are slanted.
-CROWD = 30  # With more bars in a panel, no numbers are written above them.
-# If the ceiling is below this multiple of a bar's height, the bar's number is written above the ceiling line.
+MANY = 6  # if a panel has more groups of bars, the labels below them are slanted
+CROWD = 30  # if a panel has more bars, no numbers are written above them
+# If the line of the hardware limit is below this multiple of a bar's height, the bar's number is written above the
+# line.
 CLOSE = 1.9
-DECADES = 6  # largest range of the axis in powers of ten; slower contestants get no visible bar
+DECADES = 6  # largest range of the axis of speeds in powers of ten; contestants that are slower get no visible bar
 
 
 def draw(report: Report, path: Path) -> None:
@@ -80,15 +81,18 @@ def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
 
 
 def shown(cell: Cell) -> list[str]:
-    """Return the contestants of a cell that get bars, the cell's own first.
+    """Return the names of the contestants of a cell that get bars, that of the cell's own contestant first.
 
-    Semirings that are only compared with have groups of bars of their own.
+    A contestant that is neither gasla, a library, nor a user's function gets no bar here, such as a semiring with which
+    another one is compared. It has a group of bars of its own.
     """
     return [cell.own, *(name for name in cell.entries if name != cell.own and name in (GASLA, *OTHERS))]
 
 
 def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
-    """Draw the groups of bars of a panel, on a logarithmic scale of GTEPS. A line across each group is its ceiling."""
+    """Draw the groups of bars of a panel, on a logarithmic scale of GTEPS. A line across each group is its hardware
+    limit.
+    """
     heights = [g for _, cell in bars for name in shown(cell) if (g := cell.gteps(name))]
     ceilings = [c for _, cell in bars if (c := ceiling(cell))]
     top = max([*heights, *ceilings], default=1.0) * 2.2
@@ -119,9 +123,10 @@ def plain(axes: Any, title: str) -> None:
 
 
 def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True) -> None:
-    """Draw the bars of one cell, its own contestant first, and the ceiling as a line.
+    """Draw the bars of one cell, that of its own contestant first, and the hardware limit as a line.
 
-    With `figures`, the bar of the own contestant has a number above it.
+    With `figures`, the bar of the own contestant has a number above it. `place` is the position of the group on the
+    horizontal axis.
     """
     names = shown(cell)
     width = min(0.82 / len(names), 0.4)
@@ -142,12 +147,12 @@ def group(axes: Any, place: int, cell: Cell, bottom: float, figures: bool = True
 
 
 def ceiling(cell: Cell) -> float | None:
-    """Return the GTEPS that a call would reach in the shortest possible time, or None if that is unknown."""
+    """Return the GTEPS of a call that takes as long as the lower bound of its time, or None without such a bound."""
     return cell.edges[0] / cell.floor.seconds / 1e9 if cell.floor and cell.edges else None
 
 
 def color(cell: Cell, name: str) -> str:
-    """Return the color of a contestant's bars. gasla and each other library have one."""
+    """Return the color of a contestant's bars. gasla and each other library have their own colors."""
     is_ours = name == GASLA or (name == cell.own and cell.algorithm.startswith("mxv"))
     return OURS if is_ours else OTHERS.get(name, FAINT)
 

@@ -34,7 +34,7 @@ def provenance(device: Device, commit: str | None = None) -> dict[str, Any]:
     commit : str, optional
         The commit, for copies of a checkout without git.
     """
-    # False if gasla is installed in a folder within another project's checkout
+    # False if gasla is installed in a folder within another project's checkout, whose commit says nothing about gasla
     in_git = not commit and bool(_git("ls-files", HERE.name))
     facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -38,7 +38,7 @@ class Report(NamedTuple):
             "sources": graph.sources,
             # number of levels of a breadth-first search
             "depth": max((graph.reach(s).depth for s in graph.sources), default=0),
-            "fingerprint": graph.fingerprint,  # a hash that identifies the graph
+            "fingerprint": graph.fingerprint,  # number of levels of the deepest breadth-first search
         }
 
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
@@ -58,9 +58,9 @@ class Report(NamedTuple):
         yield from self.watch(graph.name, attempt)
 
     def watch(self, what: str, measure: Callable[[], Iterable[_T]]) -> Iterator[_T]:
-        """Yield the results of a measurement, repeated as in `machine.watch`.
+        """Yield the results of a measurement. If the machine was disturbed, measure once more, as `machine.watch` does.
 
-        Notes on disturbances go to the provenance.
+        Notes on disturbances are added to the report's provenance.
         """
         return watch(what, measure, self.provenance.setdefault("machine", []))
 

@@ -109,7 +109,7 @@ def show(
             print(line(cell, verdict(cell)), flush=True)
             if json:
                 report.write(json)
-        if json:  # written once more, because notes on disturbances have been added
+        if json:  # write the file once more, because notes on disturbances were added after the last cell
             report.write(json)
     print("", *explanation(), sep="\n", flush=True)
     return not any(cell.wrong for cell in report.cells)
