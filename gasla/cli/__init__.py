@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     for word in takewhile(lambda word: word != "--", arguments):
-        # argparse would parse --option=-- as an option with an empty list of values
+        # argparse would take the value -- of an option as the end of all options, and the option's value as an empty
+        # list
         if option := re.fullmatch("(--[^=]+)=--|(-[a-z])--", word):
             _print_error(f"argument {option[1] or option[2]}: the value is '--'; expected a value")
             return BAD_INPUT
@@ -40,16 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = lambda message, *_, **__: _print_error(
             f"warning: {options.parser.in_options(str(message))}"
         )
-        # such warnings say that an iteration did not converge, or that rows of a file were skipped
+        # show every warning of this category, such as that an iteration did not converge, or that rows of a file were
+        # skipped
         warnings.simplefilter("always", UserWarning)
         try:
             return int(options.run(options))
         except BrokenPipeError as error:
-            if error.filename is not None:  # writing an output file failed, rather than printing
+            # a pipe that is an output file was closed, and not standard output, whose errors have no file name
+            if error.filename is not None:
                 _print_error(_one_line(error))
                 return BAD_INPUT
-            # A program that reads the output, such as `head`, has closed the pipe. Python would write to it again on
-            # exit.
+            # A program that reads the output, such as `head`, has closed the pipe. Python would write to the pipe again
+            # when it exits, and report an error. So standard output is redirected.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except KeyboardInterrupt:
@@ -62,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BAD_INPUT
 
 
-@functools.cache  # making the parser takes 0.1 s
+@functools.cache  # the parser is the same for all calls, and making it takes 0.1 s
 def parser() -> Parser:
     """Return the parser of the command line, with all commands and their options."""
     top = Parser(prog="gasla", description="Graph algorithms on sparse matrices.", epilog=GRAPHS)

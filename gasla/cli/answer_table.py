@@ -9,7 +9,8 @@ from gasla.graph.exchange import vertex_table
 from gasla.names import meant
 from gasla.progress import bar
 
-OF_VERTICES = {"parent", "mate", "similar"}  # titles of columns that hold vertex ids, which are saved as names
+# titles of columns that hold vertex ids; if vertices have names, the table has their names in place of ids
+OF_VERTICES = {"parent", "mate", "similar"}
 TABLE_VERBS = {verb.name: verb for verb in ALGORITHMS if verb.answers}
 
 
@@ -52,7 +53,9 @@ def run(options: Namespace) -> int:
 
 
 def chosen(name: str) -> Verb:
-    """Return the command with this name, or the only command whose name begins so. Raise ValueError otherwise."""
+    """Return the command with this name, or the only command whose name begins with it. Raise ValueError if there is
+    none.
+    """
     matches = [known for known in TABLE_VERBS if known == name] or [
         known for known in TABLE_VERBS if known.startswith(name)
     ]

@@ -46,7 +46,8 @@ peers       graphblas, scipy, igraph, networkit (on the CPU), cusparse, cugraph 
 """
 
 DEFAULT_GRAPHS = "rmat18,urand18,rgg18,grid18,ny"
-ROUNDS = {"cpu": 8, "gpu": 56}  # largest number of calls to time; calls on a GPU are short, so there are more
+# maximum number of timed calls; calls on a GPU are short, so more of them fit into the same time
+ROUNDS = {"cpu": 8, "gpu": 56}
 
 
 def add_commands(commands: Any) -> None:
@@ -130,8 +131,10 @@ def load_graph(name: str, device: Device) -> Any:
 
 
 def load_file(name: str, device: Device) -> Any:
-    """Load the benchmark graph in a file, and return it on a device. An error says which options to leave to gasla
-    convert.
+    """Load the benchmark graph in a file, and return it on a device.
+
+    If the file can be read only with options that `gasla bench` lacks, the error says to convert the file with `gasla
+    convert` first.
     """
     try:
         return load_graph(name, device)
@@ -141,7 +144,9 @@ def load_file(name: str, device: Device) -> Any:
 
 
 def check_names(option: str, given: Iterable[str], right: Iterable[str]) -> list[str]:
-    """Return `given` as a list. Raise ValueError if a name in it is not among `right`."""
+    """Return the names that an option was given as a list. Raise ValueError if one is not among the allowed names
+    `right`.
+    """
     given, right = list(given), list(right)
     if wrong := [name for name in given if name not in right]:
         raise ValueError(f"{option} {wrong[0]}: expected names among {', '.join(right)}{meant(wrong[0], right)}")

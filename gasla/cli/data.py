@@ -27,12 +27,12 @@ TABLES = (".npy", ".npz", ".csv", ".txt", ".parquet", ".feather")
 
 
 class Named(NamedTuple):
-    """A graph with its name. If the vertices are airports, it has their codes, cities and coordinates, too."""
+    """A graph that a command has read, and its name. For airports, it also has their codes, cities and coordinates."""
 
     name: str
     graph: Graph
     airports: Airports | None = None
-    # for each edge attribute that an option gives by name or position: its name
+    # for each edge attribute that an option names or gives by its position in the file: the attribute's name
     columns: Mapping[str, str] = MappingProxyType({})
 
     def vertex(self, text: str) -> int:
@@ -41,7 +41,9 @@ class Named(NamedTuple):
             is_integer = names.have_integers and _is_number(text) and names.find(text) is None
             return self.graph.vertex(int(text) if is_integer else text)
         if _is_number(text):
-            number = int(text[:20])  # longer numbers are outside any graph, so cutting them off does no harm
+            # numbers of more than 20 digits are outside any graph, and so are their first 20 digits, which are
+            # converted fast
+            number = int(text[:20])
             if not 0 <= number < self.graph.n:
                 raise ValueError(f"vertex {text[:60]} is outside a graph of {self.graph.n} vertices")
             return number
@@ -137,7 +139,7 @@ def _load_all_edges(options: Namespace, attributes: Sequence[str]) -> Named:
         hint = meant(name, [*SHIPPED, *beside])
         raise ValueError(f"{name}: no such file, and not one of the included graphs {', '.join(SHIPPED)}{hint}")
     if io.format_of(path, format) not in (*io.TABLES, "edges"):
-        attributes = ()  # other formats are read with all their attributes
+        attributes = ()  # files of other formats are read with all their attributes, so no attributes are requested
     graph = io.read(path, format, **reading(options, attributes))
     return Named(name, graph, columns=dict(zip(_attributes(options, attributes), graph.edge_attributes)))
 
@@ -148,8 +150,10 @@ def _as_requested(graph: Graph, options: Namespace) -> Graph:
 
 
 def reading(options: Namespace, attributes: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the arguments of `gasla.io.read` for the options that were given, and for more attributes."""
-    tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell, so these words stand for it
+    """Return the keyword arguments of `gasla.io.read` that follow from the options of a command. `attributes` are
+    further edge attributes to read.
+    """
+    tabs = {"\\t": "\t", "tab": "\t"}  # a tab is hard to type in a shell, so these texts stand for it as a delimiter
     keywords = _parse_columns(options.columns)
     if options.weight is not None:
         if "weight" in keywords:
@@ -196,9 +200,9 @@ def window(given: str, option: str) -> tuple[Any, Any]:
 
 
 def _parse_bound(word: str) -> Any:
-    """Return the number that a bound says, None if it is empty, or its text, which may be a date."""
+    """Parse a bound of a time window. Return a number, None if the bound is empty, or its text, which may be a date."""
     try:
-        # int is exact beyond 2**53
+        # a whole number is parsed as int, which is exact beyond 2**53, unlike float
         return int(word) if word.removeprefix("-").isdecimal() else float(word) if word else None
     except ValueError:
         return word
@@ -294,7 +298,9 @@ def write_table(path: Path, columns: Mapping[str, Array], graph: Named) -> None:
 
 
 def called(graph: Named) -> dict[str, Array]:
-    """Return the columns of a table that name its vertices, or no columns if vertices have no names."""
+    """Return the columns with the names of vertices, which come first in a table, or no columns if vertices have no
+    names.
+    """
     if graph.graph.names is not None:
         return {"name": graph.graph.names}
     if graph.airports is not None:

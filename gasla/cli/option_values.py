@@ -28,9 +28,10 @@ def default_source(graph: Named) -> int:
 
 
 def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
-    """Return the array in a .npy or text file. Its entries are numbers if `ndim` is 2, and integers if `ndim` is 1.
+    """Read a file of numbers (.npy or text), and return its array.
 
-    `what` and `rows` are parts of error messages: the option with its value, and what a row stands for.
+    The entries are numbers of any type if `ndim` is 2, and integers if `ndim` is 1. `what` and `rows` are parts of
+    error messages: the option with its value, and what a row stands for.
     """
     kind = "numbers" if ndim == 2 else "integers"
     try:
@@ -52,7 +53,7 @@ def _read_features(graph: Named, path: str | None) -> Array:
 
 
 def _parse_duration(word: str) -> float | str:
-    """Return the number that an option says, or its text, which is the name of an attribute."""
+    """Parse the value of the option `--duration`. Return a number, or the text itself if it names an edge attribute."""
     try:
         return float(word)
     except ValueError:
@@ -95,7 +96,7 @@ def _read_locations(graph: Named, path: str) -> Array:
             name, *numbers = (word.strip() for word in row)
             x, y = map(float, numbers)
         except ValueError:
-            if number > 1:  # the first line may be a header
+            if number > 1:  # the first line may be a header, so it may lack numbers
                 raise ValueError(
                     f"--locations {path}, line {number}: {delimiter.join(row)!r}; expected a vertex and two numbers"
                 ) from None
@@ -141,12 +142,12 @@ def _read_pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
 
 
 def _vertices_or_all(graph: Named, names: list[str] | None) -> Array:
-    """Return the vertices with these names, or all vertices if no names are given."""
+    """Return the vertices with these names, or all vertices if `names` is None, because the option was not given."""
     return np.arange(graph.graph.n) if names is None else np.array([*map(graph.vertex, names)])
 
 
-# Parameters whose options need special treatment. Each has arguments of `add_argument`, and a function that takes the
-# graph and the option's value and returns the argument for the algorithm.
+# For each parameter whose option is not a plain number or choice: arguments of `ArgumentParser.add_argument`, and a
+# function of the graph and the option's value that returns the value of the parameter.
 SPECIAL_OPTIONS: dict[str, tuple[dict[str, Any], Callable[[Named, Any], Any]]] = {
     "source": (
         {"help": "source vertex (default: the vertex of largest out-degree)"},

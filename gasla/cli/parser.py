@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 
 from gasla.names import meant
 
-# options that are easily mistaken for each other, since each command has only one of these
+# options that users mistake for each other, because each command has only one of them; errors suggest the one it has
 ALIKE = {"--source", "--sources", "--starts", "--ids"}
-_VALUE = r"""(…|'[^']*'|[\w.]+)?"""  # a value that follows name= in a message
+# the part of a regular expression that matches the value after "name=" in an error message
+_VALUE = r"""(…|'[^']*'|[\w.]+)?"""
 
 
 class Parser(ArgumentParser):
@@ -37,7 +38,8 @@ class Parser(ArgumentParser):
                 alike = [option for option in known if name in ALIKE and option in ALIKE]
                 hint = f"; did you mean {alike[0]!r}?" if alike else meant(name, known)
                 self.error(f"there is no option {name!r}{hint}")
-        options.parser = getattr(options, "parser", self)  # a command's parser sets it before the program's parser does
+        # the parser of the command has set this attribute already, before the parser of the whole program gets here
+        options.parser = getattr(options, "parser", self)
         return options, unknown
 
     def in_options(self, message: str) -> str:
@@ -76,9 +78,10 @@ _PHRASES = {
 
 
 def _with_value(action: Action, value: str | None) -> str:
-    """Return an option of the command line as text, with the value that a message gives for the argument of Python.
+    """Return an option of the command line as text, with the value that an error message gives to the argument in
+    Python.
 
-    A flag has no value, so `value` decides between the flag, its opposite, and "no" with the flag.
+    An option without a value (a flag) is returned alone, as its opposite, or after "no", depending on `value`.
     """
     option = action.option_strings[-1]
     if action.nargs != 0 or value is None:

@@ -74,7 +74,9 @@ def _number(option: str, word: str) -> float:
 
 
 def canvas() -> tuple[Any, Any]:
-    """Return a new figure and its axes. The figure does not belong to pyplot, so that nothing shows or keeps it."""
+    """Return a new Matplotlib figure and its axes. pyplot does not know the figure, so it opens no window for the
+    figure and does not keep it.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 10), layout="constrained")
@@ -82,7 +84,8 @@ def canvas() -> tuple[Any, Any]:
 
 
 def with_places(named: data.Named) -> data.Named:
-    """Give the included graph of airports their codes as names and their coordinates as attributes, and return it.
+    """Return the included graph of airports with the airports' codes as vertex names and their coordinates as
+    attributes.
 
     Return any other graph as it is.
     """

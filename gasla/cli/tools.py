@@ -104,7 +104,8 @@ def _properties(graph: Any) -> dict[str, object]:
 
 def _degrees(graph: Any) -> Iterator[str]:
     degrees = np.asarray(graph.out_degrees)
-    bins = np.where(degrees > 0, np.frexp(degrees)[1], 0)  # bins of degrees 0, 1, 2-3, 4-7, ...
+    # the index of the bin of each degree, where the bins are 0, 1, 2-3, 4-7, and so on
+    bins = np.where(degrees > 0, np.frexp(degrees)[1], 0)
     counts = np.bincount(bins).tolist()
     names = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
     yield from text.histogram([f"{name} out-edges" for name in names[: len(counts)]], counts, "vertices")

@@ -60,7 +60,8 @@ class Verb(Command):
                     f"--{name}",
                     **{**vertex_option, **about, "help": about["help"].format(**sentences)},
                 )
-        excluded = {"undirected"}  # reading a graph has this option already
+        # parameters without an option here, since the options for reading a graph include them already
+        excluded = {"undirected"}
         excluded |= {"sources", "k", "seed"} if "sources" in self.parameters else set()
         for name, parameter in self.parameters.items():
             if name not in excluded and name not in SPECIAL_OPTIONS:
@@ -84,7 +85,9 @@ class Verb(Command):
         if "sources" in values:
             if options.sources is not None:
                 values["sources"] = [graph.vertex(name) for name in options.sources]
-            elif options.k is not None:  # Output and verifier need the sources, so the same random ones are drawn here.
+            # The output and the verifier need to know the random sources, so they are drawn here, in the same way as in
+            # the function.
+            elif options.k is not None:
                 values["sources"] = chosen_sources(graph.graph, None, options.k, options.seed)
             elif self._needs_sources:
                 values["sources"] = [default_source(graph)]
@@ -94,13 +97,18 @@ class Verb(Command):
         return {**values, **converted, **self.fixed}
 
     def edge_attributes(self, options: Namespace) -> list[str]:
-        """Return the names of the edge attributes that the options `--time` and `--duration` say."""
+        """Return the names of the edge attributes that the values of the options `--time` and `--duration` are.
+
+        A duration may also be a number or a length of time, which is no attribute.
+        """
         values = [getattr(options, name, None) for name in ("time", "duration") if name in self.parameters]
         return [name for name in values if isinstance(name, str) and length(name) is None]
 
     def columns(self, options: Namespace) -> list[str]:
-        """Return the titles of the columns to save. A part of the answer that has an option of its own is saved only
-        with it.
+        """Return the titles of the columns to save.
+
+        Some parts of the answer, such as parents, are computed only if an option asks for them. Their columns are left
+        out if the option was not given.
         """
         asked = self.parameters
         return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
@@ -113,14 +121,16 @@ class Verb(Command):
 
     @cached_property
     def verifier(self) -> Callable[..., None] | None:
-        """The function that verifies an answer, or None. `check` passes it those arguments and parts that it has
-        parameters for.
-        """
+        """The function that verifies an answer of this command, or None if there is none."""
         function = getattr(verify, self.checked_by or self.name.replace("-", "_"), None)
         return function and partial(function, **self.checked_with)
 
     def check(self, graph: Any, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Raise `verify.VerificationError` if the answer is wrong. `answer` has its parts by name."""
+        """Raise `verify.VerificationError` if the answer is wrong.
+
+        `answer` has the parts of the answer by name. The verifier gets those arguments and parts that it has parameters
+        for.
+        """
         assert self.verifier is not None
         inputs = {name: value for name, value in arguments.items() if name not in self.answers}
         accepted = inspect.signature(self.verifier).parameters
@@ -133,7 +143,8 @@ class Verb(Command):
 
 
 def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
-    """Return an array that has one value per vertex, for saving. `shape` says what `array` holds, as `Verb.shape`.
+    """Return an array with one value per vertex, to be saved in a column. `shape` says what `array` holds, as in
+    `Verb.shape`.
 
     Ids are counted, and values of edges are summed at their sources.
     """
@@ -168,7 +179,7 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _help_style(sentence: str) -> str:
-    """Return a sentence of a docstring in the style of help texts, without backticks and in lower case."""
+    """Return a sentence of a docstring in the style of help texts: without backticks, and with a small first letter."""
     words = " ".join(sentence.split()).replace("`", "")
     first = words.partition(" ")[0]
     return words[:1].lower() + words[1:] if first == first.capitalize() else words

@@ -28,7 +28,7 @@ class Answered:
     """
 
     names: Named
-    arguments: Mapping[str, Any]  # the arguments of gasla's function, by name
+    arguments: Mapping[str, Any]  # the arguments that gasla's function was called with, by name
     answer: Mapping[str, Any]  # the parts of the function's result, by name
     top: int  # maximum number of items that are printed
 
@@ -50,7 +50,7 @@ class Answered:
         return self.names.label(vertex)
 
     def end(self, name: str) -> str:
-        """Return how the output writes the vertex that is the argument `name`."""
+        """Return how the output writes the vertex that was passed as the argument `name`, such as "source"."""
         return self.label(self.arguments[name])
 
     @property
@@ -58,7 +58,8 @@ class Answered:
         """The source and the target of a search, as the output writes them."""
         return f"{self.end('source')} to {self.end('target')}"
 
-    # --- views of one number per vertex -------------------------------------------------------------------------------
+    # --- views (lines after the heading) of one number per vertex
+    # ---------------------------------------------------------
 
     def ranking(self, name: str) -> Iterator[str]:
         """Yield a line for each of the vertices with the highest scores. `name` is the part of the answer with the
@@ -71,9 +72,10 @@ class Answered:
         return text.ranking(self.names, np.bincount(self[name], minlength=self.graph.n), self.top)
 
     def histogram(self, name: str, word: str) -> Iterator[str]:
-        """Yield a line for each value of a part of the answer, with the number of vertices that have it.
+        """Yield a line with a bar for each value of a part of the answer, with the number of vertices that have the
+        value.
 
-        Values are integers from 0. `word` stands before each.
+        The values are integers from 0. In each line, `word` stands before the value.
         """
         counts = np.bincount(self[name][self[name] >= 0]).tolist()
         names, counts = text.shortened([*map(str, range(len(counts)))], counts, 20)
@@ -84,7 +86,8 @@ class Answered:
         return text.histogram([*titles.values()], [int((self[name] == x).sum()) for x in titles], "vertices")
 
     def spread(self, name: str, title: str, which: Any = None) -> Iterator[str]:
-        """Yield a histogram of distances or times, then a title, and the vertices with the highest.
+        """Yield a histogram of distances or times, then a title, and then a line for each vertex with the highest
+        values.
 
         `which` is a mask of the vertices that count. By default these are the reached vertices.
         """
@@ -102,7 +105,7 @@ class Answered:
                 shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
             yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], counts.tolist(), "vertices")
         yield title
-        # ranking negates this value, so its negation must fit the dtype
+        # `ranking` negates this value, so its negation must fit the dtype, as that of the smallest integer would not
         lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1
         yield from text.ranking(
             self.names, np.where(is_shown, values, lowest), min(self.top, int(is_shown.sum())), dates
@@ -145,15 +148,16 @@ class Answered:
         for i, feature in enumerate(numbers[: self.top] if numbers.size else []):
             yield f"{i:4}  {feature.min():14,.6g}  {feature.mean():14,.6g}  {feature.max():14,.6g}"
 
-    # --- views of vertices, rows of vertices, and edges ---------------------------------------------------------------
+    # --- views (lines after the heading) of lists of vertices, of rows of vertices, and of edges
+    # --------------------------
 
     def listed(
         self, vertices: Array, numbers: Any = None, places: bool = True, between: str = " – ", more: str = ""
     ) -> Iterator[str]:
-        """Yield a line for each of the first vertices, or of the first rows of vertices, with an optional number.
+        """Yield a line for each of the first `top` entries of `vertices`, with an optional number at the end.
 
-        With `places`, lines are numbered from 1. With `more`, such as "vertices", an added line says how many are not
-        printed. `between` separates the vertices of a row.
+        An entry is a vertex, or a row of vertices, such as a walk, which are separated by `between`. With `places`,
+        lines are numbered from 1. With `more`, such as "vertices", an added line says how many entries are not printed.
         """
         rows = (vertices.reshape(-1, 1) if vertices.ndim == 1 else vertices)[: self.top].tolist()
         texts = [""] * len(rows) if numbers is None else [f"{x:14,.6g}  " for x in numbers[: self.top].tolist()]
@@ -188,7 +192,9 @@ class Answered:
         return np.append(0, lengths.cumsum(dtype=np.float64))[: len(self["path"])]
 
     def paths(self) -> Iterator[str]:
-        """Yield a line for each path, with its length and its vertices. Of a long path the middle is left out."""
+        """Yield a line for each path, with its length and its vertices. The vertices in the middle of a long path are
+        omitted.
+        """
         for place, (distance, path, _) in enumerate(self["paths"][: self.top], 1):
             labels = [self.label(v) for v in path.tolist()]
             shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
@@ -222,19 +228,19 @@ class Answered:
         return f"{title} from {self.graph.n if sources is None else len(sources):,} sources:"
 
     def inside(self, name: str, what: str) -> str:
-        """Return a heading with the number of vertices or edges for which a mask is True."""
+        """Return a heading with the number of vertices or edges (named by `what`) for which a mask in the answer is
+        True.
+        """
         is_inside = self[name]
         return f"{is_inside.sum():,} of {len(is_inside):,} {what}{', among them' * bool(is_inside.any())}"
 
     def of_degree(self, what: str) -> str:
-        """Return the part of a heading that says in which core or truss vertices or edges are, such as "are in the
-        3-core".
-        """
+        """Return a part of a heading, such as "are in the 3-core". `what` is the kind of subgraph, such as "core"."""
         k = self.arguments["k"]
         return f"are in the main {what}" if k is None else f"are in the {k:,}-{what}"
 
     def positive(self, name: str, what: str) -> str:
-        """Return a heading with the number of edges, or pairs, whose value is above 0."""
+        """Return a heading with the number of edges, or pairs of vertices, whose value is above 0."""
         scores = self[name]
         of = f"{len(scores):,} {'stored edges' if self.pairs is None else 'pairs'}"
         return f"{(scores > 0).sum():,} of {of} {what}{', most' * bool(len(scores))}"
@@ -248,7 +254,8 @@ class Answered:
         _, sizes = np.unique(self["labels"], return_counts=True)
         return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
-    # --- masks of vertices whose value is finite ----------------------------------------------------------------------
+    # --- masks that say which vertices have a finite value
+    # ----------------------------------------------------------------
 
     def happens(self, name: str) -> Array:
         """Return a mask of the finite times in a part of the answer.
