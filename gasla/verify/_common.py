@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Array = NDArray[Any]
-BLOCK = 1 << 22  # how many neighbors `common_weights` looks up in one batch, to bound its memory
-SAMPLES = 256  # default number of samples of a spot check
+BLOCK = 1 << 22  # number of neighbors that `common_weights` looks up in one batch, to bound its memory
+SAMPLES = 256  # default number of vertices, edges or pairs that a verifier computes again if it checks only a sample
 
 
 class VerificationError(AssertionError):
@@ -31,7 +31,7 @@ class VerificationError(AssertionError):
     The message names the property and the vertex or edge that breaks it.
     """
 
-    __module__ = "gasla.verify"  # the public name, which error messages show
+    __module__ = "gasla.verify"  # the module that error messages show, which is the class's public place
 
 
 def _translate_values(graph: Graph, given: Any, name: str) -> Any:
@@ -51,7 +51,7 @@ def _translate_pairs(graph: Graph, argument: Any, name: str) -> Any:
     return tuple(translate_vertices(graph, ends, name) for ends in argument)
 
 
-# for each argument of a verifier that takes vertex names: the function that translates names to numbers
+# for each parameter of verifiers that takes vertex names: the function that replaces the names by vertex numbers
 VERTICES: dict[str, Callable[[Graph, Any, str], Any]] = {
     **dict.fromkeys(("source", "target"), translate_vertex),
     **dict.fromkeys(("sources", "starts", "ids", "nodes", "terminals"), translate_vertices),
@@ -130,7 +130,7 @@ class Edges(NamedTuple):
 
         data = np.ones(self.dst.size) if data is None else data
         if keep is None:
-            # SciPy sorts and sums in place, and the arrays may belong to the graph, so the matrix gets copies.
+            # SciPy sorts the arrays of a matrix in place, and these may belong to the graph, so the matrix gets copies
             return csr_array((data, self.dst.copy(), self.indptr.copy()), shape=(self.n, self.n))
         indptr = np.concatenate(([0], np.cumsum(keep)))[self.indptr]
         return csr_array((data[keep], self.dst[keep], indptr), shape=(self.n, self.n))
@@ -274,7 +274,7 @@ def common_weights(simple: "csr_array", u: Array, v: Array, weights: Array | Non
         first, second = slice(middle), slice(middle, None)
         return np.append(*(common_weights(simple, u[half], v[half], weights) for half in (first, second)))
     neighbors, pair = simple[low].indices, np.repeat(np.arange(len(u)), degree[low])
-    if not len(pair):  # SciPy would return a matrix instead of an array for an empty index, so this case is apart
+    if not len(pair):  # SciPy would return a matrix instead of an array for an empty index, so this case returns early
         return np.zeros(len(u))
     is_shared = simple[high[pair], neighbors] > 0
     weight = None if weights is None else weights[neighbors[is_shared]]
@@ -307,7 +307,8 @@ def components_of(matrix: "csr_array", connection: Literal["weak", "strong"] = "
     """Return the number of the weak or strong component of each vertex, by SciPy."""
     from scipy.sparse.csgraph import connected_components
 
-    matrix.sum_duplicates()  # SciPy's search for strong components never ends on parallel edges, so they become one
+    # SciPy's search for strong components never ends on parallel edges, so they are merged into one
+    matrix.sum_duplicates()
     component: Array = connected_components(matrix, connection=connection)[1]
     return component
 
@@ -317,7 +318,8 @@ def reachable(n: int, src: Array, dst: Array, starts: Array | list[int]) -> Arra
     from scipy.sparse.csgraph import breadth_first_order
 
     starts = np.unique(np.asarray(starts, np.int64))
-    # an added vertex, number n, has an edge to each start, so one search reaches them all
+    # an added vertex, number n, has an edge to each start, so one search from it reaches all vertices reachable from
+    # any start
     matrix = sparse(n + 1, np.append(src, np.full(len(starts), n)), np.append(dst, starts))
     is_reached = np.zeros(n + 1, bool)
     is_reached[breadth_first_order(matrix, n, return_predecessors=False)] = True

@@ -49,7 +49,8 @@ def core_number(graph: Any, numbers: ArrayLike) -> None:
 
 @verifier()
 def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
-    """Verify `members` of `gasla.k_core`. Inside, all have k neighbors or more. Outside, all can be peeled off.
+    """Verify `members` of `gasla.k_core`. All members have k or more neighbors among them, and all other vertices can
+    be peeled off.
 
     Examples
     --------
@@ -96,8 +97,8 @@ class Peeling:
         self.gone = np.zeros(simple.shape[0], bool)
 
     def peel(self, some: Array, most: int) -> None:
-        """Remove those of the vertices `some` that have at most `most` remaining neighbors, until no such vertex
-        remains.
+        """Remove vertices of `some` that have at most `most` remaining neighbors, until no such vertex remains in
+        `some`.
         """
         may_go = np.zeros(len(self.gone), bool)
         may_go[some] = True

@@ -11,9 +11,9 @@ from gasla.graph.graph import Graph, as_graph
 from gasla.verify._common import Array, Edges, VerificationError, check_source, edges_by_id, edges_of, require, verifier
 from gasla.verify.partitions import strong_components
 
-# relative tolerance of the radius of an ego graph, since the distances compared with it are rounded to float32
+# relative tolerance of the radius of an ego graph, because float32 distances are compared with the radius
 SLACK = 1e-6
-COMBINES = {  # for each way to combine values: NumPy's ufunc, and its identity element
+COMBINES = {  # for each monoid by which the values of edges are combined: NumPy's function, and the identity element
     semirings.plus: (np.add, 0.0),
     semirings.min: (np.minimum, np.inf),
     semirings.max: (np.maximum, -np.inf),
@@ -60,13 +60,14 @@ def condensation(
     if condensed.values is not None:
         dtype = condensed.values.dtype
         values = answer.weight[order].astype(dtype if dtype.kind == "f" else np.float64)
-        is_or = dtype.kind == "b" and combine is semirings.plus  # summing bools means "or", which is their maximum
+        is_or = dtype.kind == "b" and combine is semirings.plus  # the sum of bools is "or", which equals their maximum
         _check_values(edges.weight[across], place, values, pairs, answer.n, semirings.max if is_or else combine)
 
 
 @verifier()
 def complement(graph: Any, made: Graph) -> None:
-    """Verify `made` of `gasla.complement`: each pair of different vertices is joined either here or there, once.
+    """Verify `made` of `gasla.complement`: each pair of different vertices is an edge of either the graph or the
+    complement, once.
 
     Examples
     --------
@@ -151,7 +152,8 @@ def _check_values(weight: Array, place: Array, values: Array, pairs: Array, n: i
     expected, size = np.full(len(pairs), start), np.zeros(len(pairs))
     add.at(expected, place, weight)
     np.add.at(size, place, np.abs(weight))
-    expected = expected.astype(values.dtype)  # a float64 sum may be infinite in float32, as in the answer
+    # a sum that is finite in float64 may be infinite in float32, and then the answer is infinite, too
+    expected = expected.astype(values.dtype)
     require(
         _equal_or_nan(values, expected) | (np.abs(values - expected) <= 1e-5 * size),
         lambda p: (
@@ -171,7 +173,8 @@ def ego_graph(
     undirected: bool = False,
     weighted: bool = False,
 ) -> None:
-    """Verify `ego` of `gasla.ego_graph`: its vertices are those within the radius by SciPy, its edges all between them.
+    """Verify `ego` of `gasla.ego_graph`: its vertices are those whose distance, by SciPy, is at most the radius, with
+    all edges between them.
 
     Examples
     --------
@@ -226,7 +229,9 @@ def _require_induced(graph: Graph, part: Graph, inside: Array) -> None:
 
 
 def _require_attribute(what: str, given: Array, right: Array) -> None:
-    """Verify that an attribute of each edge, which error messages call `what`, has the right values."""
+    """Verify that an edge attribute has the right value for each edge. `what` is what error messages call the
+    attribute.
+    """
     require(_equal_or_nan(given, right), lambda e: f"edge {e} has the {what} {given[e]}, not {right[e]}")
 
 

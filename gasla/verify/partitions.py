@@ -22,7 +22,8 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-# relative to the largest weight. Half of a sum below this bound may be rounded to 0, and divisions by it fail.
+# Bound of a sum of weights relative to the largest weight. For a smaller sum, half of it may be rounded to 0, and
+# divisions by it fail.
 VANISHING = 1e-290
 
 
@@ -75,7 +76,8 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     inside = label[edges.src] == label[edges.dst]
     piece = components_of(sparse(edges.n, edges.src[inside], edges.dst[inside]), "strong")
     names, index = np.unique(label, return_inverse=True)
-    # two components that paths join in both directions form one strong component of the graph of components
+    # Paths in both directions join two components of the answer if both are in one strong component of the graph whose
+    # vertices are the components.
     cycle = components_of(sparse(len(names), index[edges.src], index[edges.dst]), "strong")[index]
     require(
         inside | (cycle[edges.src] != cycle[edges.dst]),
@@ -262,7 +264,7 @@ def _check_communities(
     max_size: Any,
     no_worse: bool,
 ) -> None:
-    """Verify the communities that Louvain or Leiden returned.
+    """Verify the communities that Louvain's or Leiden's algorithm returned.
 
     Parameters
     ----------
@@ -288,7 +290,8 @@ def _check_communities(
     ):
         tied = kept[_leaders(one[kept])]
         require(other[kept] == other[tied], lambda k: f"fixed vertices {tied[k]} and {kept[k]} {what}")  # noqa: B023
-    most = np.atleast_1d(np.array(max_size, np.float64))[-1]  # NaN if there is no limit
+    # the largest allowed size of a community, NaN if there is no limit
+    most = np.atleast_1d(np.array(max_size, np.float64))[-1]
     sizes = np.bincount(label)
     require(~(sizes > most), lambda c: f"community {c} has {sizes[c]} vertices; expected {most:g} at most")
     if quality == "modularity":
@@ -302,7 +305,8 @@ def _check_communities(
         raise VerificationError(f"the {name} is {reached:.6g}; expected {before:.6g} or more, as of {origin}")
     if refine:
         inside = (label[edges.src] == label[edges.dst]) & (weight > 0)
-        # fixed vertices of one community count as connected, whether or not edges join them
+        # Added edges join the fixed vertices of each community, so that they count as connected even if no edges of the
+        # graph join them.
         src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]
         piece = components_of(sparse(edges.n, src, dst))
         require(
@@ -330,9 +334,9 @@ def _modularity_function(edges: Edges, weight: Array, resolution: float, directe
 
 
 def _near_one(edges: Edges, weighted: bool) -> tuple[Array, int]:
-    """Return the weights, scaled as by `near_one`, and the exponent of the power of two that scales them back.
+    """Return the weights of edges multiplied by a power of two, as in `near_one`, and the exponent that undoes this.
 
-    Without weights the result is an array of ones, and 0.
+    Without weights, return an array of ones and the exponent 0.
     """
     if not weighted:
         return np.ones(edges.dst.size), 0
@@ -359,7 +363,7 @@ def _potts_function(
 
 @verifier("shares")
 def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = True, resolution: float = 1.0) -> None:
-    """Verify `score` of `gasla.modularity`, by the sums of edges and degrees.
+    """Verify `score` of `gasla.modularity`, computed again by sums over the edges and the degrees of communities.
 
     Examples
     --------
@@ -377,7 +381,8 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     if total == 0:
         raise VerificationError("the weights sum to 0; expected an error instead of a score")
     leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
-    both = min(len(leaving), len(arriving))  # larger labels have no leaving or no arriving edges, so their product is 0
+    # a larger label is not both the source's and the target's community of some edge, so its term of the sum is 0
+    both = min(len(leaving), len(arriving))
     inside = weight[label[edges.src] == label[edges.dst]].sum() / total
     expected = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
     if not abs(score - expected) <= 1e-9 * (1 + abs(resolution)):
@@ -438,7 +443,7 @@ def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mappi
         answer = np.asarray(values, np.float64)
         if answer.shape != (count,):
             raise VerificationError(f"{name}: {count} numbers were expected, one per community, not {answer.shape}")
-        # a sum beyond the largest float64 is infinite, here as in the table
+        # a sum beyond the largest float64 becomes infinite here, as it does in the table that is verified
         with np.errstate(over="ignore", under="ignore"):
             exact, scaled_answer = np.ldexp(scaled, exponent), np.ldexp(answer, -exponent)
         is_close = np.isclose(scaled_answer, scaled, rtol=1e-9, atol=atol, equal_nan=True) | (answer == exact)
@@ -488,7 +493,8 @@ def partition(
     node_weights: Any = None,
     tolerance: float = 0.03,
 ) -> None:
-    """Verify `labels`, `cut` and `volume` of `gasla.partition`, but not that the cut or the volume is small.
+    """Verify `labels`, `cut` and `volume` of `gasla.partition`. Whether the cut or the volume could be smaller is not
+    verified.
 
     Parts are numbered 0 to k - 1. No part is too heavy, and no part is empty if there are k vertices. The cut and the
     volume are sums over the edges between parts.
@@ -524,7 +530,7 @@ def partition(
         raise VerificationError(f"the volume is {sent}, not {volume}")
     whole = as_graph(graph)
     if whole.has_symmetric_values if weighted else whole.is_symmetric:
-        # symmetric graphs store each edge in both directions, of which the cut counts one
+        # a symmetric graph stores each edge in both directions, and the cut counts only one of them
         between &= edges.src < edges.dst
     expected = float(edges.weight[between].sum()) if weighted else float(between.sum())
     if not (cut == expected or abs(cut - expected) <= 1e-9 * expected < np.inf):
@@ -561,7 +567,8 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
 
 
 def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str = "", what: str = "component") -> None:
-    """Verify that labels differ between the pieces of a graph, and number the pieces by their smallest vertices.
+    """Verify that each connected piece of a graph has a label of its own, and that labels follow the order of the
+    pieces' smallest vertices.
 
     Parameters
     ----------
@@ -576,7 +583,7 @@ def _check_numbering(label: Array, piece: Array, count: int | None, wanting: str
     what : str
         what the error message calls a piece
     """
-    _, smallest = np.unique(piece, return_index=True)  # the smallest vertex of each piece
+    _, smallest = np.unique(piece, return_index=True)  # for each connected piece, the smallest vertex in it
     smallest = np.sort(smallest)
     _, owner, shared = np.unique(label[smallest], return_index=True, return_inverse=True)
     require(

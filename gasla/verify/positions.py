@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from gasla.verify._common import SAMPLES, Array, VerificationError, distances_from, edges_of, require, sample, verifier
 
-# how far `_is_worse` moves a vertex to find a better place, as fractions of the distance to its farthest neighbor
+# distances by which `_is_worse` moves a vertex to look for a better place, as fractions of the distance to its farthest
+# neighbor
 STEPS = 10.0 ** np.arange(-4, 1)
 DIRECTIONS = 16
 
@@ -48,7 +49,8 @@ def layout(graph: Any, positions: ArrayLike) -> None:
     length = float(((places[simple.row] - places[simple.col]) ** 2).sum()) / edges
     if not abs(length - 1) <= 1e-6:
         raise VerificationError(f"the squared lengths of edges have the mean {length:g}; expected 1")
-    # the positions have the mean 0, from which this mean over all pairs follows
+    # the mean of the squared distances of all pairs, which follows from the squares of the positions, as their mean is
+    # 0
     distance = 2 * float((places**2).sum()) / (n - 1)
     if not distance >= 1 - 1e-6:
         raise VerificationError(
@@ -127,7 +129,8 @@ def _is_worse(place: Array, others: Array, sphere: bool, slack: float) -> bool:
     unit_moves = np.stack([np.sin(angles), np.cos(angles)], axis=1)
     steps = size * (STEPS[:2] if sphere else STEPS)
     moves = (steps[:, None, None] * unit_moves).reshape(-1, 2)
-    if sphere:  # moves are in degrees, and a degree of longitude is shorter than one of latitude
+    # moves are converted to degrees; a degree of longitude is shorter than one of latitude, so longitude moves by more
+    if sphere:
         moves = np.degrees(moves) / [1, max(np.cos(np.radians(place[0])), 1e-6)]
     places = place + moves if sphere else np.concatenate([place + moves, others])
     if sphere:

@@ -37,8 +37,9 @@ Lengths = Literal["weight"] | None
 Measure = Literal[
     "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment"
 ]  # fmt: skip
-EDGES = 20_000_000  # how many edges all searches together may visit, unless `samples` is given
-TOLERANCE = 1e-9  # relative error that is allowed for scores
+# number of edges that all searches together may visit, if the caller does not set the number of samples
+EDGES = 20_000_000
+TOLERANCE = 1e-9  # largest relative error of scores that is accepted
 
 
 @verifier("lengths")
@@ -174,7 +175,11 @@ def shared_nearest_neighbors(graph: Any, counts: ArrayLike, pairs: Any = None, *
 def _sampled_pairs(
     graph: Any, name: str, values: ArrayLike, kinds: str, pairs: Any, samples: int
 ) -> tuple[Array, Array, Array]:
-    """Return both vertices of each sampled pair, and the answer for it. Without `pairs`, the edges are sampled."""
+    """Draw a sample of pairs of vertices. Return both vertices of each sampled pair, and the answer's value for the
+    pair.
+
+    If `pairs` is None, the edges of the graph are the pairs. `kinds` holds the allowed letters of the values' dtype.
+    """
     answer = np.asarray(values)
     u, v = edges_by_id(graph)[:2] if pairs is None else (np.asarray(ids) for ids in pairs)
     if answer.shape != u.shape or answer.dtype.kind not in kinds:
@@ -185,7 +190,7 @@ def _sampled_pairs(
 
 
 def weights_of(measure: Measure, degree: Array) -> Array:
-    """Return for each vertex what it adds to the score of two vertices that it is a common neighbor of."""
+    """Return for each vertex the weight that it adds to the similarity of two vertices as their common neighbor."""
     with np.errstate(divide="ignore"):
         if measure == "adamic_adar":
             return 1 / np.log(np.maximum(degree, 1))
@@ -349,7 +354,7 @@ def edges_among_neighbors(simple: "csr_array", some: Array) -> Array:
 
 @verifier()
 def edge_support(graph: Any, support: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify `support` of `gasla.edge_support` for `samples` edges: the common neighbors of their ends.
+    """Verify `support` of `gasla.edge_support` for `samples` edges: the number of common neighbors of the edge's ends.
 
     Examples
     --------

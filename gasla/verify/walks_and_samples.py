@@ -17,7 +17,8 @@ from gasla.verify._common import Array, VerificationError, edges_by_id, edges_of
 def random_walks(
     graph: Any, starts: ArrayLike, walks: ArrayLike, *, restart: float = 0.0, weighted: bool = False
 ) -> None:
-    """Verify `walks` of `gasla.random_walks`: each begins at its start, follows edges, and ends only without out-edges.
+    """Verify `walks` of `gasla.random_walks`: each begins at its start, follows edges, and ends early only where no
+    edge leaves.
 
     With `restart`, a step may also lead to the start.
 
@@ -71,7 +72,8 @@ def sample_neighbors(
     strategy: str = "uniform",
     disjoint: bool = False,
 ) -> None:
-    """Verify `sampled` of `gasla.sample_neighbors`: as many as wanted, along edges, none more often than its edges.
+    """Verify `sampled` of `gasla.sample_neighbors`: each vertex has as many neighbors as wanted, along edges that it
+    may draw.
 
     With `at`, only edges in the span of time of each row may be drawn, and with the strategy "last" only the last of
     these. No edge leads from one disjoint tree to another. In a typed graph, the edges of each relation are verified
@@ -141,10 +143,11 @@ class _DrawableEdges:
         self.indptr = np.searchsorted(self.owners[self.order], np.arange(graph.n + 1))
 
     def of(self, v: int, root: int) -> Array:
-        """Return the ids of the edges that a vertex may draw in the tree of a root, in order.
+        """Return the ids of the edges that vertex `v` may draw in the sample's tree number `root`, in the order of the
+        draws.
 
-        If weighted, these are the edges whose weights increase the sum of the vertex's weights, which is added up in
-        order. Too small weights do not.
+        With times, these are the edges in the span of time of the tree. If draws are weighted, edges are left out whose
+        weights are so small that the rounded sum of weights does not increase by them.
         """
         edges: Array = self.order[self.indptr[v] : self.indptr[v + 1]]
         if self.span is not None and self.times is not None:
@@ -158,7 +161,9 @@ class _DrawableEdges:
 def _require_layers(
     usable: _DrawableEdges, ids: Array, k: Sequence[int], sampled: Any, replace: bool, is_last: bool, disjoint: bool
 ) -> None:
-    """Verify a sample of several layers, in which each layer's vertices draw the edges to the next layer."""
+    """Verify a sample of several layers, where the vertices of each layer draw the edges to the vertices of the next
+    layer.
+    """
     graph = usable.graph
     vertices, edge_index, edge_ids = (np.asarray(part) for part in sampled[:3])
     counts, edge_counts = sampled[3], sampled[4]
@@ -223,9 +228,10 @@ def _require_typed(
     graph, usable :
         the typed graph; for each relation, the edges that each vertex may draw
     ids, k, sampled :
-        given vertices by type; number of neighbors by layer; the sample: as `gasla.sample_neighbors` has them
+        ids of the given vertices by type; number of neighbors by layer; the result of `gasla.sample_neighbors`
     replace, is_last, disjoint :
-        whether an edge may be drawn twice; whether the last edges have to be drawn; whether each vertex has a tree
+        whether an edge may be drawn twice; whether each vertex has to draw its latest edges; whether each given vertex
+        has a tree of its own
     """
     vertices, counts = sampled[0], sampled[3]
     roots = _typed_tree_numbers(ids, vertices, counts, sampled[5], disjoint)
@@ -261,9 +267,10 @@ def _require_typed(
 def _typed_tree_numbers(
     ids: Mapping[str, Array], vertices: Any, counts: Any, batch: Any, disjoint: bool
 ) -> dict[str, Array]:
-    """Return for each vertex of a sample of a typed graph the number of its tree, after checking the trees.
+    """Return for each vertex of a sample of a typed graph the number of the tree that it is in, by type of vertices.
 
-    If the trees are not disjoint, all vertices are in tree 0. Each vertex must be once in a tree.
+    A tree has what is drawn from one given vertex. Verify that no vertex is twice in a tree. If the trees are not
+    disjoint, all vertices are in tree 0.
     """
     if (batch is not None) != disjoint:
         raise VerificationError(f"the sample has {'a' if batch is not None else 'no'} batch; expected the opposite")
@@ -292,18 +299,19 @@ def _require_draws(
     replace: bool,
     is_last: bool,
 ) -> None:
-    """Verify the edges that the vertices of one layer drew. Each must be one of those that its vertex may draw.
+    """Verify the edges of one relation that the vertices of one layer of a sample drew: each must be an edge that its
+    vertex may draw.
 
     Parameters
     ----------
     name, rows :
-        the relation; numbers of the vertices of the layer
+        the relation; numbers of the layer's vertices in the sample
     open_now, most :
-        for each of these vertices the edges that it may draw; the number to draw
+        for each of these vertices the edges that it may draw; the number of edges to draw
     drawing, numbers :
-        (edges,) the vertex that draws each edge, and the number of the edge in the graph
+        (edges,) the number of the vertex that drew each edge, and the number of the edge in the graph
     replace, is_last :
-        whether an edge may be drawn twice; whether the last edges have to be drawn
+        whether an edge may be drawn twice; whether each vertex has to draw its latest edges
     """
     if not np.isin(drawing, rows).all():
         raise VerificationError(f"vertices of other layers draw edges of {name}")
@@ -316,9 +324,11 @@ def _require_draws(
 
 
 def _tree_numbers(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
-    """Return the number of the tree of each vertex of a sample, after checking `batch`, which has these numbers.
+    """Return for each vertex of a sample the number of the tree that it is in. A tree has what is drawn from one given
+    vertex.
 
-    If the trees are not disjoint, all vertices are in tree 0.
+    Verify that `batch`, the answer's array of these numbers, is right. If the trees are not disjoint, all vertices are
+    in tree 0.
     """
     if not disjoint:
         if batch is not None:
@@ -332,10 +342,10 @@ def _tree_numbers(count: int, vertices: int, batch: Any, disjoint: bool) -> Arra
 
 
 def _require_neighbors(stored: Array, i: int, v: int, row: Iterable[int], replace: bool) -> None:
-    """Verify that each sampled vertex in a row is a neighbor of the vertex `v`, and is not drawn more often than it has
-    edges.
+    """Verify that the vertices in `row`, which were sampled for the vertex `v`, are neighbors of `v`.
 
-    With `replace`, it may be drawn any number of times. `stored` are the neighbors of `v`.
+    No vertex may be drawn more often than `v` has edges to it, except with `replace`. `stored` are the neighbors of
+    `v`.
     """
     for x, count in zip(*np.unique(np.asarray(row), return_counts=True)):
         edge_count = int((stored == x).sum())
@@ -385,7 +395,8 @@ def negative_edges(
     is_valid = ((pairs >= 0) & (pairs < edges.n)).all(axis=0) & ((i < j) if undirected else (i != j))
     wanted = "i < j" if undirected else "different vertices"
     if (sides := as_graph(graph).sides) is not None:
-        sides = np.append(moved(sides, "cpu"), [2])  # the added entry stands for ids that are no vertex
+        # the entry added at the end is the side (2) of ids that are no vertex
+        sides = np.append(moved(sides, "cpu"), [2])
         within = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
         is_valid, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
@@ -413,7 +424,11 @@ def negative_edges(
 
 
 def _require_targets(ends: Array, times: Array, targets: Array, others: Array, last: Array) -> None:
-    """Verify that each target of a pair, or the other vertex of the pair, has an edge at the time `last` or before."""
+    """Verify that the target of each pair of vertices, or the other vertex of the pair, has an edge no later than the
+    time `last`.
+
+    `ends` and `times` have a vertex and the time of each edge.
+    """
     order = np.lexsort((times, ends))
     known, first_index = np.unique(ends[order], return_index=True)
     is_found = np.zeros(len(targets), bool)
@@ -425,7 +440,8 @@ def _require_targets(ends: Array, times: Array, targets: Array, others: Array, l
 
 @verifier()
 def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
-    """Verify `made` of `gasla.randomized`: it has the degrees or the number of edges, and the directions of the graph.
+    """Verify `made` of `gasla.randomized`: it has the degrees or the number of edges of the graph, as the model says,
+    and is directed if the graph is.
 
     Examples
     --------
@@ -464,10 +480,10 @@ def randomized(graph: Any, made: Graph, *, model: str = "rewired") -> None:
 
 
 def _require_times(times: Array, set_of: Array, ends: Array | None, fractions: Sequence[float]) -> None:
-    """Verify that the sets of edges follow one another in time.
+    """Verify that the sets into which edges were split follow one another in time.
 
-    They end at the times `ends`. If that is None, each set has its fraction of the edges, and all edges at its last
-    time.
+    Each set ends at its time in `ends`. If `ends` is None, each set has its fraction of the edges, and all edges at the
+    last of its times.
     """
     if ends is not None:
         wanted: Array = (times[:, None] > ends[None, :]).sum(axis=1)

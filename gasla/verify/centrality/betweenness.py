@@ -44,10 +44,11 @@ def betweenness(
     effort: float = 2e7,
     seed: int = 0,
 ) -> None:
-    """Verify `gasla.betweenness_centrality` for the sources that it drew.
+    """Verify `scores` of `gasla.betweenness_centrality`, for the same `sources`.
 
-    Without weights the scores sum to (distance - 1) over all reachable pairs. No score is below the part of sampled
-    sources, whose searches visit `effort` edges; where these are all sources, every score is equal to it.
+    Without weights the scores sum to (distance - 1) over all reachable pairs. For a random sample of the sources, whose
+    searches visit `effort` edges in total, the sample's part of each score is computed again. No score is below this
+    part. If all sources are in the sample, each score is equal to the part.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def betweenness(
         _require_sum(edges, chosen, total, 1 if endpoints else -1)
 
     def dependencies(share: Array, source: int) -> Array:
-        ends = edges.dst if endpoints else edges.src  # with endpoints, a path also counts for the vertex where it ends
+        ends = edges.dst if endpoints else edges.src  # with `endpoints`, a path also counts for its last vertex
         part = np.bincount(ends, share, edges.n)
         part[source] = share[edges.src == source].sum() if endpoints else 0
         return part
@@ -144,7 +145,7 @@ def number_of_shortest_paths(graph: Any, source: Any, counts: ArrayLike, *, weig
 
 
 def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
-    """Verify that the sum of all unscaled scores equals the sum of (distance + `more`) over all reachable pairs."""
+    """Verify that all scores before scaling sum to the same as (distance + `more`) over all reachable pairs."""
     matrix, expected = edges.matrix(), 0.0
     for s in track(sources.tolist(), "sources"):
         distance = distances_from(matrix, s)
@@ -156,7 +157,8 @@ def _require_sum(edges: Edges, sources: Array, total: float, more: int) -> None:
 def _sum_sampled_parts(
     edges: Edges, sources: Array, weighted: bool, effort: float, seed: int, part: Callable[[Array, int], Array]
 ) -> tuple[Array, int]:
-    """Recompute what a random sample of the sources adds to the scores. Return the sum, and the size of the sample.
+    """Compute for a random sample of the sources what they add to the scores. Return the sums, and the size of the
+    sample.
 
     `effort` is the number of edges and vertices that all searches may visit, and so limits the sample. `part` turns the
     result of `shares` for a source into the unscaled scores that the source adds.
@@ -172,9 +174,9 @@ def _sum_sampled_parts(
 
 
 def _require_due(score: Array, due: Array, some: int, count: int, name: Callable[[int], str], words: str) -> None:
-    """Verify scores against `due`, the scores that `some` of `count` sources add.
+    """Verify scores against `due`, the sum of what `some` of the `count` sources add to each score.
 
-    If these are all sources, the scores must equal `due`. Otherwise they must be at least `due`.
+    If `some` equals `count`, the scores must equal `due`. Otherwise they must be at least `due`.
     """
     due = np.broadcast_to(due, score.shape)
     excess = np.abs(score - due) if some == count else due - score
@@ -190,7 +192,7 @@ def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed
 
     The factors follow NetworkX's rules for scores from a sample of the sources.
     """
-    pairs_of = n if endpoints else n - 1  # number of vertices at which a path from a vertex may end
+    pairs_of = n if endpoints else n - 1  # number of vertices at which a path from one vertex may end
     if pairs_of < 2:
         return np.ones(n)
     count = pairs_of if sources is None or sources.size == n else sources.size
@@ -201,14 +203,15 @@ def _scale_of_vertices(n: int, sources: Array | None, normalized: bool, directed
         return 1 / (among * (pairs_of - 1)) if normalized else pairs_of / (among * (1 if directed else 2))
 
     result = np.full(n, scale(count))
-    # a path from a source does not count for the source itself
+    # a path from a source does not count for the source itself, so a source gets scores from one source fewer
     if sources is not None and sources.size < n and not endpoints:
         result[sources] = scale(count - 1)
     return result
 
 
 def _sum_both_directions(edges: Edges, parts: Array, weighted: bool) -> Array:
-    """Return for each edge the sum of `parts` over the edge and the edge of the opposite direction.
+    """Return for each edge its value in `parts`, plus the value of the edge in the opposite direction between the same
+    vertices.
 
     Parallel edges of equal length get the mean of their parts.
     """
@@ -236,7 +239,8 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
     for layer in layers:
         np.logaddexp.at(log_count, edges.dst[layer], log_count[edges.src[layer]])
     share, passed = np.zeros(edges.dst.size), np.zeros(edges.n)
-    # the fraction of the shortest paths to the edge's head that take this edge
+    # the number of shortest paths that reach the head of an edge by this edge, divided by that of all shortest paths to
+    # the head
     share[tight] = np.exp(log_count[src] - log_count[dst])
     for layer in reversed(layers):
         share[layer] *= 1 + passed[edges.dst[layer]]
@@ -265,7 +269,8 @@ def _without_level_cycles(edges: Edges, source: int, distance: Array, tight: Arr
         return tight
     hops = np.full(edges.n, edges.n)
     hops[[source, *edges.dst[tight & ~level]]] = 0
-    for hop in range(edges.n):  # each iteration reaches another vertex or ends the loop, so there are at most n
+    # each iteration reaches at least one more vertex or ends the loop, so n iterations are enough
+    for hop in range(edges.n):
         is_next = level & (hops[edges.src] == hop) & (hops[edges.dst] > hop)
         if not is_next.any():
             break
@@ -274,10 +279,10 @@ def _without_level_cycles(edges: Edges, source: int, distance: Array, tight: Arr
 
 
 def _layers(paths: "csr_array", source: int) -> Iterator[Array]:
-    """Yield arrays of edge ids of an acyclic graph, in topological order of the edges' tails.
+    """Yield arrays of edge ids of an acyclic graph, such that all edges to a vertex come before the edges from it.
 
-    `paths` is the adjacency matrix, with edge ids as values. The loop ends, because each vertex is in at most one
-    frontier: when all edges to it have been yielded.
+    `paths` is the adjacency matrix, with edge ids as values. The edges from a vertex are yielded only once, when all
+    edges to the vertex have been yielded, so the loop ends.
     """
     waiting = np.bincount(paths.indices, minlength=paths.shape[0])
     frontier = np.array([source])

@@ -9,7 +9,7 @@ from gasla.graph.arguments import edge_probabilities
 from gasla.graph.graph import as_graph
 from gasla.verify._common import SAMPLES, VerificationError, edges_of, reachable, verifier
 
-ERRORS = 5  # how many standard errors of the mean of the simulations the spread may be off
+ERRORS = 5  # number of standard errors of the simulations' mean by which the spread may differ from the mean
 
 
 @verifier()

@@ -18,7 +18,8 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-# factor of the tolerance, since components of smaller eigenvalues may still grow by more than the last change
+# One more step may change scores by this multiple of the tolerance, because components of smaller eigenvalues may still
+# grow by more than the last step of the algorithm.
 STEPS = 4
 
 
@@ -53,7 +54,8 @@ def pagerank(
         return
     total = rank.sum()
     slack = tol + 16 * _epsilon_of(ranks) * max(total, 1.0)
-    # the algorithm applies the tolerance to each vertex alone and ignores smaller changes, so n of them may add up
+    # The algorithm compares the change of each vertex with the tolerance and ignores smaller changes. The sum over n
+    # vertices may be n times as large.
     if not normalized:
         slack *= n / max(1 - alpha, 1e-3)
     elif not abs(total - 1) <= slack / max(1 - alpha, 1e-3):
@@ -171,7 +173,7 @@ def katz(
     scale = 1.0
     if normalized:
         _require_norm(scores, score)
-        # 1 / (norm of the scores before normalization)
+        # the scores were divided by their norm, so the constants have to be multiplied by 1 / norm
         scale = float((score - arriving) @ constants / (constants @ constants))
         if scale < 0:
             raise VerificationError(
@@ -186,7 +188,8 @@ def katz(
 
 @verifier("shares")
 def eigenvector(graph: Any, scores: ArrayLike, *, tol: float = 1e-6, weighted: bool = False) -> None:
-    """Verify `scores` of `gasla.eigenvector_centrality`: one more step moves them by no more than the tolerance.
+    """Verify `scores` of `gasla.eigenvector_centrality`: one more step changes the scores by no more than the
+    tolerance.
 
     Their squares sum to 1.
 

@@ -21,11 +21,11 @@ from gasla.verify._common import (
     vertex_answer,
 )
 
-TOLERANCE = 1e-9  # relative error that is allowed for floats
-# Bound of the integer flow through a vertex. Correct flows stay below 2**62, and below this bound the difference of two
-# sums fits int64.
+TOLERANCE = 1e-9  # largest relative error of flows and costs in floating point that is accepted
+# Largest flow of integers through a vertex for which sums are exact. Correct flows stay below 2**62. Below this bound,
+# the difference of two sums fits int64.
 MAX_VERTEX_FLOW = 5 * 2**60
-CAPACITY_BITS = 29  # SciPy adds two int32 capacities, so each may have 29 bits
+CAPACITY_BITS = 29  # number of bits of the capacities passed to SciPy, which adds two of them as int32 numbers
 
 
 @verifier()
@@ -140,7 +140,8 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     if sides[0] or not sides.any():
         raise VerificationError(f"{sides.sum()} vertices are on the side, vertex 0 {'too' if sides[0] else 'not'}")
     is_whole = capacity.dtype.kind == "i"
-    order = np.argsort(capacity)  # in this order, equal parallel edges have equal sums in both directions
+    # edges are sorted by capacity, so that equal parallel edges are added in the same order in both directions
+    order = np.argsort(capacity)
     src, dst, capacity = src[order], dst[order], capacity[order]
     back = _both_directions(n, dst, src, capacity)[2]
     src, dst, weight = _both_directions(n, src, dst, capacity)
@@ -235,9 +236,7 @@ def _check_ends(source: Any, target: Any, n: int) -> tuple[int, int]:
 
 
 def _python_number(given: Any) -> Any:
-    """Return a NumPy scalar as a number of Python, whose integers do not wrap on overflow. Return anything else as it
-    is.
-    """
+    """Convert a NumPy scalar to a Python number, whose integers can't overflow. Return anything else unchanged."""
     return given.item() if isinstance(given, np.generic | np.ndarray) and given.ndim == 0 else given
 
 
@@ -247,7 +246,8 @@ def _slack_of(is_whole: bool, size: Any) -> Any:
 
 
 def _vertex_sums(n: int, at: Array, sent: Array, scale: int) -> Array:
-    """Return for each of `n` vertices the sum of `sent` over the edges whose end `at` is that vertex, times 2**scale.
+    """Return for each of `n` vertices the sum of `sent` over the edges at the vertex, times 2**scale. `at` has the
+    vertex of each edge.
 
     A negative scale keeps sums of large floats finite. It has no effect on integers.
     """
@@ -259,9 +259,10 @@ def _vertex_sums(n: int, at: Array, sent: Array, scale: int) -> Array:
 
 
 def _require_exact_sums(n: int, src: Array, dst: Array, sent: Array) -> None:
-    """Raise an error if integers of 0 or more, summed at the source or target of edges, might not fit int64.
+    """Raise an error if sums of integers at the source or target of edges might not fit int64. The integers are 0 or
+    more.
 
-    Sums of float64 decide this. They do not overflow and are almost exact.
+    The sums are computed in float64 for this check, which does not overflow and is almost exact.
     """
     for at, verb in (src, "leave"), (dst, "enter"):
         sums = np.bincount(at, sent, n)
@@ -279,8 +280,8 @@ def _float_sum(numbers: Array) -> float:
 def _check_balance(
     edges: tuple[int, Array, Array], sent: Array, source: int, target: int, value: Any, scale: int, here: Array
 ) -> Array:
-    """Verify that a flow has the given value and that every vertex but the source and the target sends what it
-    receives.
+    """Verify that a flow has the given value, and that as much flows out of each vertex as into it, except at source
+    and target.
 
     Sums are multiplied by 2**scale, so that those of large floats can be kept finite. Only vertices where `here` is
     True are verified. Return which of them could not be verified, since their sums overflow.
@@ -303,7 +304,9 @@ def _check_balance(
 
 
 def _numbers(name: str, numbers: Array, is_whole: bool) -> Array:
-    """Return costs or prices as int64 or float64, after checking that a sum of three of them does not overflow."""
+    """Convert costs or prices to int64, if they are whole numbers, or float64. Raise an error if a sum of three of them
+    could overflow.
+    """
     bound = 2**61 if is_whole else np.inf
     require(
         (numbers < bound) & (numbers > -bound), lambda i: f"{name}[{i}] is {numbers[i]}; expected less than {bound}"
@@ -312,8 +315,8 @@ def _numbers(name: str, numbers: Array, is_whole: bool) -> Array:
 
 
 def _whole_numbers(name: str, given: Any, count: int) -> Array:
-    """Return supplies or capacities as float64, after checking that float64 holds them exactly. inf stands for no
-    limit.
+    """Convert supplies or capacities to float64. Raise an error if float64 does not hold them exactly. inf stands for
+    no limit.
     """
     numbers = np.asarray(given)
     if numbers.shape != (count,) or (numbers.dtype.kind not in "biuf" and count):
@@ -356,11 +359,13 @@ def _largest_flow(
     from scipy.sparse.csgraph import maximum_flow as scipy_flow
 
     is_whole = capacity.dtype.kind == "i"
-    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)  # as fractions of `most`, at most 2
+    # capacities as multiples of `most`, at most 2, because a flow of at most `most` needs no more; integers stay as
+    # they are
+    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)
     tails, heads, residual = _both_directions(n, src, dst, shares)
     total, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
-    # an added vertex, number n, sends at most the limit to the source
+    # an added vertex, number n, sends at most `most` to the source, which limits the whole flow
     tails, heads = np.append(tails, [n, source]), np.append(heads, [source, n])
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - CAPACITY_BITS)
@@ -381,7 +386,7 @@ def _largest_flow(
 
 
 def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[Array, Array, Array]:
-    """Return all ordered pairs of adjacent vertices, as two arrays, and the total capacity from the first to the
+    """Return all ordered pairs of adjacent vertices, as two arrays, and the total capacity from the first vertex to the
     second.
 
     Each pair is there in both directions. Total integer capacities above 2**62 are set to 2**62.

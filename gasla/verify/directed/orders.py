@@ -69,13 +69,16 @@ def topological_order(
 
 
 def _require_smallest_first(edges: Edges, order: Array, place: Array, rank: Array) -> None:
-    """Verify that each vertex of a topological order was the one of smallest rank that could come next.
+    """Verify that a topological order takes the smallest key first: each vertex had the smallest rank of those that
+    could come next.
 
     `place` is the index of each vertex in the order, and `rank` the place of each vertex's key among the sorted keys.
     """
-    ready = np.full(edges.n, -1)  # for each vertex, the largest index of an in-neighbor
+    # for each vertex, the largest index in the order of any of its in-neighbors, or -1 without one
+    ready = np.full(edges.n, -1)
     np.maximum.at(ready, edges.dst, place[edges.src])
-    larger: list[int] = []  # a stack of vertices that no vertex of larger rank has followed so far
+    # a stack of earlier vertices of the order, each of which no vertex of larger rank has followed so far
+    larger: list[int] = []
     for v in order.tolist():
         while larger and rank[larger[-1]] < rank[v]:
             larger.pop()
@@ -141,7 +144,7 @@ def longest_path(
     attains = ~(np.abs(excess) > rounding)
     is_attained = (parent == np.arange(edges.n)) & (
         far == 0
-    )  # the first vertex of a path is its own parent, with length 0
+    )  # a vertex where paths begin is its own parent, and has the length 0
     is_attained[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
     require(
         is_attained, lambda v: f"vertex {v} has the length {answer[v]}, but no path through its parent {parent[v]} has"
@@ -153,7 +156,9 @@ def longest_path(
 
 
 def _require_path(path: Array, far: Array, parent: Array) -> None:
-    """Verify that a path follows the parents from a vertex without one to a vertex of the greatest length."""
+    """Verify that a path begins at a vertex that is its own parent, follows the parents, and ends at a vertex of the
+    greatest length.
+    """
     if path.ndim != 1 or path.dtype.kind not in "iu" or (len(path) == 0) != (len(far) == 0):
         raise VerificationError(f"the path is {path.dtype}{path.shape}; expected integers of one dimension")
     if len(path) == 0:

@@ -55,7 +55,8 @@ def depth_first_order(
         (before[up[child]] < before[child]) & (after[up[child]] > after[child]),
         lambda k: f"vertex {child[k]} is not visited between the begin and the end of its parent {up[child[k]]}",
     )
-    # In a tree, the index of a vertex in postorder is its index in preorder, less its ancestors, plus its descendants.
+    # In a tree, the index of a vertex in postorder is its index in preorder, minus the number of its ancestors, plus
+    # the number of its descendants.
     depth, size = _depth_and_size(up, np.argsort(before)[n - len(visited) :])
     require(
         (after == before + size - 1 - depth)[visited],
@@ -67,7 +68,7 @@ def depth_first_order(
     require(~is_left_early, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
     _require_stored_order(edges, up, before)
     roots = visited[is_start[visited]]
-    # for each vertex, the largest index in preorder of the visited vertices up to it
+    # for each vertex v, the largest index in preorder among the visited vertices of ids 0 to v
     first = np.maximum.accumulate(np.where(is_visited, before, -1))
     if source is None:
         require(first[roots] == before[roots], lambda k: f"the search starts at {roots[k]} before a smaller vertex")
@@ -95,7 +96,7 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
 
 
 def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
-    """Return the depth of each vertex in a tree, and the number of vertices of its subtree.
+    """Return the depth of each vertex in a forest, and the number of vertices of the subtree below and including it.
 
     `up` has the parent of each vertex, a root its own. `order` holds the vertices, parents before children.
     """
@@ -171,7 +172,8 @@ def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int =
 
 
 def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
-    """Return the depth of each vertex in a tree, and a list of arrays with its ancestors 1, 2, 4, ... steps up.
+    """Return the depth of each vertex in a tree, and a list of arrays with the ancestor of each vertex 1, 2, 4, ...
+    steps up.
 
     `up` has the parent of each vertex. The depth is -1 for a vertex whose parents form a cycle.
     """
@@ -184,9 +186,9 @@ def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:
 
 
 def _ancestors_at(ups: list[Array], v: Array, steps: Array) -> Array:
-    """Return the ancestor that is a number of steps above each vertex, or -1 if the number is negative.
+    """Return the ancestor that is `steps[i]` steps above each vertex `v[i]`, or -1 if the number of steps is negative.
 
-    `ups` are the ancestors 1, 2, 4, ... steps up, as `_ancestors` returns them.
+    `ups` is a list of arrays with the ancestor of each vertex 1, 2, 4, ... steps up, as `_ancestors` returns it.
     """
     ancestors = v
     for k, over in enumerate(ups):

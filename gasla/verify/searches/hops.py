@@ -82,7 +82,8 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
 def effective_diameter(
     graph: Any, diameter: float, *, share: float = 0.9, tolerance: float = 1e-9, samples: int = SAMPLES
 ) -> None:
-    """Verify `diameter` of `gasla.effective_diameter`: the given share of pairs from `samples` vertices are within it.
+    """Verify `diameter` of `gasla.effective_diameter`: it is the distance within which the given share of all pairs of
+    vertices is.
 
     The share may be off by `tolerance`, which should be larger for estimates, and for graphs of more vertices than
     `samples`.
@@ -106,7 +107,7 @@ def effective_diameter(
     longest = int(np.argmax(within == within[-1]))
     if edges.n <= samples and diameter > longest:
         raise VerificationError(f"the distance is {diameter}, but no pair is farther apart than {longest}")
-    if not edges.n:  # no pairs
+    if not edges.n:  # without vertices there are no pairs whose distances could be verified
         return
     total = within[-1]
     share_within = float(np.interp(diameter, np.arange(len(within)), within)) / total

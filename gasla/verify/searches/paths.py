@@ -135,7 +135,8 @@ def nearest_source(
     )
     same = attains & (which[edges.src] == which[edges.dst])
     is_own_nearest = which[chosen] == np.arange(len(chosen))
-    begins = answer[chosen] == 0  # otherwise another source reaches this source along negative lengths
+    # False for a source that another source reaches along edges of negative total length, so that its distance is not 0
+    begins = answer[chosen] == 0
     require(
         begins | ~is_own_nearest,
         lambda i: f"source {i}, vertex {chosen[i]}, is at distance {answer[chosen[i]]} from itself",
@@ -172,7 +173,7 @@ def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff
         raise VerificationError("a weight is negative, and a cutoff was given; expected an error instead of an answer")
     require(~np.isnan(distance), lambda v: f"vertex {v} is at distance NaN")
     require(distance != -np.inf, lambda v: f"vertex {v} is at distance -inf")
-    # the cutoff is rounded as the distances are
+    # the cutoff is rounded to the dtype of the distances, as the algorithm rounds it
     limit = np.array(np.inf if cutoff is None else cutoff).astype(given.dtype)
     require(
         (given <= limit) | (distance == np.inf),
@@ -199,7 +200,8 @@ def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff
 def _require_parent_tree(
     edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str
 ) -> None:
-    """Verify that `parents` is a tree that leads from the source to all reached vertices along allowed edges.
+    """Verify that `parents` is a tree in which allowed edges lead from the source to all reached vertices, and to no
+    others.
 
     `allowed` marks these edges. `otherwise` is how the error message describes the parent of an edge that isn't
     allowed.
@@ -221,7 +223,8 @@ def _require_parent_tree(
     require(is_allowed | ~reached, lambda v: f"vertex {v} has the parent {parent[v]}, which {otherwise}")
 
     ancestor = np.where(reached, parent, source)
-    for _ in range(int(edges.n).bit_length()):  # pointer doubling
+    # each iteration replaces the ancestor k steps above each vertex by that 2k steps above it (pointer doubling)
+    for _ in range(int(edges.n).bit_length()):
         ancestor = ancestor[ancestor]
     require(ancestor == source, lambda v: f"vertex {v}: its parents form a cycle and never reach the source")
 

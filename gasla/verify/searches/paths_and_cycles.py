@@ -24,7 +24,7 @@ def simple_paths(
     limit: int | None = None,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify `paths` of `gasla.simple_paths` between two vertices: each of them, and that none is missing.
+    """Verify `paths` of `gasla.simple_paths` between two vertices: each given path is correct, and no path is missing.
 
     If there are as many paths as the `limit` allows, paths may be missing, so that is not verified.
 
@@ -63,7 +63,7 @@ def simple_cycles(
     limit: int | None = None,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify `cycles` of `gasla.simple_cycles`: each of them, and that none is missing.
+    """Verify `cycles` of `gasla.simple_cycles`: each given cycle is correct, and no cycle is missing.
 
     The cycles through each of `samples` vertices are verified like paths from the vertex back to it. If there are as
     many cycles as the `limit` allows, only each of them is verified.
@@ -139,7 +139,7 @@ def neighbors_of(graph: Any, directed: bool) -> Neighbors:
 
 
 def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
-    """Check that each of `lists` is a list of vertices of a graph of `n` vertices, and return them as tuples."""
+    """Check that each of `lists` contains vertices of a graph of `n` vertices. Return the lists as tuples."""
     rows: list[Path] = []
     offsets = getattr(lists, "indptr", None)
     if offsets is not None:
@@ -156,10 +156,10 @@ def rows_of(lists: Iterable[ArrayLike], n: int) -> list[Path]:
 
 
 def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, closed: bool) -> None:
-    """Check that each row of `rows` is a path or cycle of different vertices along edges, and that no row is there
-    twice.
+    """Check that each row of `rows` is a path or cycle of different vertices along edges, and that no row occurs twice.
 
-    Each path must have `least` to `most` - 1 edges. If `closed`, rows are cycles, of `least` to `most` edges.
+    Each path must have `least` to `most` - 1 edges. If `closed`, rows are cycles, which must have `least` to `most`
+    edges.
     """
     for row in rows:
         if not (least if closed else least + 1) <= len(row) <= most:
@@ -176,7 +176,7 @@ def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, cl
 def _check_branches(
     near: Neighbors, rows: Sequence[Path], source: int, target: int, lengths: tuple[int, int], samples: int
 ) -> None:
-    """Check that no path from the source to the target is missing that begins like one of the given paths.
+    """Check that the answer lacks no path from the source to the target that begins like one of the given paths.
 
     For a sample of the beginnings, no vertex that no given path visits next may lead to the target by a path of an
     allowed length. `lengths` are the smallest and the largest allowed number of edges.
@@ -190,7 +190,8 @@ def _check_branches(
     for begin, known in (places[i] for i in sample(len(places), samples)):
         passed = {*begin} - {target}
         for u in near[begin[-1]] - known - passed:
-            is_loop = u == target and u == begin[-1]  # whether the edge is a self loop
+            # whether the edge from the last vertex of the beginning to u is a self loop
+            is_loop = u == target and u == begin[-1]
             if (
                 not is_loop
                 and min_edges <= len(begin) + _distance(near, u, target, passed, max_edges - len(begin)) <= max_edges
@@ -199,8 +200,9 @@ def _check_branches(
 
 
 def _distance(near: Neighbors, start: int, target: int, without: set[int], most: int) -> float:
-    """Return the number of edges on a shortest path that avoids `without`, or infinity if there are more than
-    `most`.
+    """Return the number of edges on a shortest path from `start` to `target` that avoids the vertices `without`.
+
+    Return infinity if there is no such path of at most `most` edges.
     """
     reached, level, steps = {start, *without}, [start], 0
     while level and steps <= most:

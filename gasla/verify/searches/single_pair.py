@@ -64,7 +64,8 @@ def k_shortest_paths(
     *,
     samples: int = SAMPLES,
 ) -> None:
-    """Verify `paths` of `gasla.k_shortest_paths`: each of them, their order, and that none is missing.
+    """Verify `paths` of `gasla.k_shortest_paths`: each path is correct, they are in order, and no shorter path is
+    missing.
 
     Every other path leaves the given paths at some vertex. For `samples` such vertices, SciPy finds the shortest path
     from there on.
@@ -120,7 +121,8 @@ def alternative_paths(
     max_overlap: float = 0.5,
     stretch: float = 1.5,
 ) -> None:
-    """Verify `paths` of `gasla.alternative_paths`: a shortest one first, none too long, and no two too similar.
+    """Verify `paths` of `gasla.alternative_paths`: the first is a shortest path, no path is too long, and no two are
+    too similar.
 
     Examples
     --------
@@ -174,7 +176,8 @@ def _check_lengths(lightest: Any, paths: Any) -> None:
 def _check_next(
     lightest: Any, target: int, begin: tuple[int, ...], length: float, known: set[int], last: tuple[float, Any]
 ) -> None:
-    """Verify that no shorter path is missing from the answer.
+    """Verify that the answer lacks no path that begins with the vertices `begin` and is shorter than the answer's last
+    path.
 
     Missing paths are those that begin with `begin`, and go on to a vertex outside of `known`. None of them may come
     before `last`, the last path of the answer.
@@ -203,8 +206,8 @@ def _length(numbered: Any, source: int, target: int, distance: float, path: Any,
     """Verify that edges lead along a path from source to target, and that their lengths sum to `distance`. Return the
     sum.
 
-    `numbered` has the sources, targets and weights of all edges, indexed by edge id. `steps` are the ids of the
-    path's edges.
+    `numbered` is three arrays with the source, target and weight of each edge id. `steps` are the ids of the path's
+    edges.
     """
     if path[0] != source or path[-1] != target:
         raise VerificationError(f"the path leads from {path[0]} to {path[-1]}, not from {source} to {target}")

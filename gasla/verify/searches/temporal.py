@@ -50,15 +50,15 @@ class Trips(NamedTuple):
         return np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
     def backward(self) -> "Trips":
-        """Return the trips of the same edges in reverse, on a clock that runs backward.
+        """Return trips along the reversed edges, with times on a clock that runs backward.
 
-        Latest departures are earliest arrivals of these trips.
+        The latest departures of the graph are the earliest arrivals of these trips.
         """
         departure, arrival, start, end = map(flipped, (self.arrival, self.departure, self.end, self.start))
         return self._replace(src=self.dst, dst=self.src, departure=departure, arrival=arrival, start=start, end=end)
 
     def answer(self, name: str, given: ArrayLike, never: Any) -> Array:
-        """Return the times of an answer in the dtype of the trips' times.
+        """Return the times of an answer, called `name` in errors, in the dtype of the trips' times.
 
         Dates become integers. `never` replaces NaT, which stands for a vertex that is not reached.
         """
@@ -69,7 +69,10 @@ class Trips(NamedTuple):
         return np.where(numbers == NAT, never, numbers)
 
     def arrivals(self, source: int, start: Any) -> Array:
-        """Return the earliest arrival at each vertex. All trips improve the arrivals, until none changes any more."""
+        """Return the earliest arrival at each vertex, from a source that is left at time `start` or later.
+
+        All trips improve the arrivals at their ends, again and again, until no arrival changes any more.
+        """
         earliest = np.full(self.n, self.limits[1], self.arrival.dtype)
         earliest[source] = start
         while True:
@@ -88,10 +91,10 @@ def flipped(times: Any) -> Any:
 
 
 def _trips(graph: Any, time: str, duration: Duration, window: Window | None, begin: int | None, leaves: bool) -> Trips:
-    """Return the edges of a temporal graph that lie in a time window, as trips.
+    """Return the edges of a temporal graph whose times are within a window, as trips.
 
-    If the window is a duration, it begins when the vertex `begin` is first left (if `leaves`), or ends when `begin` is
-    last reached.
+    If the window is only a duration, it begins when the vertex `begin` is first left (if `leaves` is True), or ends
+    when `begin` is last reached (if it is False).
     """
     graph = as_graph(graph)
     src, dst = graph.edges()
@@ -111,7 +114,8 @@ def _trips(graph: Any, time: str, duration: Duration, window: Window | None, beg
 def _dated_trips(
     graph: Any, time: str, duration: Any, window: Any, begin: tuple[int | None, bool], clock: Clock
 ) -> Trips:
-    """Return the trips of a graph whose times are dates. Times are integers in a unit that suits all columns.
+    """Return the trips of a graph whose times are dates. The trips' times are integers, in a unit of time that suits
+    all columns.
 
     `begin` is the vertex where a window that is only a duration begins, and whether that is when the vertex is left.
     """
@@ -135,10 +139,8 @@ def _dated_trips(
 
 
 def _bound(bound: float | None, dtype: np.dtype[Any], end: int) -> Any:
-    """Return the first number of a dtype that is not before a bound, or for `end` the last that is not after the bound.
-
-    Numbers are compared as Python's, which is exact. A bound beyond the dtype becomes the dtype's smallest or largest
-    number.
+    """Return the first number of a dtype that is not before a bound. With `end`, return the last number that is not
+    after the bound.
     """
     smallest, largest = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if bound is None:
@@ -210,7 +212,8 @@ def latest_departure(
 
 
 def _check_arrivals(trips: Trips, source: int, given: Array, shown: Array, is_backward: bool = False) -> None:
-    """Verify earliest arrivals, or latest departures as earliest arrivals if `is_backward`.
+    """Verify that `given` are the earliest arrivals of trips or, if `is_backward`, the latest departures, as earliest
+    arrivals on a clock that runs backward.
 
     Errors show the times in `shown`, which are the answer's own, and speak of departures if time runs backward.
     """

@@ -13,7 +13,7 @@ from gasla.verify.searches.paths_and_cycles import neighbors_of, rows_of
 def maximal_cliques(
     graph: Any, cliques: Iterable[ArrayLike], *, min_size: int = 1, limit: int | None = None, samples: int = SAMPLES
 ) -> None:
-    """Verify `cliques` of `gasla.maximal_cliques`: each of them, and that none is missing.
+    """Verify `cliques` of `gasla.maximal_cliques`: each given clique is maximal, and no maximal clique is missing.
 
     Suppose that a clique D were missing. Let C be the given clique that shares the most vertices with D, and v a vertex
     of D that is not in C. Then the neighbors of v in C form a clique with v that is in no given clique. So for

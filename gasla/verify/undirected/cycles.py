@@ -62,7 +62,7 @@ def bipartite(graph: Any, bipartite: bool, colors: ArrayLike | None = None) -> N
 
 @verifier()
 def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
-    """Verify `bridges` of `gasla.bridges`: to remove all of them adds a component for each.
+    """Verify `bridges` of `gasla.bridges`: removing all of them adds as many components as there are bridges.
 
     Removing one of `samples` other edges of a spanning forest adds no component.
 
@@ -83,7 +83,8 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     src, dst = edges.src.astype(np.int64), edges.dst.astype(np.int64)
     pair, named = np.minimum(src, dst) * edges.n + np.maximum(src, dst), answer.astype(np.int64) @ [edges.n, 1]
     directed, count = np.unique(src * edges.n + dst, return_counts=True)
-    # the edges i -> j and j -> i are one undirected edge, and two such edges are no bridge
+    # Parallel edges from i to j are two undirected edges, so they are no bridges. An edge from i to j and one from j to
+    # i are the same undirected edge.
     doubled = directed[count > 1]
     doubled = np.append(doubled, doubled % max(edges.n, 1) * edges.n + doubled // max(edges.n, 1))
     is_valid = (
@@ -132,7 +133,7 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
     count = _count_components(edges)
 
     def is_point(v: int) -> bool:
-        # without edges, v itself is a component, which does not count
+        # without its edges, v itself is one more component, which does not count
         return _count_components(edges, (edges.src != v) & (edges.dst != v)) - 1 > count
 
     for v in answer[sample(len(answer), samples)].tolist():
@@ -152,8 +153,9 @@ def biconnected_components(
 ) -> None:
     """Verify `count`, `labels` and `tree` of `gasla.biconnected_components`.
 
-    Components are connected, share vertices as in a forest, and are as many around each vertex as the vertex separates.
-    For this, `samples` vertices are removed. Components are numbered in the right order.
+    Each component is connected, and components share vertices as in a forest. At `samples` vertices, removing the
+    vertex leaves no more pieces than there are components around the vertex. Components are numbered by their smallest
+    vertices.
 
     Examples
     --------
@@ -178,7 +180,8 @@ def biconnected_components(
         raise VerificationError(f"there are {len(np.unique(label))} components, not {count}")
     pieces = components_of(edges.matrix())
     of, at = np.divmod(np.unique(np.concatenate([label * n + src, label * n + dst])), max(n, 1))
-    # The vertices of the block-cut tree are the components and the vertices. Each component is joined to its vertices.
+    # The block-cut tree has a vertex for each component and for each vertex of the graph, and joins each component to
+    # its vertices. It is a forest if it has as many edges as this condition says.
     if len(of) != count + n - len(np.unique(pieces)) or not _are_connected(n, label, src, dst, of, at):
         raise VerificationError("the components are not connected, or share vertices along a cycle")
     several = np.bincount(at, minlength=n) > 1
@@ -195,10 +198,10 @@ def biconnected_components(
 
 
 def _are_connected(n: int, label: Array, src: Array, dst: Array, of: Array, at: Array) -> bool:
-    """Return whether each biconnected component is connected by edges with its label.
+    """Return whether each biconnected component is connected by the edges whose label is the component's number.
 
-    `of` and `at` are all pairs of a component and one of its vertices, ascending. These pairs are the vertices of the
-    graph whose connected components are counted, so that a vertex can be in several of them.
+    `of` and `at` are all pairs of a component and one of its vertices, ascending. Each pair becomes a vertex of a
+    helper graph, so that a vertex can be in several components. The helper graph's connected components are counted.
     """
     ends = [np.searchsorted(of * n + at, label * n + side) for side in (src, dst)]
     parts = components_of(sparse(len(of), *ends))
@@ -211,16 +214,17 @@ def _check_separation(edges: Edges, src: Array, dst: Array, label: Array, sample
     places = np.unique(np.concatenate([src, dst]))
     for v in places[sample(len(places), samples)].tolist():
         around = np.unique(label[(src == v) | (dst == v)])
-        # Without its edges, v is a component, and each biconnected component around v may be one.
+        # Without its edges, v alone is a component, and each biconnected component around v may be one. More components
+        # mean that one of these falls apart.
         if _count_components(edges, (edges.src != v) & (edges.dst != v)) - before > len(around):
             raise VerificationError(f"vertex {v} separates a component of the labels {around.tolist()}")
 
 
 def _check_numbering(edges: Edges, of: Array, at: Array, count: int) -> None:
-    """Verify that biconnected components are numbered by their smallest vertex.
+    """Verify that biconnected components are numbered in the order of their smallest vertices.
 
-    The vertex of a component that is nearest to the smallest vertex of the connected component does not count.
-    `of` and `at` are all pairs of a component and one of its vertices.
+    In each biconnected component, one vertex does not count: the one nearest to the smallest vertex of the connected
+    component. `of` and `at` are all pairs of a component and one of its vertices.
     """
     n = edges.n
     roots = np.unique(components_of(edges.matrix()), return_index=True)[1]

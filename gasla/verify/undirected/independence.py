@@ -23,7 +23,8 @@ from gasla.verify._common import (
 
 @verifier()
 def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any] | None = None) -> None:
-    """Verify `members` of `gasla.maximal_independent_set`: no edge joins two, and every other vertex has one beside it.
+    """Verify `members` of `gasla.maximal_independent_set`: no edge joins two members, and every other vertex has a
+    member as neighbor.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
 
 @verifier()
 def greedy_color(graph: Any, colors: ArrayLike) -> None:
-    """Verify `colors` of `gasla.greedy_color`: neighbors have different ones, and no vertex could take a lower one.
+    """Verify `colors` of `gasla.greedy_color`: neighbors have different colors, and no vertex could have a lower color.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
     v, seen = np.concatenate([edges.src, edges.dst]), color[np.concatenate([edges.dst, edges.src])]
     lower = seen < color[v]
-    # unique sorts the pairs, so that the colors around each vertex are together
+    # unique sorts the pairs of a vertex and a neighbor's color, so that the colors around each vertex are together
     pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
     require(
@@ -76,8 +77,9 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
 
 
 def _smallest_free_color(pairs: Array, v: int) -> int:
-    """Return the smallest color that no neighbor of the vertex `v` has. `pairs` has vertices, and colors of their
-    neighbors.
+    """Return the smallest color that no neighbor of the vertex `v` has.
+
+    `pairs` is two rows, with a vertex and the color of one of its neighbors in each column.
     """
     seen = pairs[1][pairs[0] == v]
     return int(np.setdiff1d(np.arange(len(seen) + 1), seen)[0])
@@ -101,7 +103,8 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     graph = as_graph(graph)
     edges = edges_of(graph)
     if graph.values is not None and graph.values.dtype.kind in "iu":
-        edges = edges._replace(weight=np.asarray(graph.out_values))  # float64 could make different integers equal
+        # integer weights are compared as they are, because different integers may become equal in float64
+        edges = edges._replace(weight=np.asarray(graph.out_values))
     edges = _without_self_loops(edges)
     mate = vertex_answer("mates", mates, edges.n, "iu").astype(np.int64)
     require((mate >= -1) & (mate < edges.n), lambda v: f"vertex {v} has the mate {mate[v]}, which is not a vertex")
@@ -111,7 +114,8 @@ def maximal_matching(graph: Any, mates: ArrayLike, *, weighted: bool = False) ->
     is_matched = mate[edges.src] == edges.dst
     dtype = edges.weight.dtype
     lowest = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-    heaviest = np.full(edges.n, lowest, dtype)  # for each vertex, the weight of the heaviest edge to its mate
+    # for each vertex, the weight of the heaviest of the parallel edges to its mate
+    heaviest = np.full(edges.n, lowest, dtype)
     has_edge = np.zeros(edges.n, bool)
     for ends in (edges.src, edges.dst):
         np.maximum.at(heaviest, ends[is_matched], edges.weight[is_matched])
@@ -151,7 +155,7 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
     if is_odd.any():
         raise VerificationError("the graph has an odd cycle; expected a bipartite graph")
     src, dst = np.r_[edges.src, edges.dst].astype(np.int64), np.r_[edges.dst, edges.src].astype(np.int64)
-    # alternating paths take any edge from the left side, and matched edges back
+    # An alternating path may take any edge from the left side to the right, but only matched edges back to the left.
     follows = is_left[src] | (mate[src] == dst)
     roots = np.flatnonzero(is_left & (mate < 0))
     reached = reachable(edges.n, src[follows], dst[follows], roots)
@@ -163,7 +167,8 @@ def maximum_bipartite_matching(graph: Any, mates: ArrayLike) -> None:
 
 @verifier("numbers")
 def assignment(graph: Any, mates: ArrayLike) -> None:
-    """Verify `mates` of `gasla.assignment`: the smaller side has mates, and no alternating cycle makes them lighter.
+    """Verify `mates` of `gasla.assignment`: all vertices of the smaller side have mates, and no other matching is
+    lighter.
 
     There is a lighter matching if and only if some alternating cycle, or alternating path to a vertex without a mate,
     has edges outside the matching that weigh less than its edges inside. Weights may differ by rounding, relative to
@@ -204,7 +209,9 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
         np.flatnonzero(~is_small & ~has_mate),
         np.flatnonzero(~is_small & has_mate),
     )
-    hub = edges.n  # an added vertex: through it, a vertex without a mate takes the place of one that has a mate
+    # the number of an added vertex; a path through it means that a vertex without a mate takes the place of one with a
+    # mate
+    hub = edges.n
     tail = np.r_[tail, mate[small], free, np.full(len(others), hub)].astype(np.int64)
     head = np.r_[head, small, np.full(len(free), hub), others].astype(np.int64)
     cost = np.r_[cost, -least[small], np.zeros(len(free) + len(others))]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from gasla.graph.graph import as_graph
 from gasla.verify._common import Array, VerificationError, components_of, edges_of, verifier, vertex_answer
 
-DENSE = 1000  # largest number of vertices for which a dense matrix is diagonalized
+DENSE = 1000  # largest number of vertices for which all eigenvalues of a dense matrix are computed
 
 
 @verifier("shares")
@@ -48,7 +48,8 @@ def spectral_embedding(
         )
     laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
     exact = (x * (laplacian @ x)).sum(axis=0)
-    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)  # both eigenvalues overflow float64
+    # where both the answer and the right eigenvalue are too large for float64, so that both are infinite
+    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)
     eigenvalues = np.where(beyond, exact, np.ldexp(eigenvalues, -exponent))
     if not (np.isfinite(x).all() and np.isfinite(eigenvalues).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")
@@ -94,7 +95,7 @@ def fiedler_vector(
 
 
 def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Array, int]:
-    """Return the Laplacian as a sparse matrix, its known eigenvector of the eigenvalue 0, and an exponent.
+    """Return the Laplacian of a graph as a sparse matrix, its eigenvector of the eigenvalue 0, and an exponent.
 
     The matrix was divided by 2 to the power of the exponent, so that large weights do not overflow. The eigenvector
     has length 1.
@@ -116,7 +117,7 @@ def _laplacian(graph: Any, *, weighted: bool, normalized: bool) -> tuple[Any, Ar
 
 
 def _smallest(laplacian: Any, known: Array, k: int) -> Array:
-    """Return the k smallest eigenvalues besides the eigenvalue 0 of the known eigenvector."""
+    """Return the k smallest eigenvalues of a Laplacian, apart from the eigenvalue 0 whose eigenvector is `known`."""
     if laplacian.shape[0] <= DENSE:
         dense = laplacian.toarray() + 1e3 * max(1.0, abs(laplacian).max()) * np.outer(known, known)
         smallest: Array = np.linalg.eigvalsh(dense)[:k]

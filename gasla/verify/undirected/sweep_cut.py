@@ -57,10 +57,11 @@ def pagerank_nibble(
 def _check_residual(
     edges: Edges, weight: Array, degree: Array, source: int, score: Array, retained: float, epsilon: float
 ) -> None:
-    """Verify that no vertex has a residual large enough to push.
+    """Verify that no vertex has a residual large enough to push to its neighbors, as PageRank-Nibble must end.
 
     The residual of a vertex is its initial residual (1 for the source) minus what it pushed, plus what its neighbors
-    sent. Scores determine it, since a push adds the fraction `retained` of what is pushed to the score of the vertex.
+    sent. Scores determine the residual, because a push adds the fraction `retained` of what is pushed to the vertex's
+    score.
     """
     sent = score / np.where(degree > 0, degree, 1)
     arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
@@ -74,9 +75,10 @@ def _check_residual(
 
 
 def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
-    """Return all vertices that have a score, first the community and then the rest by decreasing score over degree.
+    """Return all vertices that have a score: first those of the community, then the rest by decreasing score over
+    degree.
 
-    Verify that the community consists of different vertices with scores, in this order, too.
+    Verify that the vertices of the community are different, have scores, and are in this order, too.
     """
     if vertices.ndim != 1 or vertices.dtype.kind not in "iu" or not len(vertices):
         raise VerificationError(f"vertices are {vertices.dtype}{vertices.shape}; expected ids in one dimension")
@@ -98,7 +100,7 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
 
 
 def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> Array:
-    """Return the conductance of each prefix of the order of vertices.
+    """Return for each prefix of an order of vertices the conductance of the set of these vertices.
 
     An edge is cut by all prefixes that end between its first and its second vertex. Sums are taken from the side of
     smaller volume, to avoid the larger rounding errors of the other side.

@@ -22,11 +22,13 @@ from gasla.verify._common import (
     verifier,
 )
 
-BLOCK = 1 << 20  # how many edges are verified at once, to bound memory
+BLOCK = 1 << 20  # number of edges that are verified in one batch, to bound the memory for their paths
 
 
 class Steps(NamedTuple):
-    """Ancestors in a forest 1, 2, 4, ... steps up, and the heaviest edges on the paths to these ancestors."""
+    """For each vertex of a forest: its depth, its ancestors 1, 2, 4, ... steps up, and the heaviest weights on the
+    paths to these ancestors.
+    """
 
     depth: Array
     ups: list[Array]
@@ -63,7 +65,7 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
         _check_edges(first, weight[part], src[part], dst[part], steps)
     chosen = weight[tree_edges].tolist()
     is_float = weight.dtype.kind == "f"
-    weight_sum = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow
+    weight_sum = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow, unlike NumPy's
     slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
     if total is not None and not (weight_sum == total or abs(float(total) - weight_sum) <= slack):
         raise VerificationError(f"the edges weigh {weight_sum}, not {total}")
@@ -139,7 +141,10 @@ def _spanning_weight(distances: Array) -> float:
 
 
 def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps) -> None:
-    """Verify for a block of edges, starting at edge `first`, that none is lighter than the path between its ends."""
+    """Verify that no edge of a block is lighter than the heaviest edge on the forest's path between its ends.
+
+    `first` is the number of the block's first edge, for error messages.
+    """
     heaviest, is_joined = _heaviest_on_paths(steps, src, dst)
     require(is_joined, lambda e: f"edge {first + e} joins vertices in different trees of the forest")
     require(
@@ -149,7 +154,9 @@ def _check_edges(first: int, weight: Array, src: Array, dst: Array, steps: Steps
 
 
 def _root_forest(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, Array]:
-    """Return the parent of each vertex in a forest, and the weight of the edge to it. A root is its own parent."""
+    """Return the parent of each vertex in a forest, and the weight of the edge between the two. A root is its own
+    parent.
+    """
     from scipy.sparse.csgraph import breadth_first_order
 
     _, roots = np.unique(components_of(sparse(n, src, dst)), return_index=True)
@@ -164,8 +171,8 @@ def _root_forest(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, 
 
 
 def _lift_forest(parent: Array, up: Array) -> Steps:
-    """Return the depth of each vertex, its ancestors 1, 2, 4, ... steps up, and the heaviest edges on the paths to
-    them.
+    """Return the depth of each vertex of a forest, its ancestors 1, 2, 4, ... steps up, and the heaviest weights on the
+    paths to these ancestors.
 
     `parent` has the parent of each vertex, and `up` the weight of the edge to it.
     """
@@ -180,17 +187,22 @@ def _lift_forest(parent: Array, up: Array) -> Steps:
 
 
 def _heaviest_on_paths(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
-    """Return the heaviest edge on the path between each two vertices src[i] and dst[i], and whether there is a path."""
+    """Return the weight of the heaviest edge on the path between each two vertices src[i] and dst[i] of a forest.
+
+    A second array says whether there is a path between the two vertices.
+    """
     depth, ups, heavy = steps
     parent, up = ups[0], heavy[0]
     lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
     a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
     heaviest = np.full(len(a), lowest, up.dtype)
-    for k in reversed(range(len(ups))):  # lift the deeper vertex to equal depth
+    # replace the deeper of both vertices by its ancestor at the depth of the other vertex
+    for k in reversed(range(len(ups))):
         far = depth[a] - depth[b] >= 1 << k
         heaviest = np.where(far, np.maximum(heaviest, heavy[k][a]), heaviest)
         a = np.where(far, ups[k][a], a)
-    for k in reversed(range(len(ups))):  # lift both to just below their common ancestor
+    # replace both vertices by their ancestors just below their lowest common ancestor
+    for k in reversed(range(len(ups))):
         apart = ups[k][a] != ups[k][b]
         heaviest = np.where(apart, np.maximum(heaviest, np.maximum(heavy[k][a], heavy[k][b])), heaviest)
         a, b = np.where(apart, ups[k][a], a), np.where(apart, ups[k][b], b)
