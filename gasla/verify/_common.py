@@ -92,20 +92,20 @@ def verifier(weights: Weights = "any") -> Callable[[Callable[P, None]], Callable
 
         @wraps(verify)
         def called(*args: P.args, **kwargs: P.kwargs) -> None:
-            given = bind(*args, **kwargs)
-            given.apply_defaults()
-            if isinstance(given.arguments["graph"], TypedGraph):
-                return verify(*given.args, **given.kwargs)
-            values, graph = given.arguments, as_graph(given.arguments["graph"])
+            bound_arguments = bind(*args, **kwargs)
+            bound_arguments.apply_defaults()
+            if isinstance(bound_arguments.arguments["graph"], TypedGraph):
+                return verify(*bound_arguments.args, **bound_arguments.kwargs)
+            values, graph = bound_arguments.arguments, as_graph(bound_arguments.arguments["graph"])
             if graph.naming is not None:
                 for name, translate in VERTICES.items():
                     if values.get(name) is not None:
                         values[name] = translate(graph, values[name], name)
-            asked = [values[name] for name in ("weighted", "distance") if name in values]
-            if not asked or any(asked):
+            weight_options = [values[name] for name in ("weighted", "distance") if name in values]
+            if not weight_options or any(weight_options):
                 require_weights(graph, weights)
             with np.errstate(all="ignore"):
-                return verify(*given.args, **given.kwargs)
+                return verify(*bound_arguments.args, **bound_arguments.kwargs)
 
         return called
 

@@ -63,11 +63,11 @@ def k_core(graph: Any, members: ArrayLike, k: int | None = None) -> None:
     """
     simple = edges_of(graph).simple()
     member = vertex_answer("members", members, simple.shape[0], "b")
-    inside = _neighbors(simple, lambda v, u: member[v] & member[u])
-    least = int(inside[member].min(initial=np.iinfo(np.int64).max)) if k is None else k
+    member_neighbors = _neighbors(simple, lambda v, u: member[v] & member[u])
+    least = int(member_neighbors[member].min(initial=np.iinfo(np.int64).max)) if k is None else k
     require(
-        (inside >= least) | ~member,
-        lambda v: f"vertex {v} is in the core of {least}, but has {inside[v]} neighbors in it",
+        (member_neighbors >= least) | ~member,
+        lambda v: f"vertex {v} is in the core of {least}, but has {member_neighbors[v]} neighbors in it",
     )
     peeling = Peeling(simple)
     peeling.peel(np.flatnonzero(~member), least - 1)

@@ -39,12 +39,17 @@ def condensation(
     gasla.verify.VerificationError: edge 0 → 0 of the condensation is superfluous, or a duplicate
     """
     edges, answer = edges_of(graph), edges_of(condensed)
-    new = _new_vertices(condensed, edges.n)
-    strong_components(graph, new, condensed.n)
+    new_vertex = _new_vertices(condensed, edges.n)
+    strong_components(graph, new_vertex, condensed.n)
     if labels is not None:
-        require(np.asarray(labels) == new, lambda v: f"vertex {v} became vertex {new[v]}; expected its label")
-    across = new[edges.src] != new[edges.dst]
-    pairs, place = np.unique(new[edges.src[across]] * answer.n + new[edges.dst[across]], return_inverse=True)
+        require(
+            np.asarray(labels) == new_vertex, lambda v: f"vertex {v} became vertex {new_vertex[v]}; expected its label"
+        )
+    joins_components = new_vertex[edges.src] != new_vertex[edges.dst]
+    pairs, pair_index = np.unique(
+        new_vertex[edges.src[joins_components]] * answer.n + new_vertex[edges.dst[joins_components]],
+        return_inverse=True,
+    )
     pair_of_edge = answer.src.astype(np.int64) * answer.n + answer.dst
     order = np.argsort(pair_of_edge, kind="stable")
     is_expected = np.isin(pair_of_edge, pairs)
@@ -61,7 +66,9 @@ def condensation(
         dtype = condensed.values.dtype
         values = answer.weight[order].astype(dtype if dtype.kind == "f" else np.float64)
         is_or = dtype.kind == "b" and combine is semirings.plus  # the sum of bools is "or", which equals their maximum
-        _check_values(edges.weight[across], place, values, pairs, answer.n, semirings.max if is_or else combine)
+        _check_values(
+            edges.weight[joins_components], pair_index, values, pairs, answer.n, semirings.max if is_or else combine
+        )
 
 
 @verifier()
@@ -106,23 +113,28 @@ def line_graph(graph: Any, made: Graph, *, undirected: bool = False) -> None:
     gasla.verify.VerificationError: edge 1 → 0 of the line graph joins edges that do not meet
     """
     (src, dst, _), n, answer = edges_by_id(graph), as_graph(graph).n, edges_of(made)
-    low, high = (np.minimum(src, dst), np.maximum(src, dst)) if undirected else (src, dst)
+    edge_src, edge_dst = (np.minimum(src, dst), np.maximum(src, dst)) if undirected else (src, dst)
     edges = np.arange(len(src))
     if undirected:
-        edges = np.sort(np.unique(low.astype(np.int64) * n + high, return_index=True)[1])
+        edges = np.sort(np.unique(edge_src.astype(np.int64) * n + edge_dst, return_index=True)[1])
     _require_plain("line graph", made, len(edges))
     edge_of_vertex = np.asarray(moved(as_graph(made).vertex_attributes["edge"], "cpu"))
     require(edge_of_vertex == edges, lambda v: f"vertex {v} is edge {edge_of_vertex[v]}; expected {edges[v]}")
-    low, high = low[edges], high[edges]
-    a, b = answer.src, answer.dst
-    meet = high[a] == low[b]
+    edge_src, edge_dst = edge_src[edges], edge_dst[edges]
+    first_edge, second_edge = answer.src, answer.dst
+    meet = edge_dst[first_edge] == edge_src[second_edge]
     if undirected:
-        meet = (meet | (low[a] == low[b]) | (low[a] == high[b]) | (high[a] == high[b])) & (a != b)
-    require(meet, lambda e: f"edge {a[e]} → {b[e]} of the line graph joins edges that do not meet")
+        meet = (
+            meet
+            | (edge_src[first_edge] == edge_src[second_edge])
+            | (edge_src[first_edge] == edge_dst[second_edge])
+            | (edge_dst[first_edge] == edge_dst[second_edge])
+        ) & (first_edge != second_edge)
+    require(meet, lambda e: f"edge {first_edge[e]} → {second_edge[e]} of the line graph joins edges that do not meet")
     _require_distinct("line graph", answer)
-    begin, end = np.bincount(low, minlength=n), np.bincount(high, minlength=n)
-    incident = begin + np.bincount(high[low != high], minlength=n)
-    expected = int((incident * (incident - 1) if undirected else begin * end).sum())
+    out_degree, in_degree = np.bincount(edge_src, minlength=n), np.bincount(edge_dst, minlength=n)
+    incident = out_degree + np.bincount(edge_dst[edge_src != edge_dst], minlength=n)
+    expected = int((incident * (incident - 1) if undirected else out_degree * in_degree).sum())
     if answer.dst.size != expected:
         raise VerificationError(f"the line graph has {answer.dst.size} edges; expected {expected}")
 
@@ -210,11 +222,11 @@ def _require_induced(graph: Graph, part: Graph, inside: Array) -> None:
 
     Vertices and edges must be in the same order as in `graph`.
     """
-    place = np.where(inside, np.cumsum(inside) - 1, -1)
-    new = _new_vertices(part, graph.n)
+    new_id = np.where(inside, np.cumsum(inside) - 1, -1)
+    answer_id = _new_vertices(part, graph.n)
     require(
-        new == place,
-        lambda v: f"vertices are not in the order of their ids: vertex {v} became {new[v]}; expected {place[v]}",
+        answer_id == new_id,
+        lambda v: f"vertices are not in the order of their ids: vertex {v} became {answer_id[v]}; expected {new_id[v]}",
     )
     if part.n != inside.sum():
         raise VerificationError(f"there are {part.n} vertices; expected {inside.sum()}")
@@ -223,8 +235,8 @@ def _require_induced(graph: Graph, part: Graph, inside: Array) -> None:
     numbers = np.asarray(moved(part.origin.edges, "cpu")) if part.origin is not None else inner
     if not np.array_equal(numbers, inner):
         raise VerificationError(f"there are {len(numbers)} edges; expected the {len(inner)} edges between the vertices")
-    _require_attribute("source", answer[0], place[src[inner]])
-    _require_attribute("end", answer[1], place[dst[inner]])
+    _require_attribute("source", answer[0], new_id[src[inner]])
+    _require_attribute("end", answer[1], new_id[dst[inner]])
     _require_attribute("value", answer[2], weight[inner])
 
 

@@ -73,20 +73,20 @@ def strong_components(graph: Any, labels: ArrayLike, count: int | None = None) -
     """
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
-    inside = label[edges.src] == label[edges.dst]
-    piece = components_of(sparse(edges.n, edges.src[inside], edges.dst[inside]), "strong")
+    is_internal = label[edges.src] == label[edges.dst]
+    strong_piece = components_of(sparse(edges.n, edges.src[is_internal], edges.dst[is_internal]), "strong")
     names, index = np.unique(label, return_inverse=True)
     # Paths in both directions join two components of the answer if both are in one strong component of the graph whose
     # vertices are the components.
     cycle = components_of(sparse(len(names), index[edges.src], index[edges.dst]), "strong")[index]
     require(
-        inside | (cycle[edges.src] != cycle[edges.dst]),
+        is_internal | (cycle[edges.src] != cycle[edges.dst]),
         lambda e: (
             f"{edge_name(edges, e)} leaves component {label[edges.src[e]]} for component {label[edges.dst[e]]}, "
             "from which a path leads back"
         ),
     )
-    _check_numbering(label, piece, count, "not by paths in both directions within it")
+    _check_numbering(label, strong_piece, count, "not by paths in both directions within it")
 
 
 @verifier("shares")
@@ -126,16 +126,20 @@ def label_propagation(
     counted = (edges.src != edges.dst) & (edges.weight > 0 if weighted else True)
     src, dst = edges.src[counted], edges.dst[counted]
     weight = near_one(edges.weight)[counted] if weighted else np.ones(src.size)
-    both = np.r_[src, dst], label[np.r_[dst, src]]
-    towards = coo_array((np.r_[weight, weight], both), shape=(edges.n, count)).tocsr()
-    largest = towards.max(axis=1).toarray().ravel() if edges.n else np.zeros(0)
+    vertex_and_label = np.r_[src, dst], label[np.r_[dst, src]]
+    weight_to_label = coo_array((np.r_[weight, weight], vertex_and_label), shape=(edges.n, count)).tocsr()
+    largest = weight_to_label.max(axis=1).toarray().ravel() if edges.n else np.zeros(0)
     inside = np.zeros(edges.n)
-    np.add.at(inside, both[0], np.where(both[1] == label[both[0]], np.r_[weight, weight], 0))
+    np.add.at(
+        inside,
+        vertex_and_label[0],
+        np.where(vertex_and_label[1] == label[vertex_and_label[0]], np.r_[weight, weight], 0),
+    )
     elsewhere = inside < largest * (1 - 1e-6)
     if elsewhere.sum() > share * edges.n:
         v = int(elsewhere.argmax())
-        row = slice(*towards.indptr[v : v + 2])
-        other = int(towards.indices[row][towards.data[row].argmax()])
+        row = slice(*weight_to_label.indptr[v : v + 2])
+        other = int(weight_to_label.indices[row][weight_to_label.data[row].argmax()])
         raise VerificationError(
             f"vertex {v} is in community {label[v]}, where {inside[v]:g} of its edges lead, and {largest[v]:g} to "
             f"community {other}; {elsewhere.sum():,} of {edges.n:,} vertices are; expected at most {share:.0%}"
@@ -170,9 +174,9 @@ def _synchronous_labels(edges: Edges, weighted: bool, iterations: int) -> Array:
         )
         order = np.lexsort((neighbor_label, -total, owner))
         owner, first_of_vertex = np.unique(owner[order], return_index=True)
-        before, label = label, label.copy()
+        old_label, label = label, label.copy()
         label[owner] = neighbor_label[order][first_of_vertex]
-        if np.array_equal(before, label):
+        if np.array_equal(old_label, label):
             break
     return label
 
@@ -283,34 +287,42 @@ def _check_communities(
     singletons = np.arange(edges.n)
     start_labels = singletons if start is None else np.where(np.asarray(start) < 0, -1 - singletons, start)
     is_fixed = np.zeros(edges.n, bool) if fixed is None else np.asarray(fixed)
-    (kept,) = np.nonzero(is_fixed)
-    for one, other, what in (
+    (fixed_vertices,) = np.nonzero(is_fixed)
+    for labels_before, labels_after, complaint in (
         (start_labels, label, "were together, and are apart"),
         (label, start_labels, "were apart, and are together"),
     ):
-        tied = kept[_leaders(one[kept])]
-        require(other[kept] == other[tied], lambda k: f"fixed vertices {tied[k]} and {kept[k]} {what}")  # noqa: B023
+        first_fixed = fixed_vertices[_leaders(labels_before[fixed_vertices])]
+        require(
+            labels_after[fixed_vertices] == labels_after[first_fixed],
+            lambda k: f"fixed vertices {first_fixed[k]} and {fixed_vertices[k]} {complaint}",  # noqa: B023
+        )
     # the largest allowed size of a community, NaN if there is no limit
-    most = np.atleast_1d(np.array(max_size, np.float64))[-1]
+    max_vertices = np.atleast_1d(np.array(max_size, np.float64))[-1]
     sizes = np.bincount(label)
-    require(~(sizes > most), lambda c: f"community {c} has {sizes[c]} vertices; expected {most:g} at most")
+    require(
+        ~(sizes > max_vertices), lambda c: f"community {c} has {sizes[c]} vertices; expected {max_vertices:g} at most"
+    )
     if quality == "modularity":
         value = _modularity_function(edges, weight, resolution, directed)
     else:
         node_weight = np.ones(edges.n) if node_weights is None else np.asarray(node_weights, np.float64)
         value = _potts_function(edges, weight, float(np.ldexp(resolution, -power)), directed, node_weight)
-    reached, before = value(label), value(np.unique(start_labels, return_inverse=True)[1])
-    if no_worse and np.isnan(most) and not reached >= before - 1e-9 * max(1, abs(before)):
+    answer_quality, start_quality = value(label), value(np.unique(start_labels, return_inverse=True)[1])
+    if no_worse and np.isnan(max_vertices) and not answer_quality >= start_quality - 1e-9 * max(1, abs(start_quality)):
         name, origin = quality.replace("cpm", "quality"), "single vertices" if start is None else "the start"
-        raise VerificationError(f"the {name} is {reached:.6g}; expected {before:.6g} or more, as of {origin}")
+        raise VerificationError(
+            f"the {name} is {answer_quality:.6g}; expected {start_quality:.6g} or more, as of {origin}"
+        )
     if refine:
-        inside = (label[edges.src] == label[edges.dst]) & (weight > 0)
+        is_internal = (label[edges.src] == label[edges.dst]) & (weight > 0)
         # Added edges join the fixed vertices of each community, so that they count as connected even if no edges of the
         # graph join them.
-        src, dst = np.r_[edges.src[inside], kept], np.r_[edges.dst[inside], tied]
-        piece = components_of(sparse(edges.n, src, dst))
+        src, dst = np.r_[edges.src[is_internal], fixed_vertices], np.r_[edges.dst[is_internal], first_fixed]
+        component = components_of(sparse(edges.n, src, dst))
         require(
-            piece == piece[_leaders(label)], lambda v: f"vertex {v} is apart from others of its community {label[v]}"
+            component == component[_leaders(label)],
+            lambda v: f"vertex {v} is apart from others of its community {label[v]}",
         )
 
 
@@ -322,13 +334,15 @@ def _leaders(label: Array) -> Array:
 
 def _modularity_function(edges: Edges, weight: Array, resolution: float, directed: bool) -> Callable[[Array], float]:
     total = weight.sum() or 1.0
-    leaving, arriving = (np.bincount(ends, weight, edges.n) / total for ends in (edges.src, edges.dst))
+    out_strength, in_strength = (np.bincount(ends, weight, edges.n) / total for ends in (edges.src, edges.dst))
     if not directed:
-        leaving = arriving = (leaving + arriving) / 2
+        out_strength = in_strength = (out_strength + in_strength) / 2
 
-    def quality(of: Array) -> float:
-        inside = weight[of[edges.src] == of[edges.dst]].sum() / total
-        return float(inside - resolution * (np.bincount(of, leaving) @ np.bincount(of, arriving)))
+    def quality(label: Array) -> float:
+        internal_weight = weight[label[edges.src] == label[edges.dst]].sum() / total
+        return float(
+            internal_weight - resolution * (np.bincount(label, out_strength) @ np.bincount(label, in_strength))
+        )
 
     return quality
 
@@ -346,7 +360,7 @@ def _near_one(edges: Edges, weighted: bool) -> tuple[Array, int]:
 
 
 def _potts_function(
-    edges: Edges, weight: Array, resolution: float, directed: bool, each: Array
+    edges: Edges, weight: Array, resolution: float, directed: bool, node_weight: Array
 ) -> Callable[[Array], float]:
     orders = [np.lexsort((weight, *ends)) for ends in ((edges.dst, edges.src), (edges.src, edges.dst))]
     src, dst = edges.src, edges.dst
@@ -354,9 +368,9 @@ def _potts_function(
         np.array_equal(one[orders[0]], other[orders[1]]) for one, other in ((src, dst), (dst, src), (weight, weight))
     )
 
-    def quality(of: Array) -> float:
-        inside = weight[of[src] == of[dst]].sum() * (1 if directed or is_symmetric else 2)
-        return float(inside - resolution * (np.bincount(of, each) ** 2).sum())
+    def quality(label: Array) -> float:
+        internal_weight = weight[label[src] == label[dst]].sum() * (1 if directed or is_symmetric else 2)
+        return float(internal_weight - resolution * (np.bincount(label, node_weight) ** 2).sum())
 
     return quality
 
@@ -380,11 +394,13 @@ def modularity(graph: Any, labels: ArrayLike, score: float, *, weighted: bool = 
     total = weight.sum()
     if total == 0:
         raise VerificationError("the weights sum to 0; expected an error instead of a score")
-    leaving, arriving = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
+    out_strength, in_strength = np.bincount(label[edges.src], weight), np.bincount(label[edges.dst], weight)
     # a larger label is not both the source's and the target's community of some edge, so its term of the sum is 0
-    both = min(len(leaving), len(arriving))
-    inside = weight[label[edges.src] == label[edges.dst]].sum() / total
-    expected = float(inside - resolution * ((leaving[:both] / total) @ (arriving[:both] / total)))
+    common_length = min(len(out_strength), len(in_strength))
+    internal_weight = weight[label[edges.src] == label[edges.dst]].sum() / total
+    expected = float(
+        internal_weight - resolution * ((out_strength[:common_length] / total) @ (in_strength[:common_length] / total))
+    )
     if not abs(score - expected) <= 1e-9 * (1 + abs(resolution)):
         raise VerificationError(f"the modularity is {expected:.9g}, not {score:.9g}")
 
@@ -426,9 +442,9 @@ def _check_table(edges: Edges, labels: ArrayLike, weighted: bool, columns: Mappi
     count = label.max(initial=-1) + 1
     weight, power = _near_one(edges, weighted)
     tail, head = label[edges.src], label[edges.dst]
-    within, apart = tail == head, tail != head
-    inside = np.bincount(tail[within], weight[within], count)
-    crossing = np.bincount(np.r_[tail[apart], head[apart]], np.tile(weight[apart] / 2, 2), count)
+    is_internal, is_cut = tail == head, tail != head
+    inside = np.bincount(tail[is_internal], weight[is_internal], count)
+    crossing = np.bincount(np.r_[tail[is_cut], head[is_cut]], np.tile(weight[is_cut] / 2, 2), count)
     others = (inside + crossing).sum() - (inside + crossing)
     smaller = np.minimum(inside + crossing, np.maximum(others, crossing))
     slack = 1e-12 * weight.sum()
@@ -523,16 +539,16 @@ def partition(
         loads <= max_load * (1 + 1e-12),
         lambda p: f"part {p} weighs {loads[p]:.9g}; expected at most {max_load:.9g}",
     )
-    between = label[edges.src] != label[edges.dst]
-    src, dst = edges.src[between].astype(np.int64), edges.dst[between].astype(np.int64)
+    is_cut = label[edges.src] != label[edges.dst]
+    src, dst = edges.src[is_cut].astype(np.int64), edges.dst[is_cut].astype(np.int64)
     sent = np.unique(np.r_[src, dst] * k + label[np.r_[dst, src]]).size
     if volume != sent:
         raise VerificationError(f"the volume is {sent}, not {volume}")
     whole = as_graph(graph)
     if whole.has_symmetric_values if weighted else whole.is_symmetric:
         # a symmetric graph stores each edge in both directions, and the cut counts only one of them
-        between &= edges.src < edges.dst
-    expected = float(edges.weight[between].sum()) if weighted else float(between.sum())
+        is_cut &= edges.src < edges.dst
+    expected = float(edges.weight[is_cut].sum()) if weighted else float(is_cut.sum())
     if not (cut == expected or abs(cut - expected) <= 1e-9 * expected < np.inf):
         raise VerificationError(f"the cut is {expected:.9g}, not {cut:.9g}")
 
@@ -553,12 +569,12 @@ def partition_quality(graph: Any, labels: ArrayLike, coverage: float, performanc
     edges = edges_of(graph)
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     joined = edges.simple().tocoo()
-    inside = (label[joined.row] == label[joined.col]).sum() / 2
+    internal_pairs = (label[joined.row] == label[joined.col]).sum() / 2
     sizes = np.bincount(label).astype(np.float64)
     together, pairs = (sizes * (sizes - 1)).sum() / 2, edges.n * (edges.n - 1) / 2
-    counts = np.array([joined.nnz / 2, pairs - together + 2 * inside - joined.nnz / 2])
+    counts = np.array([joined.nnz / 2, pairs - together + 2 * internal_pairs - joined.nnz / 2])
     for name, answer, part, whole in (
-        ("coverage", coverage, inside, counts[0]),
+        ("coverage", coverage, internal_pairs, counts[0]),
         ("performance", performance, counts[1], pairs),
     ):
         fraction = part / whole if whole else np.nan

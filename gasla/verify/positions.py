@@ -37,8 +37,8 @@ def layout(graph: Any, positions: ArrayLike) -> None:
     places = places.astype(np.float64)
     require(np.isfinite(places).all(axis=1), lambda v: f"vertex {v} has the position {places[v].tolist()}")
     order = np.lexsort(places.T)
-    place, next_place = places[order[:-1]], places[order[1:]]
-    is_apart = (place != next_place).any(axis=1)
+    lower_place, next_place = places[order[:-1]], places[order[1:]]
+    is_apart = (lower_place != next_place).any(axis=1)
     require(is_apart, lambda i: f"vertices {order[i]} and {order[i + 1]} have one position")
     extent = np.abs(places).max(initial=0)
     middle = np.abs(places.mean(axis=0)).max() if n else 0.0
@@ -100,8 +100,8 @@ def geolocate(
     estimated = np.flatnonzero(located & ~known)
     slack = tolerance * (1.0 if sphere else float(np.abs(known_locations[known]).max(initial=0)))
     for v in estimated[sample(len(estimated), samples)].tolist():
-        around = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
-        closer = answer[around[steps[around] + 1 == steps[v]]]
+        neighbors = simple.indices[simple.indptr[v] : simple.indptr[v + 1]]
+        closer = answer[neighbors[steps[neighbors] + 1 == steps[v]]]
         if _is_worse(answer[v], closer, sphere, slack):
             raise VerificationError(
                 f"the location of vertex {v} is no median of those of its neighbors: {answer[v].tolist()}"

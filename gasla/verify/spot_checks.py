@@ -327,9 +327,9 @@ def _weighted_coefficients(edges: Edges, some: Array) -> Array:
     src, dst, weight = edges.src[is_proper], edges.dst[is_proper], edges.weight[is_proper].astype(np.float64)
     if not weight.max(initial=0) > 0:
         return np.zeros(len(some))
-    keys, places = np.unique(np.minimum(src, dst) * edges.n + np.maximum(src, dst), return_inverse=True)
+    keys, pair_index = np.unique(np.minimum(src, dst) * edges.n + np.maximum(src, dst), return_inverse=True)
     largest = np.zeros(len(keys))
-    np.maximum.at(largest, places, weight)
+    np.maximum.at(largest, pair_index, weight)
     ends, roots = np.divmod(keys, edges.n), np.cbrt(largest / largest.max())
     upper = csr_array((roots, ends), shape=(edges.n, edges.n))
     sides = csr_array(upper + upper.T)
@@ -347,9 +347,9 @@ def edges_among_neighbors(simple: "csr_array", some: Array) -> Array:
     halved.
     """
     degree = np.diff(simple.indptr)[some]
-    place = np.repeat(np.arange(len(some)), degree)
-    shared = common_weights(simple, some[place], simple[some].indices)
-    return np.bincount(place, shared, len(some)).astype(np.int64) // 2
+    row_index = np.repeat(np.arange(len(some)), degree)
+    shared = common_weights(simple, some[row_index], simple[some].indices)
+    return np.bincount(row_index, shared, len(some)).astype(np.int64) // 2
 
 
 @verifier()

@@ -31,28 +31,28 @@ def random_walks(
     Traceback (most recent call last):
     gasla.verify.VerificationError: walker 0 goes from 0 to 0 in step 0; there is no such edge
     """
-    edges, begun, rows = edges_of(graph), np.asarray(starts), np.asarray(walks)
-    if rows.ndim != 2 or len(rows) != len(begun) or rows.shape[1] == 0 or rows.dtype.kind != "i":
+    edges, start_vertices, rows = edges_of(graph), np.asarray(starts), np.asarray(walks)
+    if rows.ndim != 2 or len(rows) != len(start_vertices) or rows.shape[1] == 0 or rows.dtype.kind != "i":
         raise VerificationError(
-            f"walks are {rows.dtype}{rows.shape}; expected integers, a row for each of {len(begun)}"
+            f"walks are {rows.dtype}{rows.shape}; expected integers, a row for each of {len(start_vertices)}"
         )
-    require(rows[:, 0] == begun, lambda w: f"walker {w} begins at {rows[w, 0]}; expected {begun[w]}")
+    require(rows[:, 0] == start_vertices, lambda w: f"walker {w} begins at {rows[w, 0]}; expected {start_vertices[w]}")
     _require_vertices(edges.n, rows)
     usable = edges.weight > 0 if weighted else np.ones(len(edges.dst), bool)
     has_edges = np.bincount(edges.src[usable], minlength=edges.n) > 0
-    before, after = rows[:, :-1].ravel(), rows[:, 1:].ravel()
-    steps, stays = rows.shape[1] - 1, after < 0
-    ends = (before < 0) | ~has_edges[before] if edges.n else before < 0
+    step_from, step_to = rows[:, :-1].ravel(), rows[:, 1:].ravel()
+    steps, has_stopped = rows.shape[1] - 1, step_to < 0
+    may_stop = (step_from < 0) | ~has_edges[step_from] if edges.n else step_from < 0
 
     def describe(i: int) -> str:
-        return f"walker {i // steps} goes from {before[i]} to {after[i]} in step {i % steps}"
+        return f"walker {i // steps} goes from {step_from[i]} to {step_to[i]} in step {i % steps}"
 
-    require(~stays | ends, lambda i: f"{describe(i)}; expected a step along an edge")
-    require(stays | (before >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
-    known = _edge_keys(edges.n, edges.src[usable], edges.dst[usable])
-    is_allowed = stays | np.isin(_edge_keys(edges.n, before, after), known)
+    require(~has_stopped | may_stop, lambda i: f"{describe(i)}; expected a step along an edge")
+    require(has_stopped | (step_from >= 0), lambda i: f"{describe(i)}; expected -1 after -1")
+    edge_keys = _edge_keys(edges.n, edges.src[usable], edges.dst[usable])
+    is_allowed = has_stopped | np.isin(_edge_keys(edges.n, step_from, step_to), edge_keys)
     if restart:
-        is_allowed |= after == np.repeat(begun, steps)
+        is_allowed |= step_to == np.repeat(start_vertices, steps)
     require(is_allowed, lambda i: f"{describe(i)}; there is no such edge")
 
 
@@ -90,16 +90,18 @@ def sample_neighbors(
     """
     is_last = strategy == "last"
     if isinstance(graph, TypedGraph):
-        several = {kind: np.asarray(ids.get(kind, []), np.int64) for kind in graph.sizes}
+        ids_by_type = {kind: np.asarray(ids.get(kind, []), np.int64) for kind in graph.sizes}
         if isinstance(at, Mapping):
-            parts = [np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in several.items() if len(each)]
-            at = np.concatenate(parts) if parts else np.zeros(0)
-        total = sum(map(len, several.values()))
-        may = dict[Relation, _DrawableEdges]()
+            times_of_types = [
+                np.broadcast_to(np.asarray(at[kind]), each.shape) for kind, each in ids_by_type.items() if len(each)
+            ]
+            at = np.concatenate(times_of_types) if times_of_types else np.zeros(0)
+        vertex_count = sum(map(len, ids_by_type.values()))
+        drawable_edges = dict[Relation, _DrawableEdges]()
         for name, relation in graph.relations.items():
-            span = None if at is None else span_of(relation, time, at, window, total)
-            may[name] = _DrawableEdges(relation, direction, weighted, time, span)
-        _require_typed(graph, may, several, k, sampled, replace, is_last, disjoint or at is not None)
+            span = None if at is None else span_of(relation, time, at, window, vertex_count)
+            drawable_edges[name] = _DrawableEdges(relation, direction, weighted, time, span)
+        _require_typed(graph, drawable_edges, ids_by_type, k, sampled, replace, is_last, disjoint or at is not None)
         return
     whole, vertices = as_graph(graph), np.asarray(ids)
     span = None if at is None else span_of(whole, time, at, window, len(vertices))
@@ -192,22 +194,28 @@ def _require_layers(
     require(weight[edge_ids] > 0, lambda e: f"edge {edge_ids[e]} was drawn, of weight {weight[edge_ids[e]]}")
     if not replace and len(np.unique(np.stack([roots[drawing], edge_ids]), axis=1).T) != len(edge_ids):
         raise VerificationError("an edge was drawn twice; expected draws without replacement")
-    begins, ends = np.concatenate([[0], np.cumsum(counts)]), np.concatenate([[0], np.cumsum(edge_counts)])
-    for i, draws in enumerate(k):
-        layer, (first, last) = slice(ends[i], ends[i + 1]), begins[i : i + 2]
-        may = [usable.of(int(vertices[j]), int(roots[j])) for j in range(first, last)]
-        degree = np.array([len(edges) for edges in may], int)
-        wanted = np.where(degree > 0, draws, 0) if replace else np.minimum(degree, draws)
-        if not np.array_equal(np.sort(drawing[layer]), np.repeat(np.arange(first, last), wanted)):
-            raise VerificationError(f"layer {i} has other numbers of edges per vertex than {wanted}")
-        for j, edges in enumerate(may, first):
+    first_vertices, first_edges = (
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([[0], np.cumsum(edge_counts)]),
+    )
+    for i, draw_count in enumerate(k):
+        layer, (first, last) = slice(first_edges[i], first_edges[i + 1]), first_vertices[i : i + 2]
+        drawable_edges = [usable.of(int(vertices[j]), int(roots[j])) for j in range(first, last)]
+        degree = np.array([len(edges) for edges in drawable_edges], int)
+        expected_counts = np.where(degree > 0, draw_count, 0) if replace else np.minimum(degree, draw_count)
+        if not np.array_equal(np.sort(drawing[layer]), np.repeat(np.arange(first, last), expected_counts)):
+            raise VerificationError(f"layer {i} has other numbers of edges per vertex than {expected_counts}")
+        for j, edges in enumerate(drawable_edges, first):
             drawn_ids = edge_ids[layer][drawing[layer] == j]
             if not np.isin(drawn_ids, edges[len(edges) - len(drawn_ids) :] if is_last else edges).all():
                 raise VerificationError(
                     f"vertex {j} of the sample drew edges outside its span of time, or not the last"
                 )
-        new, where = np.unique(drawn[layer][drawn[layer] >= last], return_index=True)
-        if not np.array_equal(new, np.arange(last, begins[i + 2])) or (where[1:] < where[:-1]).any():
+        new_vertices, first_draws = np.unique(drawn[layer][drawn[layer] >= last], return_index=True)
+        if (
+            not np.array_equal(new_vertices, np.arange(last, first_vertices[i + 2]))
+            or (first_draws[1:] < first_draws[:-1]).any()
+        ):
             raise VerificationError(f"the new vertices of layer {i} are not numbered by their first appearance")
 
 
@@ -235,31 +243,37 @@ def _require_typed(
     """
     vertices, counts = sampled[0], sampled[3]
     roots = _typed_tree_numbers(ids, vertices, counts, sampled[5], disjoint)
-    drew: dict[str, list[list[Array]]] = {kind: [[] for _ in counts[kind][1:]] for kind in graph.sizes}
-    for name, may in usable.items():
-        own, other = (name[0], name[2]) if may.owners is may.sources else (name[2], name[0])
+    drawn_by_type: dict[str, list[list[Array]]] = {kind: [[] for _ in counts[kind][1:]] for kind in graph.sizes}
+    for name, drawable in usable.items():
+        drawing_type, drawn_type = (name[0], name[2]) if drawable.owners is drawable.sources else (name[2], name[0])
         ends, numbers, edge_counts = np.asarray(sampled[1][name]), np.asarray(sampled[2][name]), sampled[4][name]
-        drawing, drawn = ends if may.owners is may.sources else ends[::-1]
-        for end, kind, right in zip(ends, (name[0], name[2]), graph.edge_index(name)[:, numbers]):
-            if not np.array_equal(np.asarray(vertices[kind])[end], right):
+        drawing, drawn = ends if drawable.owners is drawable.sources else ends[::-1]
+        for end, kind, expected_ends in zip(ends, (name[0], name[2]), graph.edge_index(name)[:, numbers]):
+            if not np.array_equal(np.asarray(vertices[kind])[end], expected_ends):
                 raise VerificationError(f"an end of the edges of {name} is not that of the edge of its number")
-        require(roots[own][drawing] == roots[other][drawn], lambda e: f"edge {e} of {name} leads to another tree")  # noqa: B023
+        require(
+            roots[drawing_type][drawing] == roots[drawn_type][drawn],
+            lambda e: f"edge {e} of {name} leads to another tree",  # noqa: B023
+        )
         layers = k[name] if isinstance(k, Mapping) else k
-        begin, cuts = np.cumsum([0, *counts[own]]), np.cumsum([0, *edge_counts])
-        if len(layers) != len(edge_counts) or cuts[-1] != len(numbers):
+        first_vertices, first_edges = np.cumsum([0, *counts[drawing_type]]), np.cumsum([0, *edge_counts])
+        if len(layers) != len(edge_counts) or first_edges[-1] != len(numbers):
             raise VerificationError(f"{name} has {edge_counts} edges by layer; expected {len(layers)} layers")
-        shift = graph.starts(name)[0 if may.owners is may.sources else 1]
-        for i, draws in enumerate(layers):
-            layer, rows = slice(cuts[i], cuts[i + 1]), range(begin[i], begin[i + 1])
-            drew[other][i].append(drawn[layer])
-            open_now = [may.of(int(vertices[own][j]) + shift, int(roots[own][j])) for j in rows]
-            _require_draws(name, rows, open_now, draws, drawing[layer], numbers[layer], replace, is_last)
-    for kind, each in drew.items():
+        shift = graph.starts(name)[0 if drawable.owners is drawable.sources else 1]
+        for i, draw_count in enumerate(layers):
+            layer, rows = slice(first_edges[i], first_edges[i + 1]), range(first_vertices[i], first_vertices[i + 1])
+            drawn_by_type[drawn_type][i].append(drawn[layer])
+            open_now = [drawable.of(int(vertices[drawing_type][j]) + shift, int(roots[drawing_type][j])) for j in rows]
+            _require_draws(name, rows, open_now, draw_count, drawing[layer], numbers[layer], replace, is_last)
+    for kind, drawn_layers in drawn_by_type.items():
         last = counts[kind][0]
         for i, more in enumerate(counts[kind][1:]):
-            found = np.concatenate([np.zeros(0, int), *each[i]])
-            new, where = np.unique(found[found >= last], return_index=True)
-            if not np.array_equal(new, np.arange(last, last + more)) or (where[1:] < where[:-1]).any():
+            drawn_vertices = np.concatenate([np.zeros(0, int), *drawn_layers[i]])
+            new_vertices, first_draws = np.unique(drawn_vertices[drawn_vertices >= last], return_index=True)
+            if (
+                not np.array_equal(new_vertices, np.arange(last, last + more))
+                or (first_draws[1:] < first_draws[:-1]).any()
+            ):
                 raise VerificationError(f"the new vertices of type {kind!r} are not numbered by their first appearance")
             last += more
 
@@ -280,9 +294,9 @@ def _typed_tree_numbers(
         roots[kind] = np.asarray(batch[kind]) if disjoint else np.zeros(len(sampled_ids), int)
         starts = np.arange(tree_count, tree_count + len(given_ids)) if disjoint else np.zeros(len(given_ids), int)
         tree_count += len(given_ids)
-        known = np.stack([roots[kind], sampled_ids])
-        begins = np.array_equal(known[:, : len(given_ids)], np.stack([starts, given_ids]))
-        if not begins or len(np.unique(known, axis=1).T) != len(sampled_ids):
+        tree_and_vertex = np.stack([roots[kind], sampled_ids])
+        begins_with_given = np.array_equal(tree_and_vertex[:, : len(given_ids)], np.stack([starts, given_ids]))
+        if not begins_with_given or len(np.unique(tree_and_vertex, axis=1).T) != len(sampled_ids):
             raise VerificationError(f"vertices of type {kind!r} are not distinct, or do not begin with the given ones")
         if counts[kind][0] != len(given_ids) or sum(counts[kind]) != len(sampled_ids):
             raise VerificationError(f"type {kind!r} has {counts[kind]} vertices by layer; expected {len(sampled_ids)}")
@@ -317,10 +331,12 @@ def _require_draws(
         raise VerificationError(f"vertices of other layers draw edges of {name}")
     for j, edges in zip(rows, open_now):
         drawn = numbers[drawing == j]
-        wanted = most * bool(len(edges)) if replace else min(most, len(edges))
-        are_allowed = np.isin(drawn, edges[len(edges) - wanted :] if is_last else edges).all()
-        if len(drawn) != wanted or not are_allowed or not (replace or len(np.unique(drawn)) == wanted):
-            raise VerificationError(f"vertex {j} of the sample has not {wanted} edges of {name} that it may draw")
+        expected_count = most * bool(len(edges)) if replace else min(most, len(edges))
+        are_allowed = np.isin(drawn, edges[len(edges) - expected_count :] if is_last else edges).all()
+        if len(drawn) != expected_count or not are_allowed or not (replace or len(np.unique(drawn)) == expected_count):
+            raise VerificationError(
+                f"vertex {j} of the sample has not {expected_count} edges of {name} that it may draw"
+            )
 
 
 def _tree_numbers(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
@@ -397,27 +413,27 @@ def negative_edges(
     if (sides := as_graph(graph).sides) is not None:
         # the entry added at the end is the side (2) of ids that are no vertex
         sides = np.append(moved(sides, "cpu"), [2])
-        within = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
-        is_valid, wanted = (sides[within] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
+        valid_or_n = np.where((pairs >= 0) & (pairs < edges.n), pairs, edges.n)
+        is_valid, wanted = (sides[valid_or_n] == [[0], [1]]).all(axis=0), "a vertex of side 0 and one of side 1,"
         undirected = True
     require(np.asarray(is_valid), lambda p: f"pair {p} is {i[p]}, {j[p]}; expected {wanted} from 0 to {edges.n - 1}")
     whole = as_graph(graph)
     src, dst, _ = edges_by_id(whole)
     times = np.zeros(len(src)) if at is None else times_of_edges(whole, time)
-    last = np.zeros(count) if at is None else span_of(whole, time, at, None, count).last
+    last_time = np.zeros(count) if at is None else span_of(whole, time, at, None, count).last
     keys = src * edges.n + dst
     if undirected:
         keys, times = np.concatenate([keys, dst * edges.n + src]), np.concatenate([times, times])
     order = np.lexsort((times, keys))
-    known, first_index = np.unique(keys[order], return_index=True)
-    place = np.minimum(np.searchsorted(known, i * edges.n + j), max(len(known) - 1, 0))
+    edge_keys, first_index = np.unique(keys[order], return_index=True)
+    key_index = np.minimum(np.searchsorted(edge_keys, i * edges.n + j), max(len(edge_keys) - 1, 0))
     is_edge = np.zeros(count, bool)
-    if len(known):
-        is_edge = (known[place] == i * edges.n + j) & (times[order][first_index][place] <= last)
+    if len(edge_keys):
+        is_edge = (edge_keys[key_index] == i * edges.n + j) & (times[order][first_index][key_index] <= last_time)
     require(~is_edge, lambda p: f"pair {p} is {i[p]}, {j[p]}: an edge")
     if by == "degree":
         _require_targets(
-            np.append(dst, src) if undirected else dst, times, j, i if undirected and sides is None else j, last
+            np.append(dst, src) if undirected else dst, times, j, i if undirected and sides is None else j, last_time
         )
     elif np.ndim(at) == 0 and len(set(zip(i.tolist(), j.tolist()))) != count:
         raise VerificationError("a pair occurs twice; expected distinct pairs")
@@ -430,11 +446,11 @@ def _require_targets(ends: Array, times: Array, targets: Array, others: Array, l
     `ends` and `times` have a vertex and the time of each edge.
     """
     order = np.lexsort((times, ends))
-    known, first_index = np.unique(ends[order], return_index=True)
+    vertices_with_edges, first_index = np.unique(ends[order], return_index=True)
     is_found = np.zeros(len(targets), bool)
-    for vertices in (targets, others) if len(known) else ():
-        place = np.minimum(np.searchsorted(known, vertices), len(known) - 1)
-        is_found |= (known[place] == vertices) & (times[order][first_index][place] <= last)
+    for vertices in (targets, others) if len(vertices_with_edges) else ():
+        vertex_index = np.minimum(np.searchsorted(vertices_with_edges, vertices), len(vertices_with_edges) - 1)
+        is_found |= (vertices_with_edges[vertex_index] == vertices) & (times[order][first_index][vertex_index] <= last)
     require(is_found, lambda p: f"pair {p} has the target {targets[p]}, which has no edge; expected one with an edge")
 
 
@@ -486,13 +502,15 @@ def _require_times(times: Array, set_of: Array, ends: Array | None, fractions: S
     last of its times.
     """
     if ends is not None:
-        wanted: Array = (times[:, None] > ends[None, :]).sum(axis=1)
+        expected_set: Array = (times[:, None] > ends[None, :]).sum(axis=1)
     else:
         count = len(times)
         cuts = [round(min(sum(fractions[: k + 1]), 1.0) * count) for k in range(len(fractions) - 1)]
-        earlier = np.array([(times < moment).sum() for moment in times], int)
-        wanted = (earlier[:, None] >= np.array(cuts, int)[None, :]).sum(axis=1)
-    require(set_of == wanted, lambda e: f"edge {e} at {times[e]} is in set {set_of[e]}; expected {wanted[e]}")
+        earlier_count = np.array([(times < moment).sum() for moment in times], int)
+        expected_set = (earlier_count[:, None] >= np.array(cuts, int)[None, :]).sum(axis=1)
+    require(
+        set_of == expected_set, lambda e: f"edge {e} at {times[e]} is in set {set_of[e]}; expected {expected_set[e]}"
+    )
 
 
 @verifier()

@@ -75,8 +75,10 @@ def betweenness(
         part[source] = share[edges.src == source].sum() if endpoints else 0
         return part
 
-    due, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, dependencies)
-    _require_due(score, due * scale, sample_size, chosen.size, lambda v: f"vertex {v}", "its dependencies give")
+    sampled_part, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, dependencies)
+    _require_due(
+        score, sampled_part * scale, sample_size, chosen.size, lambda v: f"vertex {v}", "its dependencies give"
+    )
 
 
 @verifier("positive")
@@ -113,9 +115,11 @@ def edge_betweenness(
     scale = share * (1 if normalized else max(edges.n, 1)) / max(chosen.size, 1)
     if not weighted:
         _require_sum(edges, chosen, float(score.sum()) / scale / (2 if undirected else 1), 0)
-    due, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
-    due = _sum_both_directions(edges, due, weighted) if undirected else due
-    _require_due(score, due * scale, sample_size, chosen.size, lambda e: edge_name(edges, e), "shortest paths give")
+    sampled_part, sample_size = _sum_sampled_parts(edges, chosen, weighted, effort, seed, lambda share, _: share)
+    sampled_part = _sum_both_directions(edges, sampled_part, weighted) if undirected else sampled_part
+    _require_due(
+        score, sampled_part * scale, sample_size, chosen.size, lambda e: edge_name(edges, e), "shortest paths give"
+    )
 
 
 @verifier("positive")
@@ -238,13 +242,13 @@ def shares(edges: Edges, source: int, weighted: bool) -> Array:
     layers = list(_layers(edges.matrix(np.arange(tight.size), tight), source))
     for layer in layers:
         np.logaddexp.at(log_count, edges.dst[layer], log_count[edges.src[layer]])
-    share, passed = np.zeros(edges.dst.size), np.zeros(edges.n)
+    share, amount_through = np.zeros(edges.dst.size), np.zeros(edges.n)
     # the number of shortest paths that reach the head of an edge by this edge, divided by that of all shortest paths to
     # the head
     share[tight] = np.exp(log_count[src] - log_count[dst])
     for layer in reversed(layers):
-        share[layer] *= 1 + passed[edges.dst[layer]]
-        np.add.at(passed, edges.src[layer], share[layer])
+        share[layer] *= 1 + amount_through[edges.dst[layer]]
+        np.add.at(amount_through, edges.src[layer], share[layer])
     return share
 
 

@@ -169,18 +169,18 @@ def katz(
         return
     constants = vector_of(beta, edges.n)
     matrix = edges.matrix(edges.weight if weighted else None)
-    arriving = alpha * (matrix.T @ score)
+    from_neighbors = alpha * (matrix.T @ score)
     scale = 1.0
     if normalized:
         _require_norm(scores, score)
         # the scores were divided by their norm, so the constants have to be multiplied by 1 / norm
-        scale = float((score - arriving) @ constants / (constants @ constants))
+        scale = float((score - from_neighbors) @ constants / (constants @ constants))
         if scale < 0:
             raise VerificationError(
                 "the scores have the wrong sign: normalization divides by the norm, which is positive"
             )
     growth = max(1.0, alpha * float(matrix.sum(axis=1).max()))
-    next_score = arriving + scale * constants
+    next_score = from_neighbors + scale * constants
     _require_still(
         "scores", score, next_score, edges.n * tol * growth * abs(scale) + _rounding_error(scores, score, next_score)
     )

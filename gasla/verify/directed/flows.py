@@ -143,9 +143,9 @@ def global_minimum_cut(graph: Any, value: int, side: Any, *, samples: int = 16) 
     # edges are sorted by capacity, so that equal parallel edges are added in the same order in both directions
     order = np.argsort(capacity)
     src, dst, capacity = src[order], dst[order], capacity[order]
-    back = _both_directions(n, dst, src, capacity)[2]
+    reverse_weight = _both_directions(n, dst, src, capacity)[2]
     src, dst, weight = _both_directions(n, src, dst, capacity)
-    weight = weight if (weight == back).all() else weight + back
+    weight = weight if (weight == reverse_weight).all() else weight + reverse_weight
     crossing = weight[sides[src] & ~sides[dst]]
     cost = sum(crossing.tolist()) if is_whole else _float_sum(crossing)
     if not abs(cost - value) <= _slack_of(is_whole, cost):
@@ -336,11 +336,11 @@ def _path(n: int, tails: Array, heads: Array, is_residual: Array, source: int, t
     from scipy.sparse.csgraph import breadth_first_order
 
     matrix = sparse(n, tails[is_residual], heads[is_residual])
-    before, path = breadth_first_order(matrix, source)[1], [target]
-    if before[target] < 0:
+    predecessor, path = breadth_first_order(matrix, source)[1], [target]
+    if predecessor[target] < 0:
         return []
     while path[-1] != source:
-        path.append(int(before[path[-1]]))
+        path.append(int(predecessor[path[-1]]))
     return path[::-1]
 
 
@@ -361,8 +361,8 @@ def _largest_flow(
     is_whole = capacity.dtype.kind == "i"
     # capacities as multiples of `most`, at most 2, because a flow of at most `most` needs no more; integers stay as
     # they are
-    shares = capacity if is_whole else np.minimum(capacity / most, 2.0)
-    tails, heads, residual = _both_directions(n, src, dst, shares)
+    capacities = capacity if is_whole else np.minimum(capacity / most, 2.0)
+    tails, heads, residual = _both_directions(n, src, dst, capacities)
     total, limit = (0, int(most)) if is_whole else (0.0, 1.0)
     bound = limit
     # an added vertex, number n, sends at most `most` to the source, which limits the whole flow
@@ -370,12 +370,12 @@ def _largest_flow(
     while True:
         unit = 2.0 ** (math.frexp(limit)[1] - CAPACITY_BITS)
         unit = max(1, int(unit)) if is_whole else unit
-        parts = np.append(np.minimum(residual, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
-        sent = scipy_flow(sparse(n + 1, tails, heads, parts), n, target)
+        rounded = np.append(np.minimum(residual, min(limit, 2**62)) // unit, [-(-limit // unit), 0]).astype(np.int32)
+        sent = scipy_flow(sparse(n + 1, tails, heads, rounded), n, target)
         edge_flow = np.asarray(sent.flow[tails, heads]).ravel().astype(residual.dtype)
         total += type(total)(sent.flow_value) * unit
         residual = residual - edge_flow[:-2] * unit
-        has_capacity = parts - edge_flow > 0
+        has_capacity = rounded - edge_flow > 0
         source_side = reachable(n + 1, tails[has_capacity], heads[has_capacity], [n])
         cut_left = residual[source_side[tails[:-2]] & ~source_side[heads[:-2]]]
         remaining = min(exact_total(cut_left) if is_whole else cut_left.sum(), bound - total)
@@ -393,10 +393,10 @@ def _both_directions(n: int, src: Array, dst: Array, capacity: Array) -> tuple[A
     """
     is_proper = src != dst
     src, dst, capacity = src[is_proper], dst[is_proper], capacity[is_proper]
-    pairs, place = np.unique(np.concatenate([src * n + dst, dst * n + src]), return_inverse=True)
-    place = place[: len(src)]
+    pairs, pair_index = np.unique(np.concatenate([src * n + dst, dst * n + src]), return_inverse=True)
+    pair_index = pair_index[: len(src)]
     total = np.zeros(len(pairs), capacity.dtype)
-    np.add.at(total, place, capacity)
+    np.add.at(total, pair_index, capacity)
     if capacity.dtype.kind == "i":
-        total[np.bincount(place, capacity, len(pairs)) >= 2.0**62] = 2**62
+        total[np.bincount(pair_index, capacity, len(pairs)) >= 2.0**62] = 2**62
     return pairs // n, pairs % n, total

@@ -44,16 +44,19 @@ def topological_order(
     require(
         (vertices >= 0) & (vertices < edges.n), lambda i: f"place {i} of the order holds {vertices[i]}, not a vertex"
     )
-    place = np.full(edges.n, -1)
-    place[vertices] = np.arange(edges.n)
-    require(place >= 0, lambda v: f"vertex {v} is missing from the order")
-    before, after = place[edges.src], place[edges.dst]
+    position = np.full(edges.n, -1)
+    position[vertices] = np.arange(edges.n)
+    require(position >= 0, lambda v: f"vertex {v} is missing from the order")
+    tail_position, head_position = position[edges.src], position[edges.dst]
     require(
-        before < after,
-        lambda e: f"{edge_name(edges, e)} leads backwards, from place {before[e]} of the order to place {after[e]}",
+        tail_position < head_position,
+        lambda e: (
+            f"{edge_name(edges, e)} leads backwards, from place {tail_position[e]} of the order "
+            f"to place {head_position[e]}"
+        ),
     )
     if key is not None:
-        _require_smallest_first(edges, vertices, place, ranks_of_keys("key", key, edges.n))
+        _require_smallest_first(edges, vertices, position, ranks_of_keys("key", key, edges.n))
     if levels is None:
         return
     level = vertex_answer("levels", levels, edges.n, "iu").astype(np.int64)
@@ -126,14 +129,14 @@ def longest_path(
         edges = edges._replace(weight=np.ones(len(edges.weight)))
     _require_acyclic(edges)
     answer = vertex_answer("lengths", lengths, edges.n, "f")
-    far = answer.astype(np.float64)
-    require(far >= 0, lambda v: f"vertex {v} has the length {answer[v]}; expected a number, 0 or more")
+    length_to = answer.astype(np.float64)
+    require(length_to >= 0, lambda v: f"vertex {v} has the length {answer[v]}; expected a number, 0 or more")
     parent = vertex_answer("parents", parents, edges.n, "iu").astype(np.int64)
     require((parent >= 0) & (parent < edges.n), lambda v: f"vertex {v} has the parent {parent[v]}, not a vertex")
 
-    before, offered = far[edges.src], far[edges.src] + edges.weight
-    rounding = 4 * np.finfo(answer.dtype).eps * (before + np.abs(edges.weight))
-    excess = np.where(offered == far[edges.dst], 0, offered - far[edges.dst])
+    tail_length, offered = length_to[edges.src], length_to[edges.src] + edges.weight
+    rounding = 4 * np.finfo(answer.dtype).eps * (tail_length + np.abs(edges.weight))
+    excess = np.where(offered == length_to[edges.dst], 0, offered - length_to[edges.dst])
     require(
         ~(excess > rounding),
         lambda e: (
@@ -142,17 +145,16 @@ def longest_path(
         ),
     )
     attains = ~(np.abs(excess) > rounding)
-    is_attained = (parent == np.arange(edges.n)) & (
-        far == 0
-    )  # a vertex where paths begin is its own parent, and has the length 0
+    # a vertex where paths begin is its own parent, and has the length 0
+    is_attained = (parent == np.arange(edges.n)) & (length_to == 0)
     is_attained[edges.dst[(edges.src == parent[edges.dst]) & attains]] = True
     require(
         is_attained, lambda v: f"vertex {v} has the length {answer[v]}, but no path through its parent {parent[v]} has"
     )
     if path is not None:
-        _require_path(np.asarray(path), far, parent)
-    if length is not None and length != far.max(initial=0):
-        raise VerificationError(f"the longest path has the length {length}; expected {far.max(initial=0)}")
+        _require_path(np.asarray(path), length_to, parent)
+    if length is not None and length != length_to.max(initial=0):
+        raise VerificationError(f"the longest path has the length {length}; expected {length_to.max(initial=0)}")
 
 
 def _require_path(path: Array, far: Array, parent: Array) -> None:

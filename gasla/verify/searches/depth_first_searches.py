@@ -40,38 +40,47 @@ def depth_first_order(
     """
     edges = edges_of(graph)
     n = edges.n
-    up = vertex_answer("parents", parents, n, "i").astype(np.int64)
+    parent = vertex_answer("parents", parents, n, "i").astype(np.int64)
     starts = np.arange(n) if source is None else np.array([source])
     is_visited = reachable(n, edges.src, edges.dst, starts)
-    require((up >= -1) & (up < n), lambda v: f"vertex {v} has the parent {up[v]}")
-    require((up >= 0) == is_visited, lambda v: f"vertex {v} has the parent {up[v]}, contrary to the search")
-    before, after = (
+    require((parent >= -1) & (parent < n), lambda v: f"vertex {v} has the parent {parent[v]}")
+    require((parent >= 0) == is_visited, lambda v: f"vertex {v} has the parent {parent[v]}, contrary to the search")
+    preorder_index, postorder_index = (
         _places(name, order, is_visited) for name, order in (("preorder", preorder), ("postorder", postorder))
     )
     visited = np.flatnonzero(is_visited)
-    is_start = up == np.arange(n)
+    is_start = parent == np.arange(n)
     child = visited[~is_start[visited]]
     require(
-        (before[up[child]] < before[child]) & (after[up[child]] > after[child]),
-        lambda k: f"vertex {child[k]} is not visited between the begin and the end of its parent {up[child[k]]}",
+        (preorder_index[parent[child]] < preorder_index[child])
+        & (postorder_index[parent[child]] > postorder_index[child]),
+        lambda k: f"vertex {child[k]} is not visited between the begin and the end of its parent {parent[child[k]]}",
     )
     # In a tree, the index of a vertex in postorder is its index in preorder, minus the number of its ancestors, plus
     # the number of its descendants.
-    depth, size = _depth_and_size(up, np.argsort(before)[n - len(visited) :])
+    depth, size = _depth_and_size(parent, np.argsort(preorder_index)[n - len(visited) :])
     require(
-        (after == before + size - 1 - depth)[visited],
-        lambda k: f"vertex {visited[k]} is at the place {after[visited[k]]} of postorder, which does not fit preorder",
+        (postorder_index == preorder_index + size - 1 - depth)[visited],
+        lambda k: (
+            f"vertex {visited[k]} is at the place {postorder_index[visited[k]]} of postorder, "
+            "which does not fit preorder"
+        ),
     )
     is_left_early = (
-        is_visited[edges.src] & (after[edges.src] < after[edges.dst]) & (before[edges.src] < before[edges.dst])
+        is_visited[edges.src]
+        & (postorder_index[edges.src] < postorder_index[edges.dst])
+        & (preorder_index[edges.src] < preorder_index[edges.dst])
     )
     require(~is_left_early, lambda e: f"vertex {edges.src[e]} was left before {edge_name(edges, e)} was followed")
-    _require_stored_order(edges, up, before)
+    _require_stored_order(edges, parent, preorder_index)
     roots = visited[is_start[visited]]
     # for each vertex v, the largest index in preorder among the visited vertices of ids 0 to v
-    first = np.maximum.accumulate(np.where(is_visited, before, -1))
+    largest_index = np.maximum.accumulate(np.where(is_visited, preorder_index, -1))
     if source is None:
-        require(first[roots] == before[roots], lambda k: f"the search starts at {roots[k]} before a smaller vertex")
+        require(
+            largest_index[roots] == preorder_index[roots],
+            lambda k: f"the search starts at {roots[k]} before a smaller vertex",
+        )
     elif roots.tolist() != [source]:
         raise VerificationError(f"the search starts at {roots.tolist()}; expected vertex {source}")
 
@@ -87,12 +96,12 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
             f"{name}: ids of vertices were expected, not {vertices.dtype} of shape {vertices.shape}"
         )
     require((vertices >= 0) & (vertices < n), lambda i: f"place {i} of {name} holds {vertices[i]}, not a vertex")
-    places = np.full(n, -1)
-    places[vertices] = np.arange(len(vertices))
+    index_of = np.full(n, -1)
+    index_of[vertices] = np.arange(len(vertices))
     if len(vertices) != is_visited.sum():
         raise VerificationError(f"{name} has {len(vertices)} vertices; expected {is_visited.sum()}")
-    require((places >= 0) == is_visited, lambda v: f"vertex {v} is missing from {name}, or not reachable")
-    return places
+    require((index_of >= 0) == is_visited, lambda v: f"vertex {v} is missing from {name}, or not reachable")
+    return index_of
 
 
 def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
@@ -148,17 +157,19 @@ def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int =
     """
     edges = edges_of(graph)
     n, src, dst = edges.n, edges.src.astype(np.int64), edges.dst.astype(np.int64)
-    up = vertex_answer("dominators", dominators, n, "i").astype(np.int64)
+    dominator = vertex_answer("dominators", dominators, n, "i").astype(np.int64)
     is_reached = reachable(n, src, dst, [source])
-    require((up >= -1) & (up < n), lambda v: f"vertex {v} has the dominator {up[v]}")
-    require((up >= 0) == is_reached, lambda v: f"vertex {v} has the dominator {up[v]}, contrary to the paths")
-    is_own_dominator = up == np.arange(n)
-    require(is_own_dominator == (np.arange(n) == source), lambda v: f"vertex {v} has the dominator {up[v]}")
-    depth, ups = _ancestors(up, source)
+    require((dominator >= -1) & (dominator < n), lambda v: f"vertex {v} has the dominator {dominator[v]}")
+    require(
+        (dominator >= 0) == is_reached, lambda v: f"vertex {v} has the dominator {dominator[v]}, contrary to the paths"
+    )
+    is_own_dominator = dominator == np.arange(n)
+    require(is_own_dominator == (np.arange(n) == source), lambda v: f"vertex {v} has the dominator {dominator[v]}")
+    depth, ups = _ancestors(dominator, source)
     require((depth >= 0) | ~is_reached, lambda v: f"the dominators of vertex {v} form a cycle")
     proper = is_reached[src] & (dst != source)
     tail, head = src[proper], dst[proper]
-    above = up[head]
+    above = dominator[head]
     require(
         _ancestors_at(ups, tail, depth[tail] - depth[above]) == above,
         lambda e: f"an edge leads from {tail[e]} to {head[e]}, past its dominator {above[e]}",
@@ -167,8 +178,8 @@ def dominators(graph: Any, source: int, dominators: ArrayLike, *, samples: int =
     for d in inner[sample(len(inner), samples)].tolist():
         keep = (src != d) & (dst != d)
         lost = is_reached & ~reachable(n, src[keep], dst[keep], [source])
-        below = is_reached & (_ancestors_at(ups, np.arange(n), depth - depth[d]) == d)
-        require(~lost | below, lambda v: f"vertex {v} can't be reached without vertex {d}, which is not above it")  # noqa: B023
+        is_below = is_reached & (_ancestors_at(ups, np.arange(n), depth - depth[d]) == d)
+        require(~lost | is_below, lambda v: f"vertex {v} can't be reached without vertex {d}, which is not above it")  # noqa: B023
 
 
 def _ancestors(up: Array, root: int) -> tuple[Array, list[Array]]:

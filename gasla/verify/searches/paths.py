@@ -126,38 +126,38 @@ def nearest_source(
     edges = edges_of(graph)
     chosen = check_sources(sources, edges.n)
     answer = vertex_answer("distances", distances, edges.n, "f")
-    which = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
+    nearest_index = vertex_answer("nearest", nearest, edges.n, "iu").astype(np.int64)
     attains = _require_shortest(edges, chosen, answer, cutoff)
     reached = np.isfinite(answer)
     require(
-        np.where(reached, (which >= 0) & (which < len(chosen)), which == -1),
-        lambda v: f"vertex {v} is at distance {answer[v]}, but its nearest source is said to be {which[v]}",
+        np.where(reached, (nearest_index >= 0) & (nearest_index < len(chosen)), nearest_index == -1),
+        lambda v: f"vertex {v} is at distance {answer[v]}, but its nearest source is said to be {nearest_index[v]}",
     )
-    same = attains & (which[edges.src] == which[edges.dst])
-    is_own_nearest = which[chosen] == np.arange(len(chosen))
+    same_source = attains & (nearest_index[edges.src] == nearest_index[edges.dst])
+    is_own_nearest = nearest_index[chosen] == np.arange(len(chosen))
     # False for a source that another source reaches along edges of negative total length, so that its distance is not 0
-    begins = answer[chosen] == 0
+    starts_at_zero = answer[chosen] == 0
     require(
-        begins | ~is_own_nearest,
+        starts_at_zero | ~is_own_nearest,
         lambda i: f"source {i}, vertex {chosen[i]}, is at distance {answer[chosen[i]]} from itself",
     )
     require(
-        reachable(edges.n, edges.src[same], edges.dst[same], chosen[is_own_nearest]) | ~reached,
+        reachable(edges.n, edges.src[same_source], edges.dst[same_source], chosen[is_own_nearest]) | ~reached,
         lambda v: (
-            f"vertex {v} is said to be nearest to source {which[v]}, vertex {chosen[which[v]]}, but no shortest path "
-            "leads from there"
+            f"vertex {v} is said to be nearest to source {nearest_index[v]}, vertex {chosen[nearest_index[v]]}, "
+            "but no shortest path leads from there"
         ),
     )
     require(
-        (which[chosen] <= np.arange(len(chosen))) | ~begins,
-        lambda i: f"source {i}, vertex {chosen[i]}, is said to be nearest to source {which[chosen[i]]}",
+        (nearest_index[chosen] <= np.arange(len(chosen))) | ~starts_at_zero,
+        lambda i: f"source {i}, vertex {chosen[i]}, is said to be nearest to source {nearest_index[chosen[i]]}",
     )
     is_tight = (answer[edges.src] + edges.weight).astype(answer.dtype) == answer[edges.dst]
     require(
-        ~(is_tight & reached[edges.dst]) | (which[edges.dst] <= which[edges.src]),
+        ~(is_tight & reached[edges.dst]) | (nearest_index[edges.dst] <= nearest_index[edges.src]),
         lambda e: (
-            f"vertex {edges.dst[e]} is as near to source {which[edges.src[e]]} as to source {which[edges.dst[e]]}, "
-            "which has a larger position"
+            f"vertex {edges.dst[e]} is as near to source {nearest_index[edges.src[e]]} "
+            f"as to source {nearest_index[edges.dst[e]]}, which has a larger position"
         ),
     )
 
@@ -180,12 +180,12 @@ def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff
         lambda v: f"vertex {v} is at distance {given[v]}, past the cutoff of {cutoff}",
     )
 
-    before, after = distance[edges.src], distance[edges.dst]
-    offered = before + edges.weight
+    tail_distance, head_distance = distance[edges.src], distance[edges.dst]
+    offered = tail_distance + edges.weight
     is_within = offered.astype(given.dtype) <= limit
     float_info = np.finfo(given.dtype)
-    rounding = 4 * float_info.eps * (np.abs(before) + np.abs(edges.weight)) + float_info.smallest_subnormal
-    excess = np.where(np.isinf(before) | ~is_within, -np.inf, after - offered)
+    rounding = 4 * float_info.eps * (np.abs(tail_distance) + np.abs(edges.weight)) + float_info.smallest_subnormal
+    excess = np.where(np.isinf(tail_distance) | ~is_within, -np.inf, head_distance - offered)
     require(
         ~(excess > rounding),
         lambda e: (
@@ -193,7 +193,7 @@ def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff
             f"offers {offered[e]}"
         ),
     )
-    attains: Array = np.isfinite(before) & np.isfinite(after) & (np.abs(excess) <= rounding)
+    attains: Array = np.isfinite(tail_distance) & np.isfinite(head_distance) & (np.abs(excess) <= rounding)
     return attains
 
 

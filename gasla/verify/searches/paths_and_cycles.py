@@ -182,19 +182,21 @@ def _check_branches(
     allowed length. `lengths` are the smallest and the largest allowed number of edges.
     """
     min_edges, max_edges = lengths
-    begun: dict[Path, set[int]] = {(source,): set()}
+    next_vertices: dict[Path, set[int]] = {(source,): set()}
     for row in rows:
         for i in range(1, len(row)):
-            begun.setdefault(row[:i], set()).add(row[i])
-    places = [*begun.items()]
-    for begin, known in (places[i] for i in sample(len(places), samples)):
-        passed = {*begin} - {target}
-        for u in near[begin[-1]] - known - passed:
+            next_vertices.setdefault(row[:i], set()).add(row[i])
+    beginnings = [*next_vertices.items()]
+    for begin, known in (beginnings[i] for i in sample(len(beginnings), samples)):
+        vertices_before = {*begin} - {target}
+        for u in near[begin[-1]] - known - vertices_before:
             # whether the edge from the last vertex of the beginning to u is a self loop
             is_loop = u == target and u == begin[-1]
             if (
                 not is_loop
-                and min_edges <= len(begin) + _distance(near, u, target, passed, max_edges - len(begin)) <= max_edges
+                and min_edges
+                <= len(begin) + _distance(near, u, target, vertices_before, max_edges - len(begin))
+                <= max_edges
             ):
                 raise VerificationError(f"a path that begins with {list(begin)}, and then goes to {u}, is missing")
 

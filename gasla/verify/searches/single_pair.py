@@ -84,7 +84,7 @@ def k_shortest_paths(
     if len(paths) > k:
         raise VerificationError(f"there are {len(paths)} paths; expected {k} at most")
     last: tuple[float, tuple[int, ...]] = (-np.inf, ())
-    begun: dict[tuple[int, ...], tuple[float, set[int]]] = {(source,): (0.0, set())} if source != target else {}
+    next_vertices: dict[tuple[int, ...], tuple[float, set[int]]] = {(source,): (0.0, set())} if source != target else {}
     for distance, vertices, edges in paths:
         path, steps = _ids("path", vertices), _ids("edges", edges)
         if len(path) == 0:
@@ -99,14 +99,14 @@ def k_shortest_paths(
             raise VerificationError(f"the path {list(this[1])} of length {this[0]} is not after the one before it")
         last, lengths = this, numbered[2][steps].cumsum()
         for i, (u, length) in enumerate(zip(this[1][1:], [0.0, *lengths.tolist()]), 1):
-            begun.setdefault(this[1][:i], (length, set()))[1].add(u)
+            next_vertices.setdefault(this[1][:i], (length, set()))[1].add(u)
     if source == target and k > 0 and not paths:
         raise VerificationError(f"the path of the vertex {source} alone is missing")
     lightest, limit = every.lightest().tocoo(), last if len(paths) == k else (np.inf, ())
     _check_lengths(lightest, paths)
-    places = list(begun.items())
-    for i in sample(len(places), samples) if k > 0 else ():
-        begin, (length, known) = places[i]
+    beginnings = list(next_vertices.items())
+    for i in sample(len(beginnings), samples) if k > 0 else ():
+        begin, (length, known) = beginnings[i]
         _check_next(lightest, target, begin, length, known, limit)
 
 
@@ -183,8 +183,8 @@ def _check_next(
     before `last`, the last path of the answer.
     """
     (src, dst), weight, n = lightest.coords, lightest.data, lightest.shape[0]
-    free = ~(np.isin(src, begin) | np.isin(dst, begin))
-    rest = distances_from(sparse(n, dst[free], src[free], weight[free]), target)
+    avoids_beginning = ~(np.isin(src, begin) | np.isin(dst, begin))
+    rest = distances_from(sparse(n, dst[avoids_beginning], src[avoids_beginning], weight[avoids_beginning]), target)
     leaves = (src == begin[-1]) & ~np.isin(dst, [*begin, *known]) & np.isfinite(rest[dst])
     for u, total in zip(dst[leaves].tolist(), (length + weight[leaves] + rest[dst[leaves]]).tolist()):
         is_same = np.isclose(total, last[0], rtol=1e-12, atol=0)

@@ -102,9 +102,9 @@ def bridges(graph: Any, bridges: ArrayLike, *, samples: int = SAMPLES) -> None:
     )
     require(named[1:] > named[:-1], lambda i: "the bridges don't ascend, or one occurs twice")
     forest = minimum_spanning_tree(edges.simple()).tocoo()
-    others = np.minimum(forest.row, forest.col).astype(np.int64) * edges.n + np.maximum(forest.row, forest.col)
-    others = np.setdiff1d(others, np.append(named, doubled))
-    for p in others[sample(len(others), samples)].tolist():
+    other_edges = np.minimum(forest.row, forest.col).astype(np.int64) * edges.n + np.maximum(forest.row, forest.col)
+    other_edges = np.setdiff1d(other_edges, np.append(named, doubled))
+    for p in other_edges[sample(len(other_edges), samples)].tolist():
         if _count_components(edges, pair != p) > _count_components(edges):
             u, v = divmod(p, edges.n)
             raise VerificationError(f"the edge between {u} and {v} is a bridge, and is missing")
@@ -140,8 +140,8 @@ def articulation_points(graph: Any, points: ArrayLike, *, samples: int = SAMPLES
         if not is_point(v):
             raise VerificationError(f"vertex {v} is no articulation point")
     degree = np.bincount(edges.src, minlength=edges.n) + np.bincount(edges.dst, minlength=edges.n)
-    others = np.setdiff1d(np.flatnonzero(degree > 1), answer)
-    for v in others[sample(len(others), samples)].tolist():
+    other_vertices = np.setdiff1d(np.flatnonzero(degree > 1), answer)
+    for v in other_vertices[sample(len(other_vertices), samples)].tolist():
         if is_point(v):
             raise VerificationError(f"vertex {v} is an articulation point, and is missing")
     require(answer[1:] > answer[:-1], lambda i: "the articulation points don't ascend, or one occurs twice")
@@ -184,8 +184,8 @@ def biconnected_components(
     # its vertices. It is a forest if it has as many edges as this condition says.
     if len(of) != count + n - len(np.unique(pieces)) or not _are_connected(n, label, src, dst, of, at):
         raise VerificationError("the components are not connected, or share vertices along a cycle")
-    several = np.bincount(at, minlength=n) > 1
-    cut = several[at]
+    is_articulation = np.bincount(at, minlength=n) > 1
+    cut = is_articulation[at]
     expected = np.sort(at[cut] * count + of[cut])
     if (
         not np.array_equal(pairs.astype(np.int64) @ [count, 1], expected)
@@ -210,14 +210,14 @@ def _are_connected(n: int, label: Array, src: Array, dst: Array, of: Array, at: 
 
 def _check_separation(edges: Edges, src: Array, dst: Array, label: Array, samples: int) -> None:
     """Verify that the removal of a vertex leaves each biconnected component connected, for a sample of vertices."""
-    before = _count_components(edges)
+    component_count = _count_components(edges)
     places = np.unique(np.concatenate([src, dst]))
     for v in places[sample(len(places), samples)].tolist():
-        around = np.unique(label[(src == v) | (dst == v)])
+        labels_around = np.unique(label[(src == v) | (dst == v)])
         # Without its edges, v alone is a component, and each biconnected component around v may be one. More components
         # mean that one of these falls apart.
-        if _count_components(edges, (edges.src != v) & (edges.dst != v)) - before > len(around):
-            raise VerificationError(f"vertex {v} separates a component of the labels {around.tolist()}")
+        if _count_components(edges, (edges.src != v) & (edges.dst != v)) - component_count > len(labels_around):
+            raise VerificationError(f"vertex {v} separates a component of the labels {labels_around.tolist()}")
 
 
 def _check_numbering(edges: Edges, of: Array, at: Array, count: int) -> None:

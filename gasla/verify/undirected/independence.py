@@ -36,14 +36,14 @@ def maximal_independent_set(graph: Any, members: ArrayLike, nodes: Iterable[Any]
     gasla.verify.VerificationError: vertex 2 is not a member, nor is any of its neighbors
     """
     edges = _without_self_loops(edges_of(graph))
-    inside = vertex_answer("members", members, edges.n, "b")
+    is_member = vertex_answer("members", members, edges.n, "b")
     for v in () if nodes is None else nodes:
-        if not inside[v]:
+        if not is_member[v]:
             raise VerificationError(f"vertex {v} must be a member, but is not")
-    both = inside[edges.src] & inside[edges.dst]
-    require(~both, lambda e: f"{edge_name(edges, e)} joins two members")
-    beside = _has_neighbor_inside(edges, inside)
-    require(inside | beside, lambda v: f"vertex {v} is not a member, nor is any of its neighbors")
+    joins_members = is_member[edges.src] & is_member[edges.dst]
+    require(~joins_members, lambda e: f"{edge_name(edges, e)} joins two members")
+    beside = _has_neighbor_inside(edges, is_member)
+    require(is_member | beside, lambda v: f"vertex {v} is not a member, nor is any of its neighbors")
 
 
 @verifier()
@@ -64,13 +64,14 @@ def greedy_color(graph: Any, colors: ArrayLike) -> None:
     require(color >= 0, lambda v: f"vertex {v} has color {color[v]}; expected 0 or more")
     same = color[edges.src] == color[edges.dst]
     require(~same, lambda e: f"{edge_name(edges, e)} joins two vertices of color {color[edges.src[e]]}")
-    v, seen = np.concatenate([edges.src, edges.dst]), color[np.concatenate([edges.dst, edges.src])]
-    lower = seen < color[v]
+    ends, neighbor_color = np.concatenate([edges.src, edges.dst]), color[np.concatenate([edges.dst, edges.src])]
+    lower = neighbor_color < color[ends]
     # unique sorts the pairs of a vertex and a neighbor's color, so that the colors around each vertex are together
-    pairs = np.unique(np.stack([v[lower].astype(np.int64), seen[lower]]), axis=1)
+    pairs = np.unique(np.stack([ends[lower].astype(np.int64), neighbor_color[lower]]), axis=1)
     lacks = np.bincount(pairs[0], minlength=edges.n) < color
     require(
-        ~lacks, lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_smallest_free_color(pairs, v)}"
+        ~lacks,
+        lambda v: f"vertex {v} has color {color[v]}, but no neighbor of color {_smallest_free_color(pairs, v)}",
     )
     _, is_odd, _ = two_sides(edges)
     require(is_odd | (color < 2), lambda v: f"vertex {v} has color {color[v]}, but its component is bipartite")
@@ -204,7 +205,7 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     matched = np.flatnonzero(mate[tail] == head)
     least = np.full(edges.n, np.inf)
     np.minimum.at(least, tail[matched], cost[matched])
-    small, free, others = (
+    small_matched, large_free, large_matched = (
         np.flatnonzero(is_small & has_mate),
         np.flatnonzero(~is_small & ~has_mate),
         np.flatnonzero(~is_small & has_mate),
@@ -212,9 +213,9 @@ def assignment(graph: Any, mates: ArrayLike) -> None:
     # the number of an added vertex; a path through it means that a vertex without a mate takes the place of one with a
     # mate
     hub = edges.n
-    tail = np.r_[tail, mate[small], free, np.full(len(others), hub)].astype(np.int64)
-    head = np.r_[head, small, np.full(len(free), hub), others].astype(np.int64)
-    cost = np.r_[cost, -least[small], np.zeros(len(free) + len(others))]
+    tail = np.r_[tail, mate[small_matched], large_free, np.full(len(large_matched), hub)].astype(np.int64)
+    head = np.r_[head, small_matched, np.full(len(large_free), hub), large_matched].astype(np.int64)
+    cost = np.r_[cost, -least[small_matched], np.zeros(len(large_free) + len(large_matched))]
     distance = np.zeros(edges.n + 1)
     for _ in range(edges.n + 2):
         shorter = distance.copy()

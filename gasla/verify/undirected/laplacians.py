@@ -49,14 +49,14 @@ def spectral_embedding(
     laplacian, known, exponent = _laplacian(graph, weighted=weighted, normalized=normalized)
     exact = (x * (laplacian @ x)).sum(axis=0)
     # where both the answer and the right eigenvalue are too large for float64, so that both are infinite
-    beyond = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)
-    eigenvalues = np.where(beyond, exact, np.ldexp(eigenvalues, -exponent))
+    overflows_in_both = (eigenvalues == np.inf) & (np.ldexp(exact, exponent) == np.inf)
+    eigenvalues = np.where(overflows_in_both, exact, np.ldexp(eigenvalues, -exponent))
     if not (np.isfinite(x).all() and np.isfinite(eigenvalues).all()):
         raise VerificationError("a vector or an eigenvalue is not finite")
     size = max(1.0, float(abs(laplacian).sum(axis=1).max())) if n else 1.0
-    far = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
-    if not np.max(far) <= tolerance:
-        raise VerificationError(f"the vectors are not orthonormal: the error is {np.max(far):.3g}")
+    errors = abs(x.T @ x - np.eye(x.shape[1])).max(initial=0), abs(known @ x).max(initial=0)
+    if not np.max(errors) <= tolerance:
+        raise VerificationError(f"the vectors are not orthonormal: the error is {np.max(errors):.3g}")
     for i in range(x.shape[1]):
         residual = float(np.linalg.norm(laplacian @ x[:, i] - eigenvalues[i] * x[:, i]))
         if not residual <= tolerance * size:

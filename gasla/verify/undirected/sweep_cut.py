@@ -66,10 +66,10 @@ def _check_residual(
     sent = score / np.where(degree > 0, degree, 1)
     arrived = np.bincount(edges.dst, sent[edges.src] * weight, edges.n)
     residual = (np.arange(edges.n) == source) - (score - (1 - retained) * arrived) / retained
-    off = ROUNDING * (1 + degree * np.max(sent, initial=0)) / retained
-    require(residual >= -off, lambda v: f"vertex {v} has residual {residual[v]:g}; expected 0 or more")
+    rounding = ROUNDING * (1 + degree * np.max(sent, initial=0)) / retained
+    require(residual >= -rounding, lambda v: f"vertex {v} has residual {residual[v]:g}; expected 0 or more")
     require(
-        (residual <= epsilon * degree * (1 + 1e-6) + off),
+        (residual <= epsilon * degree * (1 + 1e-6) + rounding),
         lambda v: f"vertex {v} has residual {residual[v]:g}, and could push; expected {epsilon * degree[v]:g} at most",
     )
 
@@ -89,9 +89,9 @@ def _order(source: int, vertices: Array, score: Array, degree: Array) -> Array:
     if member.sum() != len(vertices):
         raise VerificationError("a vertex appears twice in the community")
     require(score[vertices] > 0, lambda i: f"vertex {vertices[i]} of the community has score 0")
-    others = np.flatnonzero(~member & (score > 0))
+    rest = np.flatnonzero(~member & (score > 0))
     ratio = score / np.where(degree > 0, degree, 1)
-    order = np.concatenate((vertices, others[np.argsort(-ratio[others], kind="stable")]))
+    order = np.concatenate((vertices, rest[np.argsort(-ratio[rest], kind="stable")]))
     descends = ratio[order[1:]] <= ratio[order[:-1]] * (1 + ROUNDING)
     require(
         descends, lambda i: f"vertex {order[i + 1]} has more score over degree than {order[i]}, which comes before it"
@@ -105,15 +105,17 @@ def _conductances(edges: Edges, weight: Array, degree: Array, order: Array) -> A
     An edge is cut by all prefixes that end between its first and its second vertex. Sums are taken from the side of
     smaller volume, to avoid the larger rounding errors of the other side.
     """
-    place = np.full(edges.n, len(order))
-    place[order] = np.arange(len(order))
-    first, second = (f(place[edges.src], place[edges.dst]) for f in (np.minimum, np.maximum))
-    opened = (np.bincount(first, weight, len(order) + 1) - np.bincount(second, weight, len(order) + 1)) / 2
-    placed = np.bincount(place, degree, len(order) + 1)
-    volume, outside = np.cumsum(placed)[:-1], np.cumsum(placed[::-1])[-2::-1]
-    cut = np.where(volume <= outside, np.cumsum(opened)[:-1], -np.cumsum(opened[::-1])[-2::-1])
-    less = np.minimum(volume, outside)
-    conductances: Array = np.where(less > 0, np.clip(cut, 0, less) / np.where(less > 0, less, 1), np.inf)
+    position = np.full(edges.n, len(order))
+    position[order] = np.arange(len(order))
+    first_end, last_end = (f(position[edges.src], position[edges.dst]) for f in (np.minimum, np.maximum))
+    cut_change = (np.bincount(first_end, weight, len(order) + 1) - np.bincount(last_end, weight, len(order) + 1)) / 2
+    degree_at = np.bincount(position, degree, len(order) + 1)
+    volume, outside = np.cumsum(degree_at)[:-1], np.cumsum(degree_at[::-1])[-2::-1]
+    cut = np.where(volume <= outside, np.cumsum(cut_change)[:-1], -np.cumsum(cut_change[::-1])[-2::-1])
+    smaller_volume = np.minimum(volume, outside)
+    conductances: Array = np.where(
+        smaller_volume > 0, np.clip(cut, 0, smaller_volume) / np.where(smaller_volume > 0, smaller_volume, 1), np.inf
+    )
     return conductances
 
 

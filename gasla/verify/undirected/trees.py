@@ -61,12 +61,13 @@ def minimum_spanning_forest(graph: Any, edges: ArrayLike, total: float | None = 
     parent, up = _root_forest(graph.n, src[tree_edges], dst[tree_edges], weight[tree_edges])
     steps = _lift_forest(parent, up)
     for first in range(0, graph.m, BLOCK):
-        part = slice(first, first + BLOCK)
-        _check_edges(first, weight[part], src[part], dst[part], steps)
-    chosen = weight[tree_edges].tolist()
+        block = slice(first, first + BLOCK)
+        _check_edges(first, weight[block], src[block], dst[block], steps)
+    tree_weights = weight[tree_edges].tolist()
     is_float = weight.dtype.kind == "f"
-    weight_sum = float(np.sum(chosen)) if is_float else sum(chosen)  # Python integers do not overflow, unlike NumPy's
-    slack = 1e-12 * float(np.sum(np.abs(chosen))) if is_float else 0
+    # a sum of Python integers does not overflow, unlike NumPy's
+    weight_sum = float(np.sum(tree_weights)) if is_float else sum(tree_weights)
+    slack = 1e-12 * float(np.sum(np.abs(tree_weights))) if is_float else 0
     if total is not None and not (weight_sum == total or abs(float(total) - weight_sum) <= slack):
         raise VerificationError(f"the edges weigh {weight_sum}, not {total}")
 
@@ -99,18 +100,21 @@ def steiner_tree(graph: Any, terminals: ArrayLike, edges: ArrayLike, total: floa
     if tree_edges.ndim != 1 or tree_edges.dtype.kind not in "iu":
         raise VerificationError(f"edges: numbers of edges were expected, not {tree_edges.dtype}{tree_edges.shape}")
     require((tree_edges >= 0) & (tree_edges < graph.m), lambda k: f"the graph has no edge {tree_edges[k]}")
-    a, b, n = src[tree_edges], dst[tree_edges], graph.n
-    count, tree = connected_components(sparse(n, a, b, np.ones(len(tree_edges))), directed=False)
+    tree_src, tree_dst, n = src[tree_edges], dst[tree_edges], graph.n
+    count, tree = connected_components(sparse(n, tree_src, tree_dst, np.ones(len(tree_edges))), directed=False)
     if count != n - len(tree_edges):
         raise VerificationError("the edges form a cycle; expected a tree")
-    degree = np.bincount(np.concatenate([a, b]), minlength=n)
+    degree = np.bincount(np.concatenate([tree_src, tree_dst]), minlength=n)
     is_terminal = np.isin(np.arange(n), ends)
     require((degree != 1) | is_terminal, lambda v: f"vertex {v} is a leaf, and no terminal")
-    both = Graph.from_edges(np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([weight] * 2), n=n)
-    lightest = edges_of(both).lightest()
-    parts = components_of(lightest)
+    undirected_graph = Graph.from_edges(
+        np.concatenate([src, dst]), np.concatenate([dst, src]), np.concatenate([weight] * 2), n=n
+    )
+    lightest = edges_of(undirected_graph).lightest()
+    components = components_of(lightest)
     require(
-        np.bincount(tree[ends], minlength=n)[tree[ends]] == np.bincount(parts[ends], minlength=n)[parts[ends]],
+        np.bincount(tree[ends], minlength=n)[tree[ends]]
+        == np.bincount(components[ends], minlength=n)[components[ends]],
         lambda k: f"terminal {ends[k]} is not joined to all terminals that it can be joined to",
     )
     weight_sum = float(weight[tree_edges].sum())
@@ -165,8 +169,8 @@ def _root_forest(n: int, src: Array, dst: Array, weight: Array) -> tuple[Array, 
     # an added vertex, number n, joins all roots, so that one search reaches every tree
     whole = sparse(n + 1, np.append(src, np.full(len(roots), n)), np.append(dst, roots))
     parent = breadth_first_order(whole, n, directed=False)[1][:n].astype(np.int64)
-    up, below = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
-    up[below] = weight
+    up, child = np.zeros(n, weight.dtype), np.where(parent[src] == dst, src, dst)
+    up[child] = weight
     return np.where(parent == n, np.arange(n), parent), up
 
 
@@ -177,13 +181,19 @@ def _lift_forest(parent: Array, up: Array) -> Steps:
     `parent` has the parent of each vertex, and `up` the weight of the edge to it.
     """
     depth, ancestor = np.where(parent == np.arange(len(parent)), 0, 1), parent
-    ups, heavy = [parent], [up]
+    ups, heaviest_to_ancestor = [parent], [up]
     while (ancestor != ancestor[ancestor]).any():
         depth = depth + depth[ancestor]
-        heavy.append(np.where(ancestor == ancestor[ancestor], heavy[-1], np.maximum(heavy[-1], heavy[-1][ancestor])))
+        heaviest_to_ancestor.append(
+            np.where(
+                ancestor == ancestor[ancestor],
+                heaviest_to_ancestor[-1],
+                np.maximum(heaviest_to_ancestor[-1], heaviest_to_ancestor[-1][ancestor]),
+            )
+        )
         ancestor = ancestor[ancestor]
         ups.append(ancestor)
-    return Steps(depth, ups, heavy)
+    return Steps(depth, ups, heaviest_to_ancestor)
 
 
 def _heaviest_on_paths(steps: Steps, src: Array, dst: Array) -> tuple[Array, Array]:
@@ -191,21 +201,31 @@ def _heaviest_on_paths(steps: Steps, src: Array, dst: Array) -> tuple[Array, Arr
 
     A second array says whether there is a path between the two vertices.
     """
-    depth, ups, heavy = steps
-    parent, up = ups[0], heavy[0]
-    lowest = np.iinfo(up.dtype).min if up.dtype.kind in "iu" else False if up.dtype.kind == "b" else -np.inf
-    a, b = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
-    heaviest = np.full(len(a), lowest, up.dtype)
+    depth, ups, heaviest_to_ancestor = steps
+    parent, parent_weight = ups[0], heaviest_to_ancestor[0]
+    lowest = (
+        np.iinfo(parent_weight.dtype).min
+        if parent_weight.dtype.kind in "iu"
+        else False
+        if parent_weight.dtype.kind == "b"
+        else -np.inf
+    )
+    deeper, other = np.where(depth[src] >= depth[dst], src, dst), np.where(depth[src] >= depth[dst], dst, src)
+    heaviest = np.full(len(deeper), lowest, parent_weight.dtype)
     # replace the deeper of both vertices by its ancestor at the depth of the other vertex
     for k in reversed(range(len(ups))):
-        far = depth[a] - depth[b] >= 1 << k
-        heaviest = np.where(far, np.maximum(heaviest, heavy[k][a]), heaviest)
-        a = np.where(far, ups[k][a], a)
+        must_rise = depth[deeper] - depth[other] >= 1 << k
+        heaviest = np.where(must_rise, np.maximum(heaviest, heaviest_to_ancestor[k][deeper]), heaviest)
+        deeper = np.where(must_rise, ups[k][deeper], deeper)
     # replace both vertices by their ancestors just below their lowest common ancestor
     for k in reversed(range(len(ups))):
-        apart = ups[k][a] != ups[k][b]
-        heaviest = np.where(apart, np.maximum(heaviest, np.maximum(heavy[k][a], heavy[k][b])), heaviest)
-        a, b = np.where(apart, ups[k][a], a), np.where(apart, ups[k][b], b)
-    apart = a != b
-    heaviest = np.where(apart, np.maximum(heaviest, np.maximum(up[a], up[b])), heaviest)
-    return heaviest, parent[a] == parent[b]
+        differ = ups[k][deeper] != ups[k][other]
+        heaviest = np.where(
+            differ,
+            np.maximum(heaviest, np.maximum(heaviest_to_ancestor[k][deeper], heaviest_to_ancestor[k][other])),
+            heaviest,
+        )
+        deeper, other = np.where(differ, ups[k][deeper], deeper), np.where(differ, ups[k][other], other)
+    differ = deeper != other
+    heaviest = np.where(differ, np.maximum(heaviest, np.maximum(parent_weight[deeper], parent_weight[other])), heaviest)
+    return heaviest, parent[deeper] == parent[other]
