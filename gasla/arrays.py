@@ -217,11 +217,11 @@ def words_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The matrix has an odd number of rows. With an even number, a top bit that all words have in common, such as the sign
     of negative numbers, would cancel in the column sums.
     """
-    parts = values.view(np.uint8)
-    rows = len(parts) // (8 * _SUMS)
+    all_bytes = values.view(np.uint8)
+    rows = len(all_bytes) // (8 * _SUMS)
     rows = 0 if rows < 5 else rows - 1 + rows % 2
     size = rows * 8 * _SUMS
-    return parts[:size].view(np.uint64).reshape(rows, _SUMS), parts[size:]
+    return all_bytes[:size].view(np.uint64).reshape(rows, _SUMS), all_bytes[size:]
 
 
 def checksum(words: np.ndarray, rest: np.ndarray) -> tuple[bytes, bytes]:
@@ -255,8 +255,8 @@ def shares(costs: Any, most: int) -> Iterator[slice]:
     `costs` has the cost of each item. The costs of the items in a slice add up to about `most`.
     """
     xp, sums = array_module(costs), running_sums(costs)
-    cuts = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
-    bounds = [0, *cuts.tolist(), len(costs)]
+    cut_positions = xp.searchsorted(sums, xp.arange(most, int(sums[-1]) + 1, most), side="right") - 1
+    bounds = [0, *cut_positions.tolist(), len(costs)]
     yield from (slice(first, last) for first, last in pairwise(sorted(set(bounds))))
 
 

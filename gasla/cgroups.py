@@ -38,10 +38,10 @@ def memory_left(cgroups: Path, membership: Path) -> int | None:
     limits_left = []
     for folder in folders("memory", cgroups, membership):
         for limit_name, used_name, cached_name in _MEMORY_FILES:
-            limit, used = (text(folder / name).strip() for name in (limit_name, used_name))
+            limit, usage = (text(folder / name).strip() for name in (limit_name, used_name))
             if limit.isdecimal():
                 stat = re.search(rf"^{cached_name} (\d+)$", text(folder / "memory.stat"), re.MULTILINE)
-                in_use = (int(used) if used.isdecimal() else 0) - (int(stat[1]) if stat else 0)
+                in_use = (int(usage) if usage.isdecimal() else 0) - (int(stat[1]) if stat else 0)
                 limits_left.append(max(int(limit) - max(in_use, 0), 0))
     return min(limits_left, default=None)
 

@@ -83,8 +83,8 @@ def pinned(array: Array, dtype: Any = None) -> Array:
 
 def pinned_empty(count: int, dtype: Any) -> Array:
     """Return a new, uninitialized array of `count` entries in page-locked memory."""
-    kind = np.dtype(dtype)
-    return np.asarray(PinnedBytes(count * kind.itemsize)).view(kind)
+    item_type = np.dtype(dtype)
+    return np.asarray(PinnedBytes(count * item_type.itemsize)).view(item_type)
 
 
 def mapped(array: Array) -> Any:

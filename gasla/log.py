@@ -68,5 +68,5 @@ def speaking_later() -> Iterator[None]:
         yield
     finally:
         _delayed.calls = before
-        for write, given, named in calls:
-            say(write, *given, **named)
+        for write, arguments, keywords in calls:
+            say(write, *arguments, **keywords)

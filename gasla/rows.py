@@ -112,10 +112,14 @@ def rows() -> list[Row]:
 
     Each file that defines such functions has a row, or a list of rows, called `ROW`.
     """
-    rooms = "algorithms.", "operations.", "graph.transform."
-    homes = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(rooms)]
-    of_files = [getattr(importlib.import_module(f"gasla.{home}"), "ROW", []) for home in homes]
-    return [row for of_file in of_files for row in ([of_file] if isinstance(of_file, Row) else of_file)]
+    packages = "algorithms.", "operations.", "graph.transform."
+    modules = [home for home in dict.fromkeys(gasla._HOMES.values()) if home.startswith(packages)]
+    module_rows = [getattr(importlib.import_module(f"gasla.{home}"), "ROW", []) for home in modules]
+    return [
+        row
+        for rows_of_module in module_rows
+        for row in ([rows_of_module] if isinstance(rows_of_module, Row) else rows_of_module)
+    ]
 
 
 # --- commands for answers of one form, such as one score per vertex --------------------------------------------------
@@ -125,16 +129,16 @@ UNWEIGHTED = {"weighted": "--unweighted"}
 
 def scores(name: str, answers: Mapping[str, str], heading: Says, **more: Any) -> Command:
     """Return a command whose result is one score per vertex. It prints the highest scores."""
-    part = next(iter(answers))
-    return Command(name, answers, heading, lambda f: f.ranking(part), **more)
+    part_name = next(iter(answers))
+    return Command(name, answers, heading, lambda f: f.ranking(part_name), **more)
 
 
 def edge_values(
     name: str, answers: Mapping[str, str], heading: Says, view: Shows | None = None, **more: Any
 ) -> Command:
     """Return a command whose result is one number per edge. It prints the highest numbers."""
-    part = next(iter(answers))
-    return Command(name, answers, heading, view or (lambda f: f.edges(f.highest(part))), "edge", **more)
+    part_name = next(iter(answers))
+    return Command(name, answers, heading, view or (lambda f: f.edges(f.highest(part_name))), "edge", **more)
 
 
 def groups(name: str, column: str, what: str) -> Command:

@@ -67,8 +67,8 @@ class Cell:
 
     def medians(self, name: str) -> list[float]:
         """Return a contestant's median time for each source, over all calls with that source."""
-        runs, count = self.entries[name].seconds, max(1, len(self.edges))
-        return [median(runs[i::count]) for i in range(min(count, len(runs)))]
+        call_seconds, count = self.entries[name].seconds, max(1, len(self.edges))
+        return [median(call_seconds[i::count]) for i in range(min(count, len(call_seconds)))]
 
     def seconds(self, name: str | None = None) -> float | None:
         """Return a contestant's time in seconds, or None without times.
@@ -156,10 +156,11 @@ def cell(
 
     The first contestant is the one that the cell compares with the other ones.
     """
-    own, several = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
-    sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several
+    first_contestant, several_sources = next(iter(contestants)), tasks.sources_of(graph, algorithm, settings.some)
+    sources = graph.sources if tasks.TASKS[algorithm].starts == "source" else several_sources
     bound = {
-        contestant: tasks.bind(peer, algorithm, graph.sources, several) for contestant, peer in contestants.items()
+        contestant: tasks.bind(peer, algorithm, graph.sources, several_sources)
+        for contestant, peer in contestants.items()
     }
     calls = {contestant: call for contestant, call in bound.items() if call}
     named = {contestant: (contestants[contestant], call) for contestant, call in calls.items()}
@@ -174,12 +175,18 @@ def cell(
         on_device = {
             contestant: call for contestant, call in timed.items() if peers.device_of(contestant, graph) == device
         }
-        seconds |= by_turns(on_device, settings.rounds, settings.budget, (GASLA, own), device)
+        seconds |= by_turns(on_device, settings.rounds, settings.budget, (GASLA, first_contestant), device)
     entries = {contestant: Entry(notes.get(contestant, ""), seconds.get(contestant, [])) for contestant in calls}
-    entries.setdefault(own, Entry("left out: needs too much memory and time on this graph", []))
+    entries.setdefault(first_contestant, Entry("left out: needs too much memory and time on this graph", []))
     floor = floors.floor(graph, algorithm, sources, settings.ceilings)
     return Cell(
-        graph.name, graph.device, name or algorithm, own, tasks.edges(graph, algorithm, several), entries, floor
+        graph.name,
+        graph.device,
+        name or algorithm,
+        first_contestant,
+        tasks.edges(graph, algorithm, several_sources),
+        entries,
+        floor,
     )
 
 

@@ -116,8 +116,8 @@ class BenchmarkGraph:
         """A pseudorandom location of every eighth vertex, NaN for all other vertices."""
         xp = array_module(self.matrix.data)
         ids = xp.arange(self.graph.n)
-        places = xp.stack([ids * 7919 % 1009, ids * 104_729 % 1013], axis=1).astype(np.float64)
-        return xp.where((ids % 8 == 0)[:, None], places, xp.nan)
+        coordinates = xp.stack([ids * 7919 % 1009, ids * 104_729 % 1013], axis=1).astype(np.float64)
+        return xp.where((ids % 8 == 0)[:, None], coordinates, xp.nan)
 
     @cached_property
     def two_sides(self) -> Graph:
@@ -268,8 +268,8 @@ class BenchmarkGraph:
         If fewer vertices are reachable, return all of them.
         """
         reached = np.flatnonzero(moved(gasla.bfs(self.graph, self.sources[0]), "cpu") >= 0)
-        places = np.linspace(0, len(reached) - 1, min(count, len(reached)))
-        return reached[places.astype(np.int64)].tolist()
+        positions = np.linspace(0, len(reached) - 1, min(count, len(reached)))
+        return reached[positions.astype(np.int64)].tolist()
 
     def reach(self, source: int) -> Reach:
         """Return the size of the part of the graph that is reachable from a source. The result is cached."""
@@ -289,9 +289,9 @@ class BenchmarkGraph:
         n, m = self.graph.n, self.graph.m
         if m == 0 or int(self.graph.out_degrees.max()) >= 16 * m / n:
             return False
-        places = array_module(self.matrix).asarray(np.linspace(0, m - 1, SAMPLES).astype(np.int64))
-        rows = array_module(self.matrix).searchsorted(self.matrix.indptr, places, side="right") - 1
-        return bool((abs(self.matrix.indices[places] - rows) > n // 32).mean() > 0.5)
+        sampled_edges = array_module(self.matrix).asarray(np.linspace(0, m - 1, SAMPLES).astype(np.int64))
+        rows = array_module(self.matrix).searchsorted(self.matrix.indptr, sampled_edges, side="right") - 1
+        return bool((abs(self.matrix.indices[sampled_edges] - rows) > n // 32).mean() > 0.5)
 
     @cached_property
     def fingerprint(self) -> str | None:

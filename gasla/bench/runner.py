@@ -67,7 +67,7 @@ def by_turns(
     names = list(contestants)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     always_called, pause = set(names if keep is None else keep), PAUSE if device == "cpu" and len(names) > 1 else 0
-    shuffle, end = random.Random(SEED).shuffle, time.perf_counter() + budget
+    shuffle, deadline = random.Random(SEED).shuffle, time.perf_counter() + budget
     gc.collect()
     gc.disable()
     try:
@@ -80,7 +80,7 @@ def by_turns(
             limit = HOPELESS * min(last.values(), default=0)
             names = [name for name in names if name in always_called or last[name] <= limit]
             shuffle(names)
-            if number + 1 >= least and time.perf_counter() > end:
+            if number + 1 >= least and time.perf_counter() > deadline:
                 break
     finally:
         gc.enable()

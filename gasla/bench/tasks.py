@@ -238,18 +238,18 @@ def task(
     made from the part, too. The benchmark gives sources to functions that take sources and no target. The verifier
     named `checked_by` is called with these arguments, those in `checked_with`, and the answer, each by its name.
     """
-    called, of = getattr(gasla, function), given if callable(given) else lambda _: given
+    public_function, arguments_for = getattr(gasla, function), given if callable(given) else lambda _: given
     part, _, on = on.rpartition(".")
-    takes = inspect.signature(called).parameters
+    takes = inspect.signature(public_function).parameters
     starts: Any = next((name for name in ("source", "sources") if name in takes and "target" not in takes), "nowhere")
 
     def call(g: BenchmarkGraph, *start: Any) -> Answer:
         g = g.part if part else g
-        return called(getattr(g, on), **dict(zip((starts,), start)), **of(g))
+        return public_function(getattr(g, on), **dict(zip((starts,), start)), **arguments_for(g))
 
     def check(g: BenchmarkGraph, answer: Answer, sources: list[int]) -> None:
         g = g.part if part else g
-        known: dict[str, Any] = {**of(g), **checked_with}
+        known: dict[str, Any] = {**arguments_for(g), **checked_with}
         if starts != "nowhere":
             known[starts] = sources[0] if starts == "source" else sources
         verifier = getattr(verify, checked_by)
@@ -607,14 +607,14 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
     finite = {name: form for name, form in forms.items() if not task.may_overflow or bool(np.isfinite(form).all())}
     notes = {name: "overflows" for name in forms if name not in finite}
 
-    def agree(one: str, other: str) -> bool:
-        a, b = finite[one], finite[other]
-        return a.shape == b.shape and task.agree(a, b)
+    def agree(first: str, second: str) -> bool:
+        first_finite, second_finite = finite[first], finite[second]
+        return first_finite.shape == second_finite.shape and task.agree(first_finite, second_finite)
 
     if len(finite) > 1:
         candidates = [*list(finite)[1:], next(iter(finite))]
         reference = (
-            trusted if trusted in finite else max(candidates, key=lambda one: sum(agree(one, x) for x in finite))
+            trusted if trusted in finite else max(candidates, key=lambda first: sum(agree(first, x) for x in finite))
         )
         notes |= {name: f"wrong: differs from {reference}" for name in finite if not agree(name, reference)}
     return notes

@@ -16,8 +16,8 @@ TABLE_VERBS = {verb.name: verb for verb in ALGORITHMS if verb.answers}
 
 def add_commands(commands: Any) -> None:
     """Add the command `table` to the parser of the command line."""
-    said = "save the answers of several algorithms as one table, with a row per vertex and its name"
-    parser = commands.add_parser("table", help=said, description=f"{said[0].upper()}{said[1:]}.")
+    help_text = "save the answers of several algorithms as one table, with a row per vertex and its name"
+    parser = commands.add_parser("table", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
     data.add_reading(parser)
     algorithms = "commands whose answers have a value per vertex, such as pagerank, core-number and louvain-communities"
     parser.add_argument("algorithms", nargs="+", metavar="ALGORITHM", help=f"{algorithms}; a beginning will do")

@@ -30,8 +30,8 @@ def add_commands(commands: Any) -> None:
         verb.add_options(parser)
         add_options(parser)
         if verb.verifier is not None:
-            said = "verify the answer, or a sample of it; exit code 1 if it is wrong"
-            parser.add_argument("--check", action="store_true", help=said)
+            check_help = "verify the answer, or a sample of it; exit code 1 if it is wrong"
+            parser.add_argument("--check", action="store_true", help=check_help)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--output", "-o", metavar="FILE", help=f"save the answer to a file: {', '.join(data.TABLES)}")
     parser.add_argument("--stats", action="store_true", help="print sizes, iterations, edges, times and TEPS")
     add_device(parser)
-    said = "use the GPU, but keep the graph in host memory: for graphs larger than the GPU's"
-    parser.add_argument("--stream", action="store_true", help=said)
+    stream_help = "use the GPU, but keep the graph in host memory: for graphs larger than the GPU's"
+    parser.add_argument("--stream", action="store_true", help=stream_help)
     parser.add_argument("--top", type=text.count, default=10, metavar="N", help="lines of output (default: 10)")
 
 

@@ -72,8 +72,8 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument(
         "graph", metavar=name, help="a file, or one of the included graphs: openflights, ny-roads, town"
     )
-    known = f"file format: {', '.join(FORMATS)} (default: by the suffix of the file)"
-    parser.add_argument("--format", metavar="F", help=known)
+    formats_help = f"file format: {', '.join(FORMATS)} (default: by the suffix of the file)"
+    parser.add_argument("--format", metavar="F", help=formats_help)
     parser.add_argument("--undirected", action="store_true", help="read every edge of the file in both directions")
     rows = "file with a row for each vertex: names in order, isolated ones too, and attributes"
     parser.add_argument("--vertex-table", metavar="FILE", help=rows)
@@ -83,8 +83,8 @@ def add_reading(parser: ArgumentParser, name: str = "GRAPH") -> None:
     parser.add_argument("--weight", metavar="W", help=weight)
     attributes = "further columns to keep, by name or position, for convert"
     parser.add_argument("--attributes", metavar="A,B,…", help=attributes)
-    within = "use only the edges whose attribute is from START to END, numbers or dates; either may be empty"
-    parser.add_argument("--within", metavar="NAME,START,END", help=within)
+    within_help = "use only the edges whose attribute is from START to END, numbers or dates; either may be empty"
+    parser.add_argument("--within", metavar="NAME,START,END", help=within_help)
     vertices = "whether ids in a table are names or numbers of vertices (default: strings and large integers are names)"
     parser.add_argument("--vertices", choices=("names", "numbers"), help=vertices)
     kinds = "the two columns of a table hold two kinds of vertices, such as users and items"

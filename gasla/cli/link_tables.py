@@ -25,9 +25,9 @@ def add_commands(commands: Any) -> None:
 
     negative = commands.add_parser("negative-edges", help="draw pairs of vertices without an edge")
     data.add_reading(negative)
-    said = descriptions(gasla.negative_edges)
+    sentences = descriptions(gasla.negative_edges)
     negative.add_argument("output", metavar="OUT", help=OUTPUT)
-    negative.add_argument("--count", type=text.count, required=True, metavar="N", help=said["count"])
+    negative.add_argument("--count", type=text.count, required=True, metavar="N", help=sentences["count"])
     negative.set_defaults(run=run_negative)
     for parser in (split, negative):
         parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed (default: 0)")

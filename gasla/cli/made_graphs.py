@@ -20,11 +20,13 @@ def add_commands(commands: Any) -> None:
     nearest = commands.add_parser("nearest-neighbors-graph", help=NEAREST, description=NEAREST)
     nearest.add_argument("points", metavar="POINTS", help=".npy or text file with a row of coordinates per point")
     nearest.add_argument("output", metavar="OUT", help=f"{output}; the values are distances")
-    said = descriptions(gasla.nearest_neighbors_graph)
-    nearest.add_argument("--k", type=text.count, default=10, metavar="N", help=f"{said['k']} (default: %(default)s)")
+    sentences = descriptions(gasla.nearest_neighbors_graph)
+    nearest.add_argument(
+        "--k", type=text.count, default=10, metavar="N", help=f"{sentences['k']} (default: %(default)s)"
+    )
     metric = "the distance between points (default: %(default)s)"
     nearest.add_argument("--metric", choices=get_args(Metric), default="euclidean", help=metric)
-    nearest.add_argument("--symmetric", action="store_true", help=said["symmetric"])
+    nearest.add_argument("--symmetric", action="store_true", help=sentences["symmetric"])
     nearest.set_defaults(run=run_nearest)
 
     project = commands.add_parser("project", help=PROJECT, description=PROJECT)

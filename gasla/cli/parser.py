@@ -34,9 +34,9 @@ class Parser(ArgumentParser):
         for word in unknown:
             if word.startswith("-"):
                 name = word.partition("=")[0]
-                known = re.findall(r"(?<![\w-])--?[a-z][\w-]*", self.format_usage())
-                alike = [option for option in known if name in ALIKE and option in ALIKE]
-                hint = f"; did you mean {alike[0]!r}?" if alike else meant(name, known)
+                known_options = re.findall(r"(?<![\w-])--?[a-z][\w-]*", self.format_usage())
+                similar_options = [option for option in known_options if name in ALIKE and option in ALIKE]
+                hint = f"; did you mean {similar_options[0]!r}?" if similar_options else meant(name, known_options)
                 self.error(f"there is no option {name!r}{hint}")
         # the parser of the command has set this attribute already, before the parser of the whole program gets here
         options.parser = getattr(options, "parser", self)

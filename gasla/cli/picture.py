@@ -15,19 +15,19 @@ from gasla.progress import bar
 
 def add_commands(commands: Any) -> None:
     """Add the command `draw` to the parser of the command line."""
-    said = "draw a graph: vertices by the answers of algorithms, edges as lines or as a density"
-    parser = commands.add_parser("draw", help=said, description=f"{said[0].upper()}{said[1:]}.")
+    help_text = "draw a graph: vertices by the answers of algorithms, edges as lines or as a density"
+    parser = commands.add_parser("draw", help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
     data.add_reading(parser)
     parser.add_argument("--output", "-o", metavar="FILE", required=True, help="the picture: .png, .svg or .pdf")
-    places = "two attributes of the vertices, such as longitude,latitude (default: by layout)"
-    parser.add_argument("--positions", metavar="X,Y", help=places)
-    score = "a vertex attribute, or a command with one value per vertex, such as pagerank; a beginning will do"
-    parser.add_argument("--color", metavar="SCORE", help=f"score that colors vertices: {score}")
+    positions_help = "two attributes of the vertices, such as longitude,latitude (default: by layout)"
+    parser.add_argument("--positions", metavar="X,Y", help=positions_help)
+    score_help = "a vertex attribute, or a command with one value per vertex, such as pagerank; a beginning will do"
+    parser.add_argument("--color", metavar="SCORE", help=f"score that colors vertices: {score_help}")
     parser.add_argument("--size", metavar="SCORE", help="score that the area of vertices grows with, as for --color")
-    bands = "limits between scores that have different colors, such as 5,10,15"
-    parser.add_argument("--bands", metavar="LIMITS", help=bands)
-    labels = "number of the most important vertices to name (default: 10; with --bands none)"
-    parser.add_argument("--labels", type=text.count, metavar="N", help=labels)
+    bands_help = "limits between scores that have different colors, such as 5,10,15"
+    parser.add_argument("--bands", metavar="LIMITS", help=bands_help)
+    labels_help = "number of the most important vertices to name (default: 10; with --bands none)"
+    parser.add_argument("--labels", type=text.count, metavar="N", help=labels_help)
     parser.add_argument("--arrows", action="store_true", help="show directions; only where edges are lines")
     parser.add_argument("--seed", type=text.count, default=0, metavar="N", help="seed of the layout (default: 0)")
     compute.add_device(parser)

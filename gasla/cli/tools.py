@@ -21,8 +21,8 @@ FAMILIES = {
 
 def add_commands(commands: Any) -> None:
     """Add the five commands to the parser of the command line."""
-    said = "print properties of a graph: sizes, symmetry, components, weights, degrees"
-    info = commands.add_parser("info", help=said, description=said)
+    help_text = "print properties of a graph: sizes, symmetry, components, weights, degrees"
+    info = commands.add_parser("info", help=help_text, description=help_text)
     data.add_reading(info)
     info.set_defaults(run=run_info)
 
@@ -55,8 +55,10 @@ def add_commands(commands: Any) -> None:
     demo.add_argument("--top", type=text.count, default=10, metavar="N", help="length of rankings (default: 10)")
     demo.set_defaults(run=run_demo)
 
-    said = "compile functions ahead of their first use, or all of the NetworkX backend's, which takes minutes, once"
-    warm = commands.add_parser("warm", help=said, description=said)
+    help_text = (
+        "compile functions ahead of their first use, or all of the NetworkX backend's, which takes minutes, once"
+    )
+    warm = commands.add_parser("warm", help=help_text, description=help_text)
     warm.add_argument("functions", nargs="*", metavar="FUNCTION", help="of gasla, such as bfs (default: NetworkX's)")
     warm.add_argument(
         "--values",

@@ -39,8 +39,8 @@ class Verb(Command):
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The parameters of the function for which the command may have options."""
-        everything = dict(inspect.signature(self.function).parameters)
-        return {name: p for name, p in everything.items() if name != "graph" and name not in self.fixed}
+        all_parameters = dict(inspect.signature(self.function).parameters)
+        return {name: p for name, p in all_parameters.items() if name != "graph" and name not in self.fixed}
 
     @cached_property
     def help(self) -> str:
@@ -110,8 +110,10 @@ class Verb(Command):
         Some parts of the answer, such as parents, are computed only if an option asks for them. Their columns are left
         out if the option was not given.
         """
-        asked = self.parameters
-        return [column for name, column in self.answers.items() if name not in asked or getattr(options, name, True)]
+        option_names = self.parameters
+        return [
+            column for name, column in self.answers.items() if name not in option_names or getattr(options, name, True)
+        ]
 
     def named(self, graph: Any, answer: Any) -> dict[str, Any]:
         """Return the parts of the function's result as a dictionary, such as "levels" and "parents"."""
@@ -171,9 +173,10 @@ def descriptions(function: Callable[..., Any]) -> dict[str, str]:
     sentences: dict[str, str] = {}
     for names, paragraph in entries:
         other = re.match(r"\s*As (?:in|for) `(?:gasla\.)?(\w+)`", paragraph)
-        known = descriptions(getattr(gasla, other[1])) if other else {}
+        other_descriptions = descriptions(getattr(gasla, other[1])) if other else {}
         sentences |= {
-            name: known.get(name, _help_style(re.split(r"[.;:](?:\s|$)", paragraph)[0])) for name in names.split(", ")
+            name: other_descriptions.get(name, _help_style(re.split(r"[.;:](?:\s|$)", paragraph)[0]))
+            for name in names.split(", ")
         }
     return sentences
 
@@ -185,23 +188,23 @@ def _help_style(sentence: str) -> str:
     return words[:1].lower() + words[1:] if first == first.capitalize() else words
 
 
-def _add_option(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, said: str) -> None:
+def _add_option(parser: ArgumentParser, name: str, option: str, hint: Any, default: Any, help_text: str) -> None:
     """Add the option for one parameter to a parser, if the parameter's type allows an option.
 
     The option of a parameter whose name is one letter can be given with one hyphen or with two.
     """
     options = [f"-{name}"] * (len(name) == 1) + [option]
-    said = said.replace("%", "%%")
+    help_text = help_text.replace("%", "%%")
     kinds = [hint] if get_origin(hint) is Literal else [k for k in get_args(hint) or (hint,) if k is not NoneType]
     kinds = [k for k in kinds if get_origin(k) not in (Sequence, Mapping)]
     kind = kinds[0] if len(kinds) == 1 else None
-    help = f"{said} (default: {default})" if default not in (None, inspect.Parameter.empty) else said
+    help = f"{help_text} (default: {default})" if default not in (None, inspect.Parameter.empty) else help_text
     if kind is bool:
         if default is True:
             off = option if option != f"--{name.replace('_', '-')}" else f"--no-{option[2:]}"
-            parser.add_argument(off, dest=name, action="store_false", help=f"disable: {said}")
+            parser.add_argument(off, dest=name, action="store_false", help=f"disable: {help_text}")
         else:
-            parser.add_argument(option, dest=name, action="store_true", help=said)
+            parser.add_argument(option, dest=name, action="store_true", help=help_text)
     elif get_origin(kind) is Literal:
         parser.add_argument(*options, dest=name, choices=get_args(kind), default=default, help=help)
     elif kind in NUMBERS:

@@ -100,10 +100,10 @@ class Answered:
             counts, bounds = np.histogram(
                 values[is_shown], bins=10 if is_float else min(10, int(np.ptp(values[is_shown])))
             )
-            shown = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
+            bin_labels = [f"{x:,.6g}" if is_float else f"{x:,.0f}" for x in bounds.tolist()]
             if dates is not None:
-                shown = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
-            yield from text.histogram([f"{a} to {b}" for a, b in pairwise(shown)], counts.tolist(), "vertices")
+                bin_labels = [*map(text.of_time, bounds.astype(np.int64).view(dates.dtype))]
+            yield from text.histogram([f"{a} to {b}" for a, b in pairwise(bin_labels)], counts.tolist(), "vertices")
         yield title
         # `ranking` negates this value, so its negation must fit the dtype, as that of the smallest integer would not
         lowest = -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min + 1
@@ -197,8 +197,8 @@ class Answered:
         """
         for place, (distance, path, _) in enumerate(self["paths"][: self.top], 1):
             labels = [self.label(v) for v in path.tolist()]
-            shown = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
-            yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown)}"
+            shown_labels = labels if len(labels) <= 5 else [*labels[:3], f"… {len(labels) - 5:,} more …", *labels[-2:]]
+            yield f"{place:4}  {distance:14,.6g}  {' – '.join(shown_labels)}"
 
     def similar(self) -> Iterator[str]:
         """Yield a line for each of the vertices that are most similar to some vertex, with this vertex and the
@@ -242,8 +242,8 @@ class Answered:
     def positive(self, name: str, what: str) -> str:
         """Return a heading with the number of edges, or pairs of vertices, whose value is above 0."""
         scores = self[name]
-        of = f"{len(scores):,} {'stored edges' if self.pairs is None else 'pairs'}"
-        return f"{(scores > 0).sum():,} of {of} {what}{', most' * bool(len(scores))}"
+        items = f"{len(scores):,} {'stored edges' if self.pairs is None else 'pairs'}"
+        return f"{(scores > 0).sum():,} of {items} {what}{', most' * bool(len(scores))}"
 
     def counted(self, name: str, what: str, title: str) -> str:
         """Return a heading with the length of an array. A title follows if the array is not empty."""

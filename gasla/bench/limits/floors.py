@@ -196,9 +196,8 @@ CUTS = gathered(2, 4, 1 / 2)  # one pass that reads every undirected edge from o
 ONCE = streamed(2, 4)
 # a pass that reads each undirected edge in one direction, and writes eight bytes per stored edge
 SUPPORT = streamed(10, 4)
-SELECTED_TWICE = gathered(
-    SELECTED * 8, 12, SELECTED * 2, barriers=2
-)  # one pass along the directed graph's edges, and one pass against their direction
+# one pass along the directed graph's edges, and one pass against their direction
+SELECTED_TWICE = gathered(SELECTED * 8, 12, SELECTED * 2, barriers=2)
 # A topological order of an acyclic graph: for each edge, the number of remaining in-edges of its end is read. Per
 # vertex, this number, a level and a position are written.
 ONE_WAY = gathered(2, 12, 1 / 2)
@@ -224,9 +223,8 @@ COUNTS: dict[str, Count] = {
     # Each edge takes 32 bytes: both ends, the time, and the position of the edge in the order of times.
     "fastest_durations": gathered(32, 8),
     "pagerank": times(PAGERANK_ITERATIONS, ITERATION),
-    "hits": times(
-        2 * PAGERANK_ITERATIONS, ITERATION
-    ),  # each iteration of HITS goes along the edges, and then against their direction
+    # each iteration of HITS goes along the edges, and then against their direction
+    "hits": times(2 * PAGERANK_ITERATIONS, ITERATION),
     # PageRank for eight sources together: eight scores are read at the end of each edge, and read and written per
     # vertex.
     "personal_pageranks": times(PAGERANK_ITERATIONS, gathered(4, 128, wide=32)),
@@ -293,9 +291,8 @@ COUNTS: dict[str, Count] = {
     "transitive_reduction": streamed(2.5, 4),  # reads each edge once, and writes a byte for it
     "latest_departure": LEVELS,
     "temporal_reachability": searched(1, all_at_once=True),
-    **dict.fromkeys(
-        ("temporal_cycles", "temporal_motif_counts"), streamed(12, 4)
-    ),  # these read both ends and the time of each edge
+    # these read both ends and the time of each edge
+    **dict.fromkeys(("temporal_cycles", "temporal_motif_counts"), streamed(12, 4)),
     "article_rank": FIXED,
     "salsa": times(2, FIXED),
     "top_k_pagerank": gathered(4, 128, wide=32),  # does at least one iteration, for eight sources together

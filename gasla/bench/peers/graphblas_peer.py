@@ -240,12 +240,12 @@ class GraphBLAS:
         """Return for each vertex the largest Jaccard similarities, computed for all pairs and selected by NumPy."""
         common = semiring.plus_pair[FP64](self.pattern @ self.pattern.T).new()
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
-        best = np.zeros((self.n, SIMILAR))
+        highest_scores = np.zeros((self.n, SIMILAR))
         for row, (first, last) in enumerate(pairwise(indptr.tolist())):
             similar = scores[first:last]
             similar = -np.sort(-(similar if len(similar) <= SIMILAR else np.partition(similar, -SIMILAR)[-SIMILAR:]))
-            best[row, : len(similar)] = similar
-        return best
+            highest_scores[row, : len(similar)] = similar
+        return highest_scores
 
     def _over_either(self, common: Matrix) -> Matrix:
         """Divide the counts of common neighbors of pairs by the sizes of the unions of both neighborhoods."""

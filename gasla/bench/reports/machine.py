@@ -63,24 +63,27 @@ def spin() -> Spin:
     On Linux, each thread is pinned to a core.
     """
     count = cores.usable()
-    places = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    core_ids = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     barrier, times = Barrier(count), list[tuple[float, float]]()
 
     def work(number: int) -> None:
-        if len(places) == count:
+        if len(core_ids) == count:
             # The process id 0 stands for the calling thread, so only this thread is pinned to a core.
-            os.sched_setaffinity(0, places[number : number + 1])
+            os.sched_setaffinity(0, core_ids[number : number + 1])
         barrier.wait()
-        wall, own = time.perf_counter(), time.thread_time()
+        wall_start, cpu_start = time.perf_counter(), time.thread_time()
         hashlib.pbkdf2_hmac("sha256", b"", b"", WORK)
-        times.append((time.perf_counter() - wall, time.thread_time() - own))
+        times.append((time.perf_counter() - wall_start, time.thread_time() - cpu_start))
 
     threads = [Thread(target=work, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return Spin(max(max(1 - own / wall, 0.0) for wall, own in times), max(own for _, own in times))
+    return Spin(
+        max(max(1 - cpu_time / wall_time, 0.0) for wall_time, cpu_time in times),
+        max(cpu_time for _, cpu_time in times),
+    )
 
 
 def watch(what: str, measure: Callable[[], Iterable[_T]], notes: list[dict[str, Any]]) -> Iterator[_T]:

@@ -24,13 +24,13 @@ def line(cell: Cell, verdict: str = "") -> str:
         f"{ceiling:<22}{peer:<21}{number(cell.ratio):>6}"
     )
     parts = [verdict] if verdict else []
-    others = [
+    notes_on_others = [
         f"{name} {milliseconds(cell.seconds(name))}"
         for name, entry in cell.entries.items()
         if entry.seconds and name not in (cell.own, best)
     ]
-    if others:
-        parts.append("also " + ", ".join(others))
+    if notes_on_others:
+        parts.append("also " + ", ".join(notes_on_others))
     notes = [f"    {name}: {entry.note}" for name, entry in cell.entries.items() if entry.note]
     return "\n".join(["  ".join([row, *parts]).rstrip(), *notes])
 
