@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 def run_apart(*computations: Iterable[Any]) -> None:
-    """Run computations side by side, each in a new thread. Ctrl-C ends the wait at once.
+    """Run computations side by side, each in a new thread, and wait for their end. Ctrl-C ends the wait at once.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def run_apart(*computations: Iterable[Any]) -> None:
 
     try:
         for computation in computations:
-            # a daemon thread would be stopped at the end of the process even within another library's code, so this is
-            # none
+            # This is no daemon thread, because Python would stop a daemon thread at the end of the process, even within
+            # code of another library.
             try:
                 Thread(target=work, args=(computation,), name="gasla", daemon=False).start()
             except (RuntimeError, MemoryError):  # raised if the system can't start a new thread

@@ -129,7 +129,7 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def as_bits(array: Any) -> Any:
-    """Return a view of an array of which CuPy can make copies without CUDA headers: uint16 for float16."""
+    """Return an array in a form that CuPy can copy without headers of the CUDA toolkit: float16 is viewed as uint16."""
     return array.view(np.uint16) if array.dtype == _HALF else array
 
 
@@ -244,7 +244,7 @@ def running_sums(counts: Any) -> Any:
     """
     xp: Any = array_module(counts)
     sums = xp.zeros(len(counts) + 1, np.int64)
-    if len(counts):  # CuPy's cumsum fails for empty arrays
+    if len(counts):  # CuPy's cumsum fails for empty arrays, whose only offset is the 0 above
         xp.cumsum(counts, out=sums[1:])
     return sums
 
@@ -334,9 +334,9 @@ def as_values(x: Any) -> Any:
 
 
 def _as_plain_array(x: Any) -> Any:
-    """Return `Values` as a plain array.
+    """Return `Values` as a plain NumPy array. Anything else, such as a Python number, is returned unchanged.
 
-    Python numbers are returned unchanged, so that they adapt to the other operand's type.
+    NumPy adapts Python numbers to the type of the other operand.
     """
     return np.asarray(x) if isinstance(x, np.ndarray) else x
 

@@ -38,7 +38,8 @@ def cache_directory() -> Path:
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/.cache")
-    # "~" is left if expanduser does not know this user; don't use a folder of this name in the current directory
+    # expanduser leaves "~" if it does not know this user, and no folder of this name in the current directory shall be
+    # used
     if base.startswith("~"):
         base = os.devnull  # os.devnull is no folder, so nothing can be stored below this path, and the log reports that
     return Path(base) / "gasla"

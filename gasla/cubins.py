@@ -98,7 +98,7 @@ appends the function that compiles kernels in groups.
 
 
 def lend(cupy: ModuleType) -> None:
-    """Make CuPy look for shipped code from now on, before it compiles one of its kernels."""
+    """Make CuPy look for shipped machine code, from now on, before it compiles one of its own kernels."""
     compiler = cupy.cuda.compiler
     compile_with_nvrtc = getattr(compiler, _CUPY_FUNCTION, None)
     if compile_with_nvrtc is None:

@@ -22,7 +22,7 @@ _delayed = threading.local()
 
 
 def warn(words: str, category: type[Warning]) -> None:
-    """Issue a warning that points to the first caller outside of this package, unless `unwarned` suppresses it."""
+    """Issue a warning that points to the line of the user's code that called gasla, unless `unwarned` suppresses it."""
     if issubclass(category, _suppressed.get()):
         return
     frame, level = sys._getframe(), 1

@@ -15,7 +15,8 @@ _PLAIN = re.compile(r"(?!named_)[A-Za-z]\w*", re.ASCII)
 
 
 def inner(name: str) -> str:
-    """Return the name of a field, parameter or aggregate in generated source.
+    """Return the name that a field, parameter or aggregate has in generated source, from the name that the user gave
+    it.
 
     This is the name itself if it is an ASCII identifier, otherwise a unique encoding.
 

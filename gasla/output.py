@@ -13,7 +13,7 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a temporary file for writing that replaces `path` at the end of the block.
+    """Open a temporary file for writing, which replaces the file at `path` at the end of the block.
 
     An error leaves `path` unchanged and removes the temporary file; an OSError names `path`. The new file has the mode
     of the file that it replaces, and its owner if the system permits. If `path` is a symbolic link, its target is
@@ -51,7 +51,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
     """
     # nobody can guess this name, and mode "x" does not open an existing file, so no other file is written to
     temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
-    # the umask is subtracted; the mode of `model` is set later, together with its owner
+    # the system subtracts the umask from this mode; the mode of `model` is set later, together with its owner
     mode = 0o666 if model is None else 0o600
 
     try:
@@ -61,7 +61,9 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
                     _copy_mode_and_owner(stream.fileno(), model)
                 yield stream
                 stream.flush()
-                os.fsync(stream.fileno())  # some file systems report only now that they are full
+                # some file systems report only now that they are full, so that this raises an error before the old file
+                # is replaced
+                os.fsync(stream.fileno())
             os.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
@@ -71,7 +73,7 @@ def placing(path: Path, model: os.stat_result | None = None, name: str = "") -> 
 
 @contextmanager
 def placing_folder(path: Path, mark: str) -> Iterator[Path]:
-    """Let the block fill a temporary folder, which takes the place of `path` once it is complete.
+    """Make a temporary folder that the block fills with files, and that replaces `path` at the end of the block.
 
     A folder that exists at `path` is replaced only if it is empty, or has a file named `mark`, which says that it was
     written in this way.
@@ -91,7 +93,8 @@ def placing_folder(path: Path, mark: str) -> Iterator[Path]:
             temporary.mkdir()
             yield temporary
             for each in temporary.iterdir():
-                with open(each, "r+b") as file:  # Windows flushes no file that is open for reading only
+                # Windows flushes no file that is open for reading only, so this opens the file for writing, too
+                with open(each, "r+b") as file:
                     os.fsync(file.fileno())
             if path.exists():
                 os.replace(path, old)

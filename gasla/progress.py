@@ -74,7 +74,7 @@ def bar(description: str) -> Iterator[None]:
             while not ended.wait(PERIOD):
                 shown.look()
 
-        # kernels release Python's interpreter lock, so this thread can run meanwhile
+        # kernels release Python's interpreter lock while they run, so this thread can draw the bar meanwhile
         thread = Thread(target=keep_looking, daemon=True)
         outer = _open.set(shown)
         try:  # Ctrl-C may raise KeyboardInterrupt between any two lines, so the thread is started within `try`
@@ -97,7 +97,7 @@ def _in_notebook() -> bool:
 
 
 def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
-    """Make the progress bar that is open, if any, show a count from now on.
+    """Make the open progress bar show a count from now on. If no bar is open, do nothing.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def follow(count: Callable[[], tuple[int, int]], unit: str) -> None:
 
 
 def is_watched() -> bool:
-    """Return whether a progress bar is open that would show a count passed to `follow`."""
+    """Return whether a progress bar is open, so that a count passed to `follow` would be shown."""
     shown = _open.get()
     return shown is not None and not shown.is_held
 

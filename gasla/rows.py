@@ -25,7 +25,8 @@ Shows = Callable[[Any], Iterable[str]]
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the command line. Its options follow from the signature of the function that it calls.
+    """The description of a command of the command line. Its options follow from the signature of the function that it
+    calls.
 
     `shape` says how the values in saved files are made from the answer. "vertex": the answer has one value per vertex.
     "rows": it has one row per vertex, whose columns are saved. "edge": it has one value per edge, and their sums over
@@ -59,7 +60,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Task:
-    """How `gasla bench` calls a function, checks its answers, and compares them with answers of other libraries.
+    """A benchmark task: how `gasla bench` calls a function, checks its answers, and compares them with other libraries'
+    answers.
 
     The benchmark gives a source if the function takes `source`, and several if it takes `sources`. Tasks that need a
     graph or a setting of the benchmark's own are in `gasla/bench/tasks.py`.
@@ -86,7 +88,8 @@ class Task:
 
 
 class Row:
-    """A public function, with its commands and benchmark tasks, and with calls whose compiled code wheels ship.
+    """The description of a public function: its commands, its benchmark tasks, and calls whose compiled code wheels
+    ship.
 
     Calls are text, such as `"bfs(g, 0)"`. A wheel ships their code in addition to the calls that `gasla.shipping.calls`
     derives from the signature.
@@ -128,7 +131,7 @@ UNWEIGHTED = {"weighted": "--unweighted"}
 
 
 def scores(name: str, answers: Mapping[str, str], heading: Says, **more: Any) -> Command:
-    """Return a command whose result is one score per vertex. It prints the highest scores."""
+    """Return the command for a function whose result is one score per vertex. The command prints the highest scores."""
     part_name = next(iter(answers))
     return Command(name, answers, heading, lambda f: f.ranking(part_name), **more)
 
@@ -136,23 +139,25 @@ def scores(name: str, answers: Mapping[str, str], heading: Says, **more: Any) ->
 def edge_values(
     name: str, answers: Mapping[str, str], heading: Says, view: Shows | None = None, **more: Any
 ) -> Command:
-    """Return a command whose result is one number per edge. It prints the highest numbers."""
+    """Return the command for a function whose result is one number per edge. It prints the highest numbers."""
     part_name = next(iter(answers))
     return Command(name, answers, heading, view or (lambda f: f.edges(f.highest(part_name))), "edge", **more)
 
 
 def groups(name: str, column: str, what: str) -> Command:
-    """Return a command whose result is one group label per vertex."""
+    """Return the command for a function whose result is one group label per vertex."""
     return Command(name, {"labels": column}, lambda f: f.grouped(what), lambda f: f.groups())
 
 
 def number(name: str, what: str, **more: Any) -> Command:
-    """Return a command whose result is one number."""
+    """Return the command for a function whose result is one number."""
     return Command(name, {}, lambda f: f"{f['score']:.6g} is {what}", unpack=lambda _, score: {"score": score}, **more)
 
 
 def counts(name: str, what: str) -> Command:
-    """Return a command whose result is a count for each form of subgraphs, or such counts with z-scores."""
+    """Return the command for a function whose result is a count for each kind of small subgraph, or counts with
+    z-scores.
+    """
 
     def view(f: Any) -> Iterator[str]:
         z = getattr(f["found"], "z", None)
@@ -167,7 +172,7 @@ def counts(name: str, what: str) -> Command:
 
 
 def links(name: str) -> Command:
-    """Return a command whose result is a hub score and an authority score per vertex."""
+    """Return the command for a function whose result is a hub score and an authority score per vertex."""
 
     def view(f: Any) -> Iterator[str]:
         yield from f.ranking("hubs")
@@ -179,7 +184,7 @@ def links(name: str) -> Command:
 
 
 def per_source(name: str, answers: Mapping[str, str]) -> Command:
-    """Return a command whose result is a level, a distance or a bool per source and vertex."""
+    """Return the command for a function whose result is a level, a distance or a bool for each source and vertex."""
     part = next(iter(answers))
     return Command(
         *(name, answers),
@@ -189,7 +194,7 @@ def per_source(name: str, answers: Mapping[str, str]) -> Command:
 
 
 def times(name: str, part: str, title: str, end: str = "source", verb: str = "reached from") -> Command:
-    """Return a command whose result is a time or a duration per vertex of a temporal graph."""
+    """Return the command for a function whose result is a time or a duration per vertex of a temporal graph."""
 
     def others(f: Any) -> Any:
         is_other = f.happens(part)
@@ -204,7 +209,7 @@ def times(name: str, part: str, title: str, end: str = "source", verb: str = "re
 
 
 def walks(name: str) -> Command:
-    """Return a command whose result is a row of vertices per walker."""
+    """Return the command for a function whose result is random walks, with a row of vertices per walker."""
 
     def steps(f: Any) -> int:
         return int((f["walks"][:, 1:] >= 0).sum())
@@ -224,7 +229,7 @@ def walks(name: str) -> Command:
 
 
 def matching(name: str) -> Command:
-    """Return a command whose result is the mate of each vertex."""
+    """Return the command for a function whose result is a matching, given by the mate of each vertex."""
 
     def pairs(f: Any) -> Any:
         first = np.flatnonzero(f["mates"] > np.arange(f.graph.n))

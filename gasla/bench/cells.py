@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The options of a measurement."""
+    """The options of a benchmark run, such as the number of calls, which hold for all cells."""
 
     rounds: int  # maximum number of rounds, in each of which every contestant is called once
     # seconds for the calls of one cell, after which no further round begins; checks of answers don't count
@@ -71,7 +71,7 @@ class Cell:
         return [median(call_seconds[i::count]) for i in range(min(count, len(call_seconds)))]
 
     def seconds(self, name: str | None = None) -> float | None:
-        """Return a contestant's time in seconds, or None without times.
+        """Return the time of a contestant's call in seconds, or None if its calls were not timed.
 
         It is the median over the sources of the median times for each source.
         """
@@ -79,7 +79,9 @@ class Cell:
         return median(medians) if medians else None
 
     def gteps(self, name: str | None = None) -> float | None:
-        """Return billions of traversed edges per second, as the median over the sources, or None without times."""
+        """Return billions of traversed edges per second of a contestant, as the median over the sources, or None
+        without times.
+        """
         medians = self.medians(name or self.own)
         return median(e / s for e, s in zip(self.edges, medians)) / 1e9 if medians and self.edges else None
 

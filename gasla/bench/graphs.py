@@ -29,14 +29,14 @@ from gasla.output import placing
 SOURCES = 8
 FEATURES = 64
 STEPS = 16  # number of steps per random walk
-SHUFFLED = 7  # random seed for the new order of vertices
+SHUFFLED = 7  # random seed for the order in which `BenchmarkGraph.shuffled` renumbers the vertices
 RELATION = ("vertex", "to", "vertex")
 SELECTED, ONE_WAY = 0.55, 55  # fraction of edges that the directed graphs keep, and the random seed for choosing them
-SAMPLES = 1 << 14  # number of edges sampled to test whether neighbors are close in memory
+SAMPLES = 1 << 14  # number of edges that are sampled to see whether neighbors are close in memory
 # number of vertices of the small part of a graph, for functions whose results would be too large for the whole graph
 PART = 1 << 10
 POINTS = 1 << 13  # number of points in space, for searches of nearest neighbors
-RANKED = 10  # number of vertices that are ranked for each vertex
+RANKED = 10  # number of vertices that a simulated recommender ranks for each vertex
 
 FAMILIES = {
     "rmat": datasets.rmat,
@@ -48,10 +48,10 @@ FAMILIES = {
 
 
 class Reach(NamedTuple):
-    """The size of the part of a graph that is reachable from a source, and the number of levels of a search."""
+    """What a search from a source reaches: the numbers of vertices and edges, and the number of levels."""
 
     vertices: int
-    edges: int  # stored directed edges whose source is reachable, as the unit TEPS counts edges
+    edges: int  # number of stored directed edges whose source is reachable; the unit TEPS counts these edges
     depth: int
 
 
@@ -89,7 +89,7 @@ class BenchmarkGraph:
         return self._like(array_module(matrix).ones_like(matrix.data), matrix.indices, matrix.indptr)
 
     def _like(self, data: Any, indices: Any, indptr: Any) -> Any:
-        """Return a matrix of the same type and shape as the graph's, with other entries."""
+        """Return a matrix of the same type and shape as the graph's, with the given entries in CSR form."""
         return type(self.matrix)((data, indices, indptr), shape=self.matrix.shape)
 
     @cached_property
@@ -189,7 +189,7 @@ class BenchmarkGraph:
 
     @cached_property
     def one_way(self) -> Any:
-        """A directed graph as a matrix, which keeps each stored edge at random, independently of its reverse edge."""
+        """The adjacency matrix of a directed graph, made by a random choice for each stored edge whether to keep it."""
         selected = np.random.default_rng(ONE_WAY).random(self.graph.m) < SELECTED
         selected, xp = array_module(self.matrix).asarray(selected), array_module(self.matrix)
         offsets = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(selected)])
@@ -303,7 +303,9 @@ class BenchmarkGraph:
         return datasets.fingerprint(self.matrix) if on_cpu else self._fingerprint
 
     def on(self, device: Device) -> BenchmarkGraph:
-        """Return this graph on a device. A copy on the other device is made at the first call and kept."""
+        """Return this benchmark graph on a device. If it is on the other device, the first call makes a copy, which is
+        cached.
+        """
         if device == self.device:
             return self
         if self._twin is None:
@@ -373,7 +375,9 @@ def _undirected(graph: Graph) -> csr_array:
 
 
 def _write_to_cache(path: Path, matrix: csr_array, sources: list[int]) -> None:
-    """Write a graph to the cache. A folder that can't be written to is no error."""
+    """Write a graph to the cache folder. If the folder can't be written to, do nothing, because the graph can be made
+    again.
+    """
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with placing(path) as stream:
@@ -387,5 +391,7 @@ def _read_from_cache(path: Path) -> tuple[csr_array, list[int]] | None:
             n = len(saved["indptr"]) - 1
             matrix = csr_array((saved["data"], saved["indices"], saved["indptr"]), shape=(n, n))
             return matrix, saved["sources"].tolist()
-    except Exception:  # Damaged archives raise many types of exceptions. Checksums reveal damaged arrays.
+    # damaged archives raise many types of exceptions, and checksums reveal damaged arrays; either way, the file is
+    # ignored
+    except Exception:
         return None

@@ -36,16 +36,19 @@ from gasla.bench.peers import (
 )
 
 SOME = 4  # default number of sources of a call that takes several sources
-FEW = 100  # number of walks or samples that are verified
+FEW = 100  # number of walks or samples of an answer that are verified
 PATHS = 5  # number of shortest paths to find between two vertices
-FIRST = 4  # number of searches that are verified if a call makes many
-UNREACHED = 1e300  # Larger distances mean unreachable, since some peers return inf and others the largest double.
+FIRST = 4  # number of searches whose results are verified if one call makes many searches
+# distances above this number count as unreachable, because some libraries return inf and others the largest double
+UNREACHED = 1e300
 SPLIT = 0.8, 0.1, 0.1  # fractions into which `split_edges` divides the edges
-LOADED = 1 << 13  # number of vertices whose neighbors a loader draws
-SOON = 10  # largest difference of times between consecutive edges, where times go up to 10,000
+# longest time from the first to the last edge of a temporal cycle or motif; times of edges go up to 10,000
+LOADED = 1 << 13
+SOON = 10  # largest difference of times between consecutive edges of a temporal cycle or motif; times go up to 10,000
 SHORT = 4  # largest number of edges of the cycles and paths that are enumerated
 TOGETHER = 64  # number of graphs in a batch
-# Matrices whose square takes more multiplications are left out, because it takes too much memory and time.
+# Squares of matrices that take more multiplications than this number are not measured, because they take too much
+# memory and time.
 MOST_PRODUCTS = 1 << 31
 
 Answer = Any
@@ -142,30 +145,36 @@ def up_to_a_factor(values: Any, sources: list[int]) -> Any:
 
 
 def part(name: str) -> Callable[[Answer], Any]:
-    """Return a function that takes the field `name` of an answer, which is a named tuple."""
+    """Return a function that takes an answer, which is a named tuple, and returns its field `name`."""
     return lambda answer: getattr(answer, name)
 
 
 class Benchmark(NamedTuple):
-    """How to call, verify and compare one algorithm on the benchmark's graphs, made from a `gasla.rows.Task`."""
+    """The description of how to call, verify and compare one algorithm on the benchmark's graphs."""
 
-    starts: Literal["source", "sources", "nowhere"]  # what a call takes besides the graph
-    call: Callable[..., Answer]  # calls gasla's function with the graph and this argument
-    # Verifies an answer on the CPU, given the graph, the answer and the sources.
+    # what a call takes besides the graph: one source, several sources, or nothing
+    starts: Literal["source", "sources", "nowhere"]
+    # a function that calls gasla's function, given the graph and, if `starts` says so, the source or the sources
+    call: Callable[..., Answer]
+    # a function that verifies an answer on the CPU, given the graph, the answer and the sources
     verify: Callable[[BenchmarkGraph, Answer, list[int]], None] | None = None
-    array: Callable[[Answer], Any] = lambda answer: answer  # takes the part of the answer that is compared with peers
-    form: Callable[[Any, list[int]], Any] = as_given  # brings an answer into a form in which correct answers are equal
-    agree: Callable[[Any, Any], bool] = same  # returns whether two answers in this form agree
-    several: int | None = None  # number of sources, if `starts` is "sources"
-    # Returns the number of edges that a call traverses, if `starts` is "nowhere".
+    # a function that returns the part of an answer that is compared with other libraries' answers
+    array: Callable[[Answer], Any] = lambda answer: answer
+    # a function that converts an answer to a form in which all correct answers are equal, given the answer and the
+    # sources
+    form: Callable[[Any, list[int]], Any] = as_given
+    agree: Callable[[Any, Any], bool] = same  # a function that says whether two answers, converted by `form`, agree
+    # number of sources for a call that takes several sources, or None for the benchmark's default
+    several: int | None = None
+    # a function that returns the number of edges that a call without sources traverses
     counted: Callable[[BenchmarkGraph], float] = lambda graph: graph.graph.m
     may_overflow: bool = False
-    function: str = ""  # name of the public function that is called, if the task has another name
-    on_part: bool = False  # whether the call is on `BenchmarkGraph.part`, a small part of the graph
+    function: str = ""  # name of the public function that the task calls, or "" if it is the name of the task
+    on_part: bool = False  # whether the task runs on a small part of the graph, `BenchmarkGraph.part`
 
 
 def like(right: Callable[[BenchmarkGraph], Any], form: Callable[[Any, list[int]], Any] = as_given) -> Any:
-    """Return a verifier that compares an answer with `right(graph)`, which is computed in float64."""
+    """Return a verifier that compares an answer with `right(graph)`, which computes the right answer in float64."""
 
     def check(graph: BenchmarkGraph, answer: Any, _: list[int]) -> None:
         off = float(abs(form(answer, []) - form(right(graph), [])).sum(axis=-1).max())
@@ -192,7 +201,7 @@ def totals(right: Callable[[BenchmarkGraph], float]) -> Any:
 
 
 def size(graph: gasla.Graph) -> Any:
-    """Return the numbers of vertices and of stored edges of a graph, by which graphs as answers are compared."""
+    """Return the numbers of vertices and of stored edges of a graph, which are compared if answers are graphs."""
     return np.array([graph.n, graph.m])
 
 
@@ -207,7 +216,7 @@ def ends(graph: BenchmarkGraph) -> dict[str, int]:
 
 
 def ranks(g: BenchmarkGraph, **options: Any) -> Any:
-    """Return PageRank after a fixed number of iterations, as the peers compute it.
+    """Return PageRank after the fixed number of iterations that other libraries compute, too.
 
     The tolerance 0 prevents an earlier stop.
     """
@@ -217,7 +226,7 @@ def ranks(g: BenchmarkGraph, **options: Any) -> Any:
 
 
 def in_float64(g: BenchmarkGraph) -> Any:
-    """Return the matrix with all weights 1 as float64."""
+    """Return the adjacency matrix of a benchmark graph in float64, with all weights 1."""
     return g.pattern.astype(np.float64)
 
 
@@ -268,7 +277,7 @@ def names_of(function: str) -> list[str]:
 
 
 class Paces(gasla.WalkProgram):
-    """Random walks that rarely go straight back: such a step is accepted one time in ten."""
+    """A walk program for random walks that rarely go straight back: such a step is accepted one time in ten."""
 
     def accept(self, previous: Any, vertex: Any, target: Any, edge: Any) -> Any:
         return semirings.where(target.id == previous.id, 0.1, 1.0)
@@ -519,7 +528,7 @@ ALGORITHMS = tuple(TASKS)
 
 
 class Gasla:
-    """gasla with the interface of a peer: each algorithm of the table is a method."""
+    """gasla in the form of a peer (a library to compare with): each algorithm in the table of tasks is a method."""
 
     name = "gasla"
 
@@ -533,7 +542,9 @@ class Gasla:
 
 
 def sources_of(graph: BenchmarkGraph, algorithm: str, some: int = SOME) -> list[int]:
-    """Return the sources for a call that takes several sources."""
+    """Return the sources for a call of an algorithm that takes several sources: `some` of them, or as many as its task
+    says.
+    """
     count = TASKS[algorithm].several
     return graph.sources[:some] if count is None else graph.spread(count)
 
@@ -554,7 +565,7 @@ def bind(peer: Any, algorithm: str, sources: list[int], some: list[int]) -> Call
 
 
 def edges(graph: BenchmarkGraph, algorithm: str, some: list[int]) -> list[int]:
-    """Return the number of edges that a call traverses, for each source that rounds start from.
+    """Return the number of edges that a call traverses, as a list with a number for each source that calls start from.
 
     Walks count steps instead.
     """
@@ -588,7 +599,7 @@ def on_cpu(answer: Answer) -> Answer:
 
 
 def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], trusted: str | None) -> dict[str, str]:
-    """Compare answers. Return a note for each contestant that disagrees or has overflowed.
+    """Compare the answers of all contestants. Return a note for each contestant whose answer differs or has overflowed.
 
     Parameters
     ----------
@@ -600,7 +611,7 @@ def disagreements(algorithm: str, answers: dict[str, Any], sources: list[int], t
     """
     task = TASKS[algorithm]
     if len(answers) < 2 and not task.may_overflow:
-        return {}  # there is no other answer to compare with
+        return {}  # with fewer than two answers, there is nothing to compare
     if len({device_of(answer) for answer in answers.values()}) > 1:
         answers = {name: moved(answer, "cpu") for name, answer in answers.items()}
     forms = {name: task.form(array_module(answer).asarray(answer), sources) for name, answer in answers.items()}

@@ -229,7 +229,9 @@ def _parse_column(word: str) -> str | int:
 
 
 def check_table(path: str, columns: int) -> Path:
-    """Check before the computation that a table of so many columns can be written to a path. Return the path."""
+    """Check, before a long computation, that a table with this number of columns can be written to a path. Return the
+    path.
+    """
     target = Path(path)
     if target.suffix.lower() not in TABLES:
         raise ValueError(f"--output {path}: unknown suffix; expected one of {', '.join(TABLES)}")
@@ -259,7 +261,7 @@ def check_target(path: str | Path) -> Path:
 
 
 def check_picture(path: str | Path, what: str, otherwise: str = "") -> Path:
-    """Check before the computation that a picture can be drawn and saved to a path. Return the path.
+    """Check, before a long computation, that a picture can be drawn and saved to a path. Return the path.
 
     `what` needs Matplotlib, and `otherwise` says in the error what to do without it.
     """

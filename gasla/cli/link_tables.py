@@ -15,7 +15,7 @@ OUTPUT = "table to write, with columns src and dst: .csv, .parquet or .feather"
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands to the parser of the command line."""
+    """Add the commands `split-edges` and `negative-edges` to the parser of the command line."""
     split = commands.add_parser("split-edges", help="split the edges of a graph at random into several tables")
     data.add_reading(split)
     split.add_argument("outputs", nargs="+", metavar="OUT", help=f"{OUTPUT}; one for each fraction")
@@ -66,7 +66,7 @@ def run_negative(options: Namespace) -> int:
 
 
 def _check_table_path(path: str) -> Path:
-    """Check before the computation that a table can be written to a path. Return the path."""
+    """Check, before a long computation, that a table can be written to a path. Return the path."""
     return data.check_target(vertex_table.check_file(path))
 
 

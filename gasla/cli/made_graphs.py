@@ -15,7 +15,7 @@ PROJECT = "project a bipartite graph onto one side: join its vertices that have 
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands to the parser of the command line."""
+    """Add the commands `nearest-neighbors-graph` and `project` to the parser of the command line."""
     output = "file to write; its suffix is the format"
     nearest = commands.add_parser("nearest-neighbors-graph", help=NEAREST, description=NEAREST)
     nearest.add_argument("points", metavar="POINTS", help=".npy or text file with a row of coordinates per point")

@@ -44,8 +44,9 @@ def numbers(path: str, what: str, rows: str, ndim: Literal[1, 2] = 2) -> Array:
 
 
 def _read_features(graph: Named, path: str | None) -> Array:
-    """Return the features of all vertices from a file, with one row per vertex. Without a file, these are the
-    degrees.
+    """Read the file that the option `--features` names. Return an array with one row per vertex.
+
+    Without the option, the features of a vertex are its in-degree and its out-degree.
     """
     if path is None:
         return np.stack([graph.graph.in_degrees, graph.graph.out_degrees], axis=1).astype(np.float64)
@@ -106,7 +107,7 @@ def _read_locations(graph: Named, path: str) -> Array:
 
 
 def _read_labels(_: Named, path: str | None) -> Array:
-    """Return a label per vertex, from the file that `--labels` names."""
+    """Read the file that the option `--labels` names. Return a label per vertex."""
     if path is None:
         raise ValueError("--labels is missing; expected a .npy or text file with a label per vertex")
     return numbers(path, f"--labels {path}", "one per vertex", ndim=1)
@@ -128,7 +129,7 @@ def _check_pattern(given: str) -> str:
 
 
 def _read_pairs(graph: Named, path: str | None) -> tuple[Array, Array] | None:
-    """Return the two vertices of each pair in the rows of a table, or None without a table."""
+    """Read the table that the option `--pairs` names. Return both vertices of each pair, or None without the option."""
     if path is None:
         return None
     try:

@@ -16,7 +16,7 @@ _VALUE = r"""(…|'[^']*'|[\w.]+)?"""
 
 
 class Parser(ArgumentParser):
-    """An ArgumentParser whose errors are one line. The parsers of commands are of the same class."""
+    """An ArgumentParser that prints errors in one line. The parsers of the single commands are of this class, too."""
 
     def error(self, message: str) -> NoReturn:
         """Print the message of an error in the arguments, with a suggestion, and exit with code 2."""
@@ -43,7 +43,8 @@ class Parser(ArgumentParser):
         return options, unknown
 
     def in_options(self, message: str) -> str:
-        """Return a message with the options of the command line in place of arguments of Python.
+        """Return an error message of gasla's functions with the command line's options in place of the arguments in
+        Python.
 
         Examples
         --------

@@ -65,7 +65,8 @@ def ranking(graph: Named, scores: NDArray[Any], top: int, dates: NDArray[Any] | 
 
 
 def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterator[str]:
-    """Yield a line with a bar for each count.
+    """Yield the lines of a histogram: for each count its name, the count with its unit, and a bar of proportional
+    length.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def histogram(names: Sequence[str], counts: Sequence[int], unit: str) -> Iterato
 
 
 def shortened(names: Sequence[str], counts: Sequence[int], rows: int) -> tuple[list[str], list[int]]:
-    """Merge adjacent rows of a histogram, so that at most `rows` remain.
+    """Merge adjacent rows of a histogram, given by their names and counts, so that at most `rows` rows remain.
 
     Examples
     --------

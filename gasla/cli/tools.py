@@ -20,7 +20,7 @@ FAMILIES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Add the five commands to the parser of the command line."""
+    """Add the commands `info`, `generate`, `convert`, `demo` and `warm` to the parser of the command line."""
     help_text = "print properties of a graph: sizes, symmetry, components, weights, degrees"
     info = commands.add_parser("info", help=help_text, description=help_text)
     data.add_reading(info)

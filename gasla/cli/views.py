@@ -59,7 +59,6 @@ class Answered:
         return f"{self.end('source')} to {self.end('target')}"
 
     # --- views (lines after the heading) of one number per vertex
-    # ---------------------------------------------------------
 
     def ranking(self, name: str) -> Iterator[str]:
         """Yield a line for each of the vertices with the highest scores. `name` is the part of the answer with the
@@ -149,7 +148,6 @@ class Answered:
             yield f"{i:4}  {feature.min():14,.6g}  {feature.mean():14,.6g}  {feature.max():14,.6g}"
 
     # --- views (lines after the heading) of lists of vertices, of rows of vertices, and of edges
-    # --------------------------
 
     def listed(
         self, vertices: Array, numbers: Any = None, places: bool = True, between: str = " – ", more: str = ""
@@ -255,7 +253,6 @@ class Answered:
         return f"{len(sizes):,} {what}, {(sizes == 1).sum():,} of them single vertices; the largest:"
 
     # --- masks that say which vertices have a finite value
-    # ----------------------------------------------------------------
 
     def happens(self, name: str) -> Array:
         """Return a mask of the finite times in a part of the answer.

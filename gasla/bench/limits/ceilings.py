@@ -74,7 +74,9 @@ def _rate(work: Callable[[int], tuple[float, float]], size: int) -> float:
 
 
 class Cpu:
-    """The measurements on the CPU. Each method returns the amount of work done and the time that it took in seconds."""
+    """The measurements of the CPU's limits. Each method returns the amount of work done and the time that it took in
+    seconds.
+    """
 
     BYTES, READS, ADDS, WAITS = 1 << 28, 1 << 24, 1 << 22, 1 << 12
 
@@ -123,7 +125,9 @@ extern "C" __global__ void wait(u32* counter, u32 rounds) { wait_often(counter, 
 
 
 class Gpu:
-    """The measurements on the current GPU. Each method returns the amount of work done and the time in seconds."""
+    """The measurements of the GPU's limits. Each method returns the amount of work done and the time that it took in
+    seconds.
+    """
 
     BYTES, READS, ADDS, WAITS = 1 << 34, 1 << 29, 1 << 27, 1 << 10
     THREADS = 512

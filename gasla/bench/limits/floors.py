@@ -20,7 +20,7 @@ SECTOR = 32  # smallest number of bytes that one random read fetches, even if fe
 
 
 class Floor(NamedTuple):
-    """A lower bound for the time of a call in seconds, and the resource that dominates it.
+    """A lower bound for the time of a call in seconds, and the hardware resource that takes most of this time.
 
     The resource is one of "bytes", "random reads" and "barriers".
     """
@@ -30,7 +30,7 @@ class Floor(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a lower bound is computed from: the size of the graph, and the measured speed of the machine."""
+    """The data from which a lower bound is computed: the size of the graph, and the measured speed of the machine."""
 
     n: int
     m: int
@@ -70,7 +70,7 @@ Count = Callable[[Work, list[Reach]], Floor]
 
 
 def streamed(m: float = 0, n: float = 0, bytes: float = 0, barriers: int = 1) -> Count:
-    """Return a function that computes a lower bound for the time of streaming over the graph once.
+    """Return a function that computes a lower bound for the time of reading or writing all of a graph's arrays once.
 
     The work reads or writes `m` bytes per edge, `n` bytes per vertex, and `bytes` more, each once.
     """
@@ -100,7 +100,9 @@ def gathered(
 
 
 def times(count: float, once: Count) -> Count:
-    """Return a function that computes a lower bound for the time of repeating the work `once` for `count` times."""
+    """Return a function that computes a lower bound for the time of doing some work `count` times. `once` is the bound
+    for doing it once.
+    """
 
     def repeated(work: Work, reaches: list[Reach]) -> Floor:
         floor = once(work, reaches)
@@ -110,7 +112,7 @@ def times(count: float, once: Count) -> Count:
 
 
 def after(first: Count, second: Count) -> Count:
-    """Return a function that computes a lower bound for the time of two phases, one after the other.
+    """Return a function that adds the lower bounds for the times of two phases, of which one runs after the other.
 
     The dominating resource that it reports is that of the second phase.
     """

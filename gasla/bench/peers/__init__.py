@@ -32,12 +32,14 @@ NIBBLE = 0.01, 1e-6  # the parameters alpha and epsilon of PageRank-Nibble
 DRAWN = 10  # number of neighbors sampled per vertex
 WINDOW = 2  # largest number of steps between the two vertices of a pair taken from a walk
 NODE2VEC = 0.5, 2.0  # the parameters p and q of node2vec
-RADIUS = 2  # number of edges from the center of an ego graph to its farthest vertices
+RADIUS = 2  # largest number of edges from the center of an ego graph to its other vertices
 TRUSS = 6  # k of the k-truss, in which every edge is in at least k - 2 = 4 triangles
 
 
 class Peer(NamedTuple):
-    """Where a peer (another library to compare with) is found, the package that it requires, and its device."""
+    """The place of a peer (another library to compare with), the package that it requires, and the device it computes
+    on.
+    """
 
     cls: str
     module: str  # name of the peer's module in the package gasla.bench
@@ -129,7 +131,10 @@ def levels_of(trees: list[tuple[int, Any]], dense: Callable[[Any], Any]) -> Any:
 
 
 def depths(parents: Any, source: int) -> Any:
-    """Return the number of steps from each vertex to the source along parents, or -1 if they lead elsewhere."""
+    """Return for each vertex the number of steps from it to the source, going from parent to parent.
+
+    The number is -1 for a vertex whose parents don't lead to the source.
+    """
     xp = array_module(parents)
     vertices = xp.arange(len(parents))
     ancestor = xp.where(parents < 0, vertices, parents)

@@ -65,7 +65,7 @@ class GraphBLAS:
 
     @staticmethod
     def dense(result: Any) -> Any:
-        """Return a result as an array, with -1 in place of missing entries. Numbers and arrays stay unchanged."""
+        """Convert a result to an array with -1 in place of missing entries. Return a number or an array as it is."""
         if isinstance(result, list):
             return levels_of(result, GraphBLAS.dense)
         if isinstance(result, tuple):
@@ -248,7 +248,10 @@ class GraphBLAS:
         return highest_scores
 
     def _over_either(self, common: Matrix) -> Matrix:
-        """Divide the counts of common neighbors of pairs by the sizes of the unions of both neighborhoods."""
+        """Return Jaccard similarities, given the numbers of common neighbors of pairs of vertices as a matrix.
+
+        Each number is divided by the size of the union of both neighborhoods.
+        """
         degrees = self.degrees.dup(FP64).diag()
         either = semiring.plus_second[FP64](common @ degrees).new()
         either << either.ewise_mult(semiring.plus_first[FP64](degrees @ common), binary.plus)
@@ -356,7 +359,7 @@ def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:
 
 
 def _fp32(x: float) -> Scalar:
-    """Return a number as a typed scalar.
+    """Return a number as a scalar of GraphBLAS with the type FP32.
 
     Selecting from an FP32 vector by a plain Python number silently gives wrong results.
     """

@@ -80,9 +80,12 @@ class Igraph:
         return self.native.connected_components().membership
 
     def eigenvector(self) -> list[float]:
-        """Return scores that ARPACK computes to machine precision. Other libraries stop when scores change little."""
+        """Return scores of eigenvector centrality that ARPACK computes to machine precision. Other libraries stop
+        earlier.
+        """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # igraph warns about graphs without edges, or with several eigenvectors
+            # suppresses igraph's warnings about graphs without edges, or with several eigenvectors
+            warnings.simplefilter("ignore")
             return self.native.eigenvector_centrality()
 
     def bipartite(self) -> bool:

@@ -85,7 +85,9 @@ class SciPy(Products):
         return dijkstra(self.weights, indices=source)  # type: ignore[call-overload]
 
     def eigenvector(self) -> Any:
-        """Return scores that ARPACK computes to machine precision. Other libraries stop when scores change little."""
+        """Return scores of eigenvector centrality that ARPACK computes to machine precision. Other libraries stop
+        earlier.
+        """
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:

@@ -154,6 +154,9 @@ def _jiffies() -> list[int]:
 
 
 def _stolen_fraction(before: list[int], after: list[int]) -> float:
-    """Return the fraction of CPU time that the hypervisor gave to other machines, between two results of `_jiffies`."""
+    """Return the fraction of CPU time that the hypervisor gave to other machines between two calls of `_jiffies`.
+
+    `before` and `after` are the results of these calls.
+    """
     spent = [b - a for a, b in zip(before, after)]
     return spent[7] / max(sum(spent), 1) if len(spent) > 7 else 0.0

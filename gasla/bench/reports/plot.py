@@ -63,7 +63,7 @@ def draw(report: Report, path: Path) -> None:
 
 
 def panels(cells: list[Cell]) -> Iterator[tuple[str, list[tuple[str, Cell]]]]:
-    """Yield the title of each panel, and the cells of the panel with their labels.
+    """Yield for each panel of the plot its title, and the cells that the panel shows, each with its label.
 
     Panels of algorithms come first, then those of matrix products, then those of a user's programs.
     """
@@ -111,7 +111,7 @@ def panel(axes: Any, title: str, bars: list[tuple[str, Cell]]) -> None:
 
 
 def plain(axes: Any, title: str) -> None:
-    """Set the title, the grid and the axes of a panel."""
+    """Set the title, the grid and the axes of an empty panel."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, weight="bold", pad=8)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()

@@ -18,7 +18,9 @@ _T = TypeVar("_T")
 
 
 class Report(NamedTuple):
-    """All results of a run of `gasla bench`."""
+    """All results of a run of `gasla bench`: cells, descriptions of graphs, limits of the hardware, and facts about the
+    machine.
+    """
 
     provenance: dict[str, Any]
     graphs: dict[str, dict[str, Any]]
@@ -27,18 +29,18 @@ class Report(NamedTuple):
 
     @classmethod
     def begin(cls, ceilings: Ceilings, commit: str | None = None) -> Report:
-        """Return a new report without cells, on the device of the ceilings."""
+        """Return a new report without cells, for the device whose measured limits are `ceilings`."""
         return cls(provenance(ceilings.device, commit), {}, [], ceilings)
 
     def describe(self, graph: BenchmarkGraph) -> None:
-        """Add a description of a graph to the report."""
+        """Add a graph's properties, such as its numbers of vertices and edges, to the report."""
         self.graphs[graph.name] = {
             "n": graph.graph.n,
             "m": graph.graph.m,
             "sources": graph.sources,
-            # number of levels of a breadth-first search
+            # number of levels of the deepest breadth-first search from one of the graph's sources
             "depth": max((graph.reach(s).depth for s in graph.sources), default=0),
-            "fingerprint": graph.fingerprint,  # number of levels of the deepest breadth-first search
+            "fingerprint": graph.fingerprint,  # a hash of the graph's edges and weights, which identifies the graph
         }
 
     def measure(self, graph: BenchmarkGraph, cells: Callable[[], Iterable[Cell]]) -> Iterator[Cell]:
@@ -65,7 +67,8 @@ class Report(NamedTuple):
         return watch(what, measure, self.provenance.setdefault("machine", []))
 
     def disturbed(self) -> dict[str, Disturbance]:
-        """Return the disturbances of measurements during which the machine was busy with other work, by their names.
+        """Return for each measurement during which other work kept the machine busy how much time was lost, by the
+        measurement's name.
 
         If a measurement was repeated, the last attempt counts.
         """

@@ -15,7 +15,9 @@ HEADER = f"{'graph':<12}{'algorithm':<20}{'ms':>10}{'GTEPS':>9}  {'of the ceilin
 
 
 def line(cell: Cell, verdict: str = "") -> str:
-    """Return a cell as a line of the table, with an optional verdict at its end, and lines of notes on contestants."""
+    """Return the line of the table for a cell, followed by lines with notes on contestants. `verdict` is added to the
+    line.
+    """
     share, best = cell.share, cell.best
     ceiling = f"{100 * share:5.1f}% {cell.floor.cause}" if share is not None and cell.floor else "    -"
     peer = f"{milliseconds(cell.seconds(best)):>9} {best}" if best else f"{'-':>9}"
@@ -68,7 +70,7 @@ def introduction(report: Report) -> Iterator[str]:
 
 
 def ceilings(measured: Ceilings) -> Iterator[str]:
-    """Yield lines with the measured ceilings of the machine, by array size."""
+    """Yield lines with the measured limits of the hardware, one line for each array size."""
 
     def rates(kind: str, scale: float) -> str:
         return ", ".join(f"{size(s)} {number(r / scale)}" for s, r in getattr(measured, kind).items())
