@@ -93,7 +93,7 @@ class Products(Protocol):
 
 
 class Running(Protocol):
-    """A run of a vertex program that has begun, and can be advanced by some iterations at a time."""
+    """A run of a vertex program that has begun, which the caller advances by some iterations at a time."""
 
     log_rows: int  # maximum number of iterations whose rows the buffer of the trace can hold
     iteration: int
@@ -115,7 +115,7 @@ class Running(Protocol):
         """
 
     def known(self) -> dict[str, Any]:
-        """Return those attributes of an asynchronous run's result that are known before the run has ended."""
+        """Return the attributes of the result, by name, that an asynchronous run knows before it has ended."""
 
     def finish(self) -> None:
         """Wait until an asynchronous run has ended."""
@@ -206,10 +206,10 @@ class Runs(Protocol):
     is_spare: bool  # whether only simultaneous calls need this object; if so, its memory is freed after each call
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Start to compile a program in the background, if the engine can do this."""
+        """Start to compile a program in the background, before its first run, if the engine can do this."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> Together | None:
-        """Prepare to run several programs that take turns.
+        """Prepare to run several programs in turns on one graph. Return an object that runs them.
 
         Return None if the engine can't run them without returning to Python between turns.
         """
@@ -252,7 +252,8 @@ class Primitives(Protocol):
     """
 
     def hook(self, graph: Graph) -> Any:
-        """Return a forest in which each vertex is a child of its first out-neighbor, if that has a smaller id.
+        """Return a forest, as an array of parents: each vertex is a child of its first out-neighbor, if that has a
+        smaller id.
 
         This is the first step of finding connected components.
         """
@@ -284,13 +285,16 @@ class Primitives(Protocol):
         """Replace the parent of every vertex in a forest by the root of its tree, in place."""
 
     def number(self, parents: Any) -> int:
-        """Replace the parent of every vertex in a forest by the number of its tree, in place.
+        """Replace the parent of every vertex in a forest by the number of its tree, in place. Trees are numbered from
+        0.
 
         Return the number of trees.
         """
 
     def likely_largest(self, parents: Any) -> int:
-        """Return the most frequent root in a sample of vertices, probably the root of the largest tree."""
+        """Return the root that is most frequent among randomly sampled vertices of a forest, probably that of the
+        largest tree.
+        """
 
     def label_components(self, graph: Graph) -> tuple[Any, Any]:
         """Return the number of connected components, and the component of each vertex (algorithm Afforest)."""
@@ -299,7 +303,8 @@ class Primitives(Protocol):
         """Return the parent, the preorder number and the subtree size of each vertex in a spanning forest."""
 
     def extremes_of_subtrees(self, trees: tuple[Any, Any, Any], low: Any, high: Any) -> tuple[Any, Any]:
-        """Return for each vertex the smallest value of `low` and the largest of `high` in its subtree.
+        """Return for each vertex of a spanning forest the smallest value of `low` and the largest of `high` in its
+        subtree.
 
         `trees` is what `number_trees` returns.
         """
@@ -329,21 +334,24 @@ class Primitives(Protocol):
         """Count the triangles of a graph, and those that each stored edge is part of, in the input's order of edges."""
 
     def color_in_order(self, lists: Adjacency, order: Any, colors: Any) -> None:
-        """Color the vertices whose color is -1 in a given order, in place.
+        """Color the vertices whose color is -1, one after the other in a given order, in place.
 
-        Each gets the smallest color that no neighbor before it in the order has.
+        Each vertex gets the smallest color that no neighbor before it in the order has.
         """
 
     def intersect(self, graph: Graph, sources: Any, targets: Any, weights: Any | None) -> Any:
-        """Return the number of common out-neighbors of each pair of vertices or, given weights, their total weight."""
+        """Return for each pair of vertices the number of their common out-neighbors or, given weights, the sum of these
+        neighbors' weights.
+        """
 
     def top_k(self, indptr: Any, indices: Any, values: Any, k: int) -> tuple[Any, Any]:
         """Return the columns and values of the k largest entries in each row of a matrix, padded with -1 and 0."""
 
     def common(self, graph: Graph, sources: Any, targets: Any, above: Any | None) -> tuple[Any, Any]:
-        """Return the common out-neighbors of each pair of vertices as two arrays: numbers of pairs, and vertices.
+        """Return the common out-neighbors of each pair of vertices, as two arrays: the index of the pair, and the
+        neighbor.
 
-        `above` has a bound for each pair. Only vertices above it are returned.
+        `above` has a vertex id for each pair, or is None for no limit. Only neighbors with larger ids are returned.
         """
 
     def has_edges(self, graph: Graph, sources: Any, targets: Any) -> Any:
@@ -361,7 +369,9 @@ class Primitives(Protocol):
         """
 
     def peel(self, graph: Graph) -> Any:
-        """Return the core number of every vertex of a simple graph."""
+        """Return the core number of every vertex of a simple graph, by removing vertices of low degree until none is
+        left.
+        """
 
     def peel_edges(self, graph: Graph, first: int, last: int) -> Any:
         """Return the level at which each edge of a simple graph is removed, as in `gasla.primitives.peel_edges`."""
@@ -391,7 +401,8 @@ class Primitives(Protocol):
         """
 
     def sample_lists(self, lists: Adjacency, ids: Any, k: int, row: int, draws: Draws) -> tuple[Any, Any, Any]:
-        """Return random neighbors of each vertex, the numbers of the edges to them, and the numbers of their rows.
+        """Return random neighbors of each vertex as three arrays: the neighbors, the ids of the edges to them, and row
+        numbers.
 
         Rows are counted from `row`. A vertex has `k` neighbors, or fewer if its adjacency list is shorter and neighbors
         must not repeat. In draws by weight, -1 stands for a neighbor that is missing because no edge of positive weight
@@ -423,7 +434,9 @@ class Primitives(Protocol):
 
 
 class JoinRun(Protocol):
-    """A search for the matches of a pattern in a graph. The edges that matches begin with are divided into blocks."""
+    """A search for the matches of a pattern in a graph. Each match begins with an edge, and these edges are divided
+    into blocks.
+    """
 
     blocks: int
 
@@ -469,7 +482,7 @@ class HostOnly(Protocol):
         """
 
     def match_by_degrees(self, lists: Adjacency, in_lists: Adjacency | None, degrees: Any) -> Any:
-        """Return the mate of each vertex, or -1 for none, in a matching of edges of equal weight.
+        """Return the mate of each vertex in a matching of edges of equal weight, or -1 for a vertex without a mate.
 
         Ids must be below 2**32.
         """
@@ -478,9 +491,9 @@ class HostOnly(Protocol):
         """Return the parent, the preorder number and the low point of every vertex in a depth-first search."""
 
     def depth_first_order(self, graph: Graph, starts: Any) -> tuple[Any, Any, Any]:
-        """Search depth-first from `starts`.
+        """Search depth-first from the vertices `starts`.
 
-        Return what is reached in preorder and in postorder, and the parents of all vertices.
+        Return the reached vertices in preorder and in postorder, and the parents of all vertices.
         """
 
     def dominators(self, graph: Graph, source: int) -> Any:
@@ -497,9 +510,10 @@ class HostOnly(Protocol):
         """Return for each vertex the smallest vertex of its strongly connected component."""
 
     def adjacency_order(self, lists: Adjacency, weights: Any, most: int) -> tuple[Any, Any]:
-        """Return a maximum adjacency order, and for each vertex the weight of its edges to earlier vertices.
+        """Return an order of vertices in which the next vertex is always one with the largest weight of edges to
+        earlier vertices.
 
-        Weights are int64.
+        Also return this weight for each vertex. Weights are int64.
         """
 
     def send_flow(self, network: Graph, source: int, target: int) -> tuple[int, Any]:
@@ -527,7 +541,8 @@ class HostOnly(Protocol):
         one_way: bool,
         limit: int | None,
     ) -> tuple[Any, Any]:
-        """List the simple paths from each source to its target, as offsets and vertices.
+        """List the simple paths from each source to its target, as two arrays: the offset of each path, and the paths'
+        vertices.
 
         Parameters
         ----------
@@ -544,8 +559,8 @@ class HostOnly(Protocol):
     def maximal_cliques(self, graph: Graph, least: int, limit: int | None, is_counting: bool) -> Any:
         """List or count the maximal cliques of a simple graph that have `least` or more vertices.
 
-        The list is returned as two arrays: all cliques' vertices one after the other, and before it the offset of each
-        clique.
+        The list is two arrays: the offset at which each clique begins, and the vertices of all cliques, one clique
+        after the other.
         """
 
     def louvain_levels(
@@ -642,7 +657,10 @@ class Engine(Runner, Protocol):
         """
 
     def staged(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> Any:
-        """Return an object that runs the stages of a program on a graph one by one, for `gasla.stages`."""
+        """Return an object that runs the stages of an iteration of a program, such as gather and apply, one by one.
+
+        `gasla.stages` uses it.
+        """
 
     def source(self, program: type[VertexProgram], id_type: np.dtype[Any]) -> str:
         """Return the source code that the engine generates for a vertex program."""
@@ -651,7 +669,7 @@ class Engine(Runner, Protocol):
         """Return the source code that the engine generates for a walk program."""
 
     def workspace(self, program: VertexProgram, graph: Graph, deterministic: bool) -> int:
-        """Return the most bytes that a run of a program takes, in addition to the graph and its fields."""
+        """Return the largest number of bytes that a run of a program takes, in addition to the graph and its fields."""
 
     def products(self) -> Products:
         """Return the object that computes this engine's products over semirings."""
@@ -683,7 +701,7 @@ _chooses_kernels = ContextVar("chooses_kernels", default=True)
 
 @contextmanager
 def _within(variable: ContextVar[bool], value: bool) -> Iterator[None]:
-    """Return a context in which a context variable has another value."""
+    """Return a context in which the context variable `variable` has the value `value`."""
     token = variable.set(value)
     try:
         yield

@@ -91,7 +91,9 @@ def _require_smallest_first(edges: Edges, order: Array, place: Array, rank: Arra
 
 
 def _require_levels(edges: Edges, level: Array) -> None:
-    """Verify that every edge leads to a higher level, and that every vertex has an in-neighbor one level below it."""
+    """Verify that every edge leads to a higher level, and that each vertex has level 0 or an in-neighbor one level
+    below it.
+    """
     require(level >= 0, lambda v: f"vertex {v} is at level {level[v]}")
     above, below = level[edges.src], level[edges.dst]
     require(above < below, lambda e: f"{edge_name(edges, e)} leads from level {above[e]} to level {below[e]}")

@@ -105,9 +105,10 @@ def _places(name: str, order: ArrayLike, is_visited: Array) -> Array:
 
 
 def _depth_and_size(up: Array, order: Array) -> tuple[Array, Array]:
-    """Return the depth of each vertex in a forest, and the number of vertices of the subtree below and including it.
+    """Return the depth of each vertex in a forest, and the number of vertices in the subtree of which the vertex is the
+    root.
 
-    `up` has the parent of each vertex, a root its own. `order` holds the vertices, parents before children.
+    `up` has the parent of each vertex; a root is its own parent. `order` holds the vertices, parents before children.
     """
     depth, size = np.zeros(len(up), np.int64), np.ones(len(up), np.int64)
     for v in order.tolist():

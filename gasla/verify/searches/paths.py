@@ -163,7 +163,9 @@ def nearest_source(
 
 
 def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff: float | None) -> Array:
-    """Verify that no edge offers a shorter distance. Return whether each edge attains the distance of its head."""
+    """Verify that no edge offers a shorter distance to its head. Return for each edge whether it attains its head's
+    distance.
+    """
     distance = given.astype(np.float64)
     is_negative, distinct = bool((edges.weight < 0).any()), {*map(int, sources)}
     for source in distinct:
@@ -200,8 +202,8 @@ def _require_shortest(edges: Edges, sources: Iterable[int], given: Array, cutoff
 def _require_parent_tree(
     edges: Edges, source: int, parents: ArrayLike, reached: Array, allowed: Array, otherwise: str
 ) -> None:
-    """Verify that `parents` is a tree in which allowed edges lead from the source to all reached vertices, and to no
-    others.
+    """Verify that `parents` is a tree in which allowed edges lead from the source to the reached vertices, and only to
+    these.
 
     `allowed` marks these edges. `otherwise` is how the error message describes the parent of an edge that isn't
     allowed.

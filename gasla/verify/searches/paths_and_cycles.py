@@ -176,7 +176,7 @@ def check_edges(near: Neighbors, rows: Sequence[Path], least: int, most: int, cl
 def _check_branches(
     near: Neighbors, rows: Sequence[Path], source: int, target: int, lengths: tuple[int, int], samples: int
 ) -> None:
-    """Check that the answer lacks no path from the source to the target that begins like one of the given paths.
+    """Verify that no path from the source to the target is missing among paths that begin like one of the given paths.
 
     For a sample of the beginnings, no vertex that no given path visits next may lead to the target by a path of an
     allowed length. `lengths` are the smallest and the largest allowed number of edges.

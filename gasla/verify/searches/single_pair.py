@@ -176,8 +176,8 @@ def _check_lengths(lightest: Any, paths: Any) -> None:
 def _check_next(
     lightest: Any, target: int, begin: tuple[int, ...], length: float, known: set[int], last: tuple[float, Any]
 ) -> None:
-    """Verify that the answer lacks no path that begins with the vertices `begin` and is shorter than the answer's last
-    path.
+    """Verify that no path is missing that begins with the vertices `begin` and is shorter than the last path of the
+    answer.
 
     Missing paths are those that begin with `begin`, and go on to a vertex outside of `known`. None of them may come
     before `last`, the last path of the answer.

@@ -235,7 +235,7 @@ def _without_self_loops(edges: Edges) -> Edges:
 
 
 def _has_neighbor_inside(edges: Edges, inside: Array) -> Array:
-    """Return for each vertex whether it has a neighbor that `inside` marks."""
+    """Return for each vertex whether it has a neighbor in a set. `inside` is the set as a bool for each vertex."""
     beside = np.zeros(len(inside), bool)
     beside[edges.dst[inside[edges.src]]] = True
     beside[edges.src[inside[edges.dst]]] = True
