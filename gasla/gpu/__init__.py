@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """Prepare the runs of a program on a graph.
+    """Prepare the GPU engine to run a vertex program on a graph, and return the object that makes runs.
 
-    This function and those below are documented in `gasla.engines.Engine`.
+    This function and the following ones of this module are documented in `gasla.engines.Engine`.
     """
     from gasla.gpu.program.engine import Prepared
 

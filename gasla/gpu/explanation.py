@@ -49,7 +49,10 @@ def without_gpu(program: VertexProgram, graph: Graph, way: int, deterministic: b
 
 
 def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[str]:
-    """Return a sentence about adjacency lists that stay in host memory, or nothing if they are on the GPU."""
+    """Return a list with a sentence on how many bytes of adjacency lists stay in host memory, where the GPU reads them.
+
+    The list is empty if the GPU has all adjacency lists in its own memory.
+    """
     if not graph.is_streamed:
         return []
     arrays = graph_arrays(reasons.Bound(plan, program, graph))
@@ -63,7 +66,9 @@ def in_host_memory(plan: GpuPlan, program: VertexProgram, graph: Graph) -> list[
 
 
 def loop(plan: GpuPlan) -> list[str]:
-    """Return sentences about the kernel's loop, and about how threads divide vertices and edges among themselves."""
+    """Return the sentences of `gasla.explain` about a program's kernel: how its threads divide vertices and edges among
+    themselves, and whether vertices are renumbered.
+    """
     variant, lines = plan.variant, []
     if variant.small:
         lines.append(f"One block does all the work: the graph has no more than {SMALL:,} vertices and edges.")

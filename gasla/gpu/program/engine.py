@@ -26,7 +26,10 @@ LONG = 1 << 33
 
 
 class Prepared:
-    """A program that is prepared to run on graphs. A graph caches what its runs share (`Cached`), once per device."""
+    """A vertex program that is prepared for runs on the GPU, with fixed options such as whether runs are deterministic.
+
+    Each graph caches, once per device, what all runs of the program on it share: the kernel and its memory (`Cached`).
+    """
 
     is_spare = False
 
@@ -35,14 +38,18 @@ class Prepared:
         self._way, self._deterministic, self._scheduled = way, deterministic, scheduled
 
     def compile_ahead(self, program: VertexProgram, graph: Graph) -> None:
-        """Start to compile the kernel in the background, for a caller that has other work to do before a run."""
+        """Start to compile the program's kernel in a background thread.
+
+        A caller that has other work to do before a run, such as making arrays, does this work meanwhile.
+        """
         compile.compile_ahead(self._find(program, graph).plan.source)
         if self._scheduled:
             levels.begin(graph.id_dtype)
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> phases.Together | None:
-        """Prepare runs of several programs that take turns in one launch. Return None if the GPU can't do this in one
-        launch.
+        """Prepare runs in which several programs take turns in a single launch of one kernel.
+
+        Return None if the GPU can't run them in one launch, so that the caller has to launch each program itself.
         """
         return phases.together(programs, graph, self._way, self._deterministic)
 
@@ -93,7 +100,10 @@ class Run(Binding):
         self._take_memory(fields, schedule)
 
     def _take_memory(self, fields: Mapping[str, Any], schedule: Schedule | None) -> None:
-        """Allocate all arrays of the run. If memory is short, free what earlier runs have cached, and try once more."""
+        """Allocate all arrays of the run, in which `fields` are the initial values of fields by name.
+
+        If memory is short, free what earlier runs have cached, and try once more.
+        """
         self._fresh = True
         if not self._fits(fields, schedule):
             finish("gpu")  # wait for runs whose kernels are active
@@ -103,7 +113,10 @@ class Run(Binding):
                 raise MemoryError(self._too_little_memory())
 
     def close(self) -> None:
-        """Return the workspace to the cache, even if its kernel is still running (see `Cached.take_workspace`)."""
+        """Return the run's workspace (its kernel with arguments and buffers) to the cache, for a later run.
+
+        The kernel may still be running then (`Cached.take_workspace` says when the next run may take the workspace).
+        """
         workspace = self.__dict__.pop("_workspace", None)
         if workspace is not None:
             self._cached.workspaces.append(workspace)
@@ -113,9 +126,9 @@ class Run(Binding):
     # The following methods allocate and fill the arrays of a run.
 
     def _fits(self, fields: Mapping[str, Any], schedule: Schedule | None) -> bool:
-        """Allocate all arrays of the run. Return False if memory runs out.
+        """Allocate all arrays of the run. Return True, or False if the GPU's memory runs out.
 
-        CuPy's error is not passed on, because it refers to the arrays and would keep them from being freed.
+        CuPy's MemoryError is not passed on, because it refers to the arrays and would keep them from being freed.
         """
         # arrays that the kernel reads and writes, by the name of the kernel's argument
         self._arrays: dict[str, Any] = {}
@@ -173,9 +186,10 @@ class Run(Binding):
             self._set(f"was_{name}", self._arrays[f"e_{name}"].copy())
 
     def _set_caller_array(self, name: str, start: Start, initial_values: Any) -> None:
-        """Let the run write a field to the array that its caller has passed for it.
+        """Let the run write the field `name` to the array that its caller has passed for this field's results.
 
-        Initial values, if the caller gives any, are copied into the array.
+        `start` has the names of the kernel's arguments for the field. The initial values, unless they are None, are
+        copied into the array.
         """
         array = self._caller_arrays[name]
         if initial_values is not None and initial_values is not array:
@@ -186,9 +200,10 @@ class Run(Binding):
             self._set(start.source, array.copy())
 
     def _fill_uniformly(self, name: str, start: Start, initial_values: Any) -> bool:
-        """Let the kernel fill a field whose initial value is the same number for all vertices, or all but one.
+        """Set the kernel's arguments so that the kernel itself fills a field with its initial values.
 
-        Return False if the initial values are not of this form.
+        The kernel can do this if the initial value is the same number for all vertices, or for all but one. Otherwise
+        return False, and the caller makes an array of the initial values.
         """
         if initial_values is not None and type(initial_values) is not dict:
             value = start.number_of(initial_values)
@@ -208,10 +223,9 @@ class Run(Binding):
         return True
 
     def _wrap_memory(self) -> None:
-        """Make arrays of the memory that the kernel fills, and record which arrays hold the current fields.
+        """Make CuPy arrays of the memory of the fields, and record which arrays have the current values of the fields.
 
-        A field with two copies is in one array after an even number of iterations, and in the other after an odd
-        number.
+        If a field has two copies, the current one depends on whether the number of iterations so far is even or odd.
         """
         for name, memory in self._raw_memory.items():
             self._arrays[f"v_{name}"] = self.xp.ndarray(*self._cached.field_layouts[name], memory)
@@ -224,7 +238,10 @@ class Run(Binding):
             self._fields = fields | even, fields | odd
 
     def _set_schedule(self, schedule: Schedule) -> int:
-        """Pass the vertices to the kernel in the order of a schedule. Return the schedule's number of levels."""
+        """Pass the vertices to the kernel, sorted by the iteration in which a schedule lets them receive.
+
+        Return the schedule's number of iterations.
+        """
         # Kernels on another stream may still be filling the arrays, so each stream has arrays of its own in the cache.
         stream = self.xp.cuda.get_current_stream()
         key = "gpu", current_device(), self.ids, stream.ptr
@@ -253,9 +270,10 @@ class Run(Binding):
     # The following methods launch the kernel, and read what it has computed.
 
     def activate(self, frontier: Frontier | None, delta: float | None) -> None:
-        """Set the vertices that are active at first. If `frontier` is None, a schedule gives the receivers instead.
+        """Set the vertices that are active in the first iteration.
 
-        `delta` is the width of a bucket of priorities, or None for the default.
+        If `frontier` is None, the run has a schedule, which gives the vertices that receive in each iteration. `delta`
+        is the width of a bucket (a range of priorities that are processed together), or None for the default.
         """
         arguments, xp = self._arguments, self.xp
         if not self.plan.only_pulls:
@@ -275,7 +293,9 @@ class Run(Binding):
             arguments.delta = self._cached.delta if delta is None else delta
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run until the iteration numbered `until`, or to the program's end if that is earlier, and wait."""
+        """Run the program until the iteration with the number `until`, or to its end if that comes first, and wait for
+        the end.
+        """
         self.launch(until, trace)
         self.finish(progress)
 
@@ -300,8 +320,9 @@ class Run(Binding):
         return True
 
     def known(self) -> dict[str, Any]:
-        """Return what is known of a run before it ends, if it has a fixed number of iterations. Aggregates are 0-d
-        arrays.
+        """Return the results that are known before the kernel has ended, by name, if the number of iterations is fixed.
+
+        Aggregates are 0-d arrays on the GPU, which have their values once the kernel has ended.
         """
         if self._shown is None:
             return {}
@@ -313,7 +334,10 @@ class Run(Binding):
         self.xp.cuda.get_current_stream().synchronize()
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel without waiting for it. Call `finish` before reading `iteration` or other results."""
+        """Launch the kernel without waiting for its end. The kernel runs up to the iteration with the number `until`.
+
+        The caller must call `finish` before it reads `iteration` or other results of the run.
+        """
         self._launch(until, trace)
         if self._fresh:
             self._wrap_memory()  # the host does this while the kernel runs
@@ -353,7 +377,9 @@ class Run(Binding):
             raise
 
     def _read_control(self) -> None:
-        """Read from the kernel's page how far the run has come, and whether it has ended."""
+        """Read how many iterations the run has done, and whether it has ended, from the memory that the kernel writes
+        to.
+        """
         self._fresh, control = False, self._workspace.control
         self.iteration, self.edges, self.stopped = control.iteration, control.total, bool(control.done)
         self.ended = self.stopped or self.plan.is_over(control.size + control.far, self.graph.n)
@@ -362,7 +388,9 @@ class Run(Binding):
         return np.asarray(self._arrays["log"][:rows].get())
 
     def reasons(self) -> Mapping[int, str]:
-        """Return sentences that explain when the run pushes and when it pulls, by the numbers in the log."""
+        """Return the reasons why iterations push and why they pull, by the number that the run's log has for each
+        reason.
+        """
         return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:
@@ -383,7 +411,9 @@ class Run(Binding):
         return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters to which the program's `idle` may give new values."""
+        """Return the current values, by name, of those parameters that the program's hook `idle` may change during a
+        run.
+        """
         if not self.plan.changes:
             return {}
         new_parameters = self._workspace.arrays["changed"].get().view(self.plan.changed)[0]
@@ -395,9 +425,9 @@ class Run(Binding):
 
 
 class Fields(Mapping[str, Any]):
-    """The fields of a run on renumbered vertices, by name.
+    """The fields of a finished run whose kernel works on renumbered vertices: a mapping from names to arrays.
 
-    A field is converted to the user's numbering when it is first read.
+    An array is converted to the user's numbering when it is first read.
     """
 
     def __init__(
@@ -440,7 +470,10 @@ def _workspace_size(plan: generate.Module, graph: Graph) -> int:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, way: int) -> Cached:
-    """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
+    """Return the kernel and the memory that all runs of a program on a graph with equal options share.
+
+    They are made at the first call, and cached with the graph.
+    """
     program_class: Any = type(program)
     must_push = way == PUSH and not (deterministic or scheduled or program.everyone)
     uses_one_block = is_small(graph) and not must_push  # a single block can't push
@@ -452,9 +485,10 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool, sche
 
 
 def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> Cached:
-    """Make and cache what `_find_cached` returns, the kernel and workspaces of a program on a graph.
+    """Make the kernel and the memory that all runs of a program on a graph share, and cache them under `key`.
 
-    If memory is short, the graph is not inspected to choose the kernel.
+    The kernel's variant is chosen by the graph's degrees. If there is too little memory to inspect the degrees, the
+    basic variant is used, and the result is not cached.
     """
     _, program_class, *variant_options, _ = key
     try:

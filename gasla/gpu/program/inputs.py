@@ -24,10 +24,10 @@ def offset_type(program: VertexProgram, graph: Graph) -> np.dtype:
 
 
 def graph_arrays(binding: Binding) -> dict[str, Any]:
-    """Return the arrays of the graph that a program's kernel reads, by the names of the kernel's arguments.
+    """Return the arrays of a program's graph that the kernel reads, by the names of the kernel's arguments.
 
-    Names that begin with `g` belong to the adjacency lists over which vertices gather, names that begin with `s` to
-    those along which active vertices send.
+    Names that begin with `g` belong to the adjacency lists over which vertices gather. Names that begin with `s` belong
+    to the adjacency lists along which active vertices send.
     """
     plan, graph = binding.plan, binding.graph
     as_type = graph.lists.as_type
@@ -55,11 +55,12 @@ def graph_arrays(binding: Binding) -> dict[str, Any]:
 
 
 def default_delta(binding: Binding) -> float:
-    """Return the default width of a bucket of priorities: a small multiple of the mean edge value over the mean degree.
+    """Return the default width of a bucket, which is a range of priorities that a kernel processes together.
 
-    The multiple is much larger where neighbors have nearby ids, as in road networks. Few vertices are active at a time
-    there, so fewer iterations are worth visiting some edges twice. If priorities are not sums of edge values, the
-    default is 0, which stands for a fixed fraction of the range of the postponed priorities.
+    The width is a small multiple of the mean edge value over the mean degree. The multiple is much larger where
+    neighbors have nearby ids, as in road networks. In such a graph few vertices are active at a time, so fewer
+    iterations are worth visiting some edges twice. If priorities are not sums of edge values, the default is 0, which
+    stands for a fixed fraction of the range of the postponed priorities.
     """
     plan, graph = binding.plan, binding.graph
     if not plan.adds_up:
@@ -72,9 +73,9 @@ def default_delta(binding: Binding) -> float:
 
 
 def _mean_size(values: Any) -> float:
-    """Return the mean absolute value of an array, or of 65,536 of its entries if it has more.
+    """Return the mean absolute value of an array on the GPU, or of a sample of 65,536 entries if the array is longer.
 
-    The sample is 32 slices of the array. They are copied to the host, so that no kernel has to be compiled.
+    The sample is 32 slices of the array, which are copied to the host, so that no kernel has to be compiled.
     """
     slices, entries = 32, 2048
     if len(values) <= slices * entries:

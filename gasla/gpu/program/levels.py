@@ -19,7 +19,7 @@ _WARPS = _THREADS // 32
 
 
 class SortedSchedule(NamedTuple):
-    """A schedule on the device, with its vertices sorted by level.
+    """The vertices of a schedule on the device, sorted by level (the iteration in which a vertex receives).
 
     `levels` has the int32 level of each vertex, and `first` is the first level that is run. `order` has the vertices by
     level, and `starts` the position in `order` at which each level begins.
@@ -37,12 +37,18 @@ def source(vertex_size: int) -> str:
 
 
 def begin(ids: np.dtype) -> None:
-    """Start compiling the kernels that sort vertices by level in the background. `ids` is the dtype of vertex ids."""
+    """Start compiling, in the background, the kernels that sort a schedule's vertices by the iteration of each vertex.
+
+    `ids` is the dtype of vertex ids.
+    """
     compile_ahead(source(ids.itemsize))
 
 
 def by_level(schedule: Schedule, ids: np.dtype) -> SortedSchedule:
-    """Sort the vertices of a schedule by level, and within a level by id. `ids` is the dtype of vertex ids."""
+    """Sort the vertices of a schedule on the GPU by level (the iteration in which a vertex receives), then by id.
+
+    `ids` is the dtype of vertex ids.
+    """
     import cupy
 
     levels, first_level = in_32_bits(schedule)

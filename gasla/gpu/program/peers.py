@@ -87,7 +87,10 @@ def can_exchange(plan: Plan) -> bool:
 
 
 def are_peers(cards: Sequence[int]) -> bool:
-    """Return whether the GPUs of the ranks can access each other's memory, and are at most `MOST`."""
+    """Return whether the GPUs with the numbers `cards` can all access each other's memory, and are at most `MOST`.
+
+    Only then can their kernels exchange values without the host.
+    """
     runtime: Any = require_gpu().cuda.runtime
     pairs = {(from_card, to_card) for from_card in cards for to_card in cards if from_card != to_card}
     return len(cards) <= MOST and all(runtime.deviceCanAccessPeer(from_card, to_card) for from_card, to_card in pairs)
@@ -111,13 +114,16 @@ def _stream(card: int, rank: int) -> Any:
 
 
 def on(card: int) -> AbstractContextManager[Any]:
-    """Return a context manager that makes a GPU the current one."""
+    """Return a context manager that makes the GPU with the number `card` CuPy's current one."""
     device_context: AbstractContextManager[Any] = require_gpu().cuda.Device(card)
     return device_context
 
 
 def waiting(card: int) -> Callable[[], None]:
-    """Return a function that waits until the current stream of a GPU is idle. Any thread may call it later."""
+    """Return a function that waits until the GPU `card` has done all work of the stream that is current now.
+
+    Any thread may call the function later.
+    """
     stream = require_gpu().cuda.get_current_stream()
 
     def wait() -> None:
@@ -128,7 +134,9 @@ def waiting(card: int) -> Callable[[], None]:
 
 
 def free_unused(cards: Sequence[int]) -> None:
-    """Free the workspaces on these GPUs that no run uses, and the memory that CuPy keeps for later arrays."""
+    """Free memory of the GPUs `cards`: workspaces (buffers of runs) that no run uses, and what CuPy keeps for later
+    arrays.
+    """
     for card in sorted(set(cards)):
         with on(card):
             finish("gpu")  # waits, because the workspace of a running kernel can't be freed
@@ -137,10 +145,10 @@ def free_unused(cards: Sequence[int]) -> None:
 
 
 def card_of(card: int, rank: int, shares_card: bool) -> "Card":
-    """Return a function whose result makes the GPU of a rank the current one, in a `with` block.
+    """Return a function that makes a context manager, in whose `with` block the GPU of a rank is the current one.
 
-    If several ranks share a GPU, each of them gets a stream of its own, because kernels of one stream can't run at
-    once.
+    `card` is the number of the GPU. With `shares_card`, several ranks use this GPU. Each of them then gets a stream of
+    its own, because kernels of one stream can't run at the same time.
     """
     device = require_gpu().cuda.Device
     return functools.partial(_on_stream, card, rank) if shares_card else functools.partial(device, card)
@@ -186,46 +194,49 @@ class Group(Protocol):
     size: int
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Send `numbers` to all other processes. Return the numbers of every process."""
+        """Send the integers `numbers` from this process to all other processes.
+
+        Return a list with the numbers of every process, so that all processes can make the same decision.
+        """
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks, given those of the ranks that this process drives.
+        """Return the arrays of all ranks, given in `parts` the arrays of the ranks that this process drives.
 
         All arrays have the same type, and the same shape except for the first axis.
         """
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Send `parts[i][r]` from rank i of this process to rank r.
+        """Send the array `parts[i][r]` from the rank number i of this process to the rank r, for all i and r.
 
-        Return the arrays that each rank of this process receives, by the rank that has sent them. They are on a GPU,
-        which may be the sender's.
+        Return for each rank of this process a list of the arrays that it receives, in the order of the sending ranks.
+        The arrays are on a GPU, which may be the sender's.
         """
 
     def memory(self, run: Any, size: int) -> Any:
         """Allocate `size` bytes on the current GPU, in memory that the kernels of all ranks can access."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
-        """Let the kernels of all ranks access the memories of the ranks that this process drives.
+        """Let the kernels of all ranks access `memories`, an allocation for each rank that this process drives.
 
-        Return an object whose `addresses` are those of the memories of all ranks, for kernels of this process. They are
-        valid as long as this object, and those that other processes get, exist.
+        Return an object whose `addresses` are those of the memories of all ranks, for kernels of this process. The
+        addresses are valid as long as this object exists, and as the objects that other processes get exist.
         """
 
 
 def entries_of(count: Any) -> Any:
-    """Return how many vertices a buffer for `count` vertices has room for (`gasla::entries_of`).
+    """Return the capacity, in vertices, of a buffer for the values of `count` vertices (`gasla::entries_of` in CUDA).
 
-    The number is `count`, rounded up to a multiple of ENTRIES.
+    The capacity is `count`, rounded up to a multiple of ENTRIES.
     """
     return -(-count // ENTRIES) * ENTRIES
 
 
 class Buffers:
-    """The memory of a GPU into which other GPUs store.
+    """The memory of one GPU into which the kernels of other GPUs store what they send during a run.
 
-    For each other rank, it has *notices* (the counts that a rank reports after a superstep), bitmaps of active
-    vertices, and values. Each of these has two halves, one for even and one for odd supersteps. So a GPU that is a
-    superstep ahead overwrites nothing that this GPU still reads.
+    The memory has three buffers for each rank. They hold *notices* (the counts that a rank reports after a superstep),
+    bitmaps of active vertices, and values of vertices. Each buffer has two halves, one for even and one for odd
+    supersteps. So a GPU that is a superstep ahead overwrites nothing that this GPU still reads.
     """
 
     def __init__(self, plan: GpuPlan, cuts: Sequence[int], empty: Callable[[int], Any]) -> None:
@@ -248,8 +259,9 @@ class Buffers:
     def peers(
         self, cuts: Sequence[int], sent: "Sequence[_Sent]", receives: "Sequence[_Received]", there: np.ndarray
     ) -> Any:
-        """Return an array of the structs `gasla::Peer` for this GPU's kernel, with one for each rank.
+        """Return an array of the structs `gasla::Peer`, one for each rank, by which this GPU's kernel exchanges values.
 
+        `sent` and `receives` have, for each rank, the vertices whose values are sent to it and received from it.
         `there[r]` are the addresses in the memory of rank r to which this rank stores.
         """
         table = np.zeros(len(self.offsets), PEER)
@@ -272,7 +284,7 @@ def _address(array: Any) -> int:
 
 
 class PeerRun(Run):
-    """The part of a run that one GPU does.
+    """A run of a program on one GPU, as one part of a run on several GPUs.
 
     Its kernel waits for the kernels of the other GPUs. So the host must launch all of them before it waits for one.
 
@@ -326,9 +338,10 @@ class PeerRun(Run):
         return self.xp.empty(size, np.uint8)
 
     def join(self, place: "Place", rounds: int) -> None:
-        """Pass to the kernel what it needs to know of the other GPUs, which `place` holds.
+        """Set the kernel's arguments about the other GPUs, such as the addresses to which it stores values.
 
-        `rounds` is how often the kernels of all GPUs have exchanged values before, in earlier runs.
+        `place` has these arguments. `rounds` is how often the kernels of all GPUs have exchanged values in earlier
+        runs, because kernels number their exchanges.
         """
         self._place = place  # a reference, so that the arrays to which the kernel's arguments point are not freed
         if self._workspace.place is not place:
@@ -339,12 +352,15 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often the kernels of this run and of earlier runs have exchanged values with other GPUs."""
+        """How often the kernels of this run and of earlier runs in the same buffers have exchanged values with other
+        GPUs.
+        """
         return int(self._workspace.control.round)
 
     def launch(self, until: int, trace: bool = False) -> None:
-        """Launch the kernel without waiting for its end, because it can't end before the other GPUs' kernels are
-        launched.
+        """Launch this GPU's kernel up to iteration `until`, without waiting for its end.
+
+        The kernel can't end before the kernels of the other GPUs have been launched.
         """
         arguments, workspace = self._arguments, self._workspace
         arguments.limit, arguments.fresh = until, self._fresh
@@ -382,7 +398,9 @@ class PeerRun(Run):
         return int(self._workspace.page.progress)
 
     def raise_failure(self) -> None:
-        """Raise CuPy's error if the kernel has failed. Return at once if it still runs."""
+        """Raise CuPy's error if this GPU's kernel has failed. Return at once, without an error, if the kernel still
+        runs.
+        """
         is_idle()
 
     def ask_to_stop(self) -> None:
@@ -394,7 +412,9 @@ class PeerRun(Run):
         self.xp.cuda.get_current_stream().synchronize()
 
     def frontier(self) -> Frontier:
-        """Return the vertices of this part that are active now. Mirrors are among them."""
+        """Return the vertices of this GPU's part of the graph that are active now, mirrors (copies of other GPUs'
+        vertices) included.
+        """
         if self.plan.keeps_active:
             return super().frontier()
         return Frontier.none(self.graph.n) if self.ended else Frontier.all(self.graph.n)
@@ -424,8 +444,9 @@ class Place(NamedTuple):
     def arguments(self, sends_at_once: bool) -> dict[str, Any]:
         """Return the kernel's arguments about other ranks, by name.
 
-        With `sends_at_once`, the kernel stores new values in other GPUs' memory as it computes them. The addresses of
-        that memory are then arguments themselves, because a kernel reads arguments faster than other memory.
+        With `sends_at_once`, the kernel stores each new value in other GPUs' memory as soon as the value is computed.
+        The addresses of that memory are then arguments themselves, because a kernel reads arguments faster than other
+        memory.
         """
         arguments: dict[str, Any] = {"peers": address(self.peers), "rank": self.rank, "ranks": self.ranks}
         if sends_at_once:
@@ -502,9 +523,10 @@ class _Sent(NamedTuple):
 
 
 def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
-    """Return the vertices whose values are sent to a rank, in the order of sending. The graph caches the result.
+    """Return the vertices of this GPU whose values are sent to a rank, in the order in which the kernel sends them.
 
-    `ids` are the vertices that the rank mirrors, in the order of its mirrors.
+    `ids` are the vertices that the rank mirrors (has copies of), in the order of its mirrors. The graph caches the
+    result.
     """
 
     def ordered(_: Graph) -> tuple[Any, Any]:
@@ -520,10 +542,11 @@ def _vertices_sent_to(run: Any, rank: int, ids: Any) -> _Sent:
 
 
 def _mirrored(run: Any, ids: Any) -> Any:
-    """Return a struct `gasla::Mirrored` for each 32 vertices of a part, which gives the positions of vertices in `ids`.
+    """Return a struct `gasla::Mirrored` for each 32 vertices of a GPU's part of the graph.
 
-    The struct has a bit for each of the 32 vertices, set if the vertex is in `ids`. It also has the number of vertices
-    in `ids` that come before the 32 vertices.
+    By the structs, a kernel finds the position of a vertex in `ids`, the ascending ids of the vertices that another GPU
+    mirrors. A struct has a bit for each of its 32 vertices, set if the vertex is in `ids`. It also has the number of
+    vertices in `ids` that come before the 32 vertices.
     """
     xp, word_count = run.xp, -(-run.graph.n // 32)
     flags = xp.zeros(32 * word_count, np.uint8)
@@ -552,9 +575,10 @@ class _Received(NamedTuple):
 
 
 def _received(run: Any, first_mirror: int, mirror_end: int, order: Any) -> _Received:
-    """Return the ids of the mirrors on this rank for which another rank sends values, in the order of sending.
+    """Return the ids of this GPU's mirrors (copies) of another rank's vertices, in the order in which values are sent.
 
-    Before vertices were renumbered, the mirrors of that rank had the ids from `first_mirror` to `mirror_end` - 1.
+    `first` and `last` are the range of ids (the latter excluded) that these mirrors had before the vertices of this
+    GPU's part were renumbered.
     """
     xp, numbering = run.xp, run.numbering
     if first_mirror == mirror_end or (numbering is None and not len(order)):
@@ -618,7 +642,7 @@ def number(
 
 
 def _numbering(program: Any, graph: Graph) -> Any:
-    """Return the numbering that a part of the graph has already, or None if it has none."""
+    """Return the numbering of vertices that a GPU's part of the graph has been given for a program, or None."""
     return graph.known(("numbering", program.direction))
 
 
@@ -626,9 +650,11 @@ _counter = itertools.count(1)
 
 
 def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], group: Group) -> Meeting:
-    """Let the runs of this process exchange values by the buffers of a `Meeting`.
+    """Give the runs of this process the buffers by which the kernels of all GPUs exchange values, and return these
+    buffers.
 
-    The buffers of an earlier run are used if all processes have cached the same `Meeting`, and else new ones.
+    The buffers of an earlier run are used again if all processes have cached the same `Meeting`. Otherwise new buffers
+    are allocated.
     """
     meeting: Meeting | None = runs[0].meetings.popleft() if runs[0].meetings else None
     own_numbers = (-1, -1) if meeting is None else (meeting.number, meeting.rounds)
@@ -643,9 +669,10 @@ def meet(runs: Sequence[Any], mirrors: Sequence[Mirrors], on: Sequence[Card], gr
 
 
 def part(runs: Sequence[Any], meeting: Meeting) -> None:
-    """Cache the `Meeting` of runs that have ended, so that a later run of the same program can use its buffers.
+    """Cache the buffers (the `Meeting`) of runs on several GPUs that have ended, for a later run of the same program.
 
-    If the kernels have exchanged values a different number of times, because a run failed, the meeting is dropped.
+    If a run failed, its kernel may have exchanged values less often than the others. The buffers are then dropped,
+    because kernels number their exchanges.
     """
     if len(rounds := {run.rounds for run in runs}) == 1:
         (meeting.rounds,) = rounds
@@ -653,7 +680,10 @@ def part(runs: Sequence[Any], meeting: Meeting) -> None:
 
 
 def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> Cached:
-    """Return the kernel and the workspaces that all runs with these options share. Make them at the first call."""
+    """Return the kernel and the memory that all runs of a program on one GPU's part of a graph share.
+
+    They are made at the first call, and cached with the part.
+    """
     program_class: Any = type(program)
 
     def make(graph: Graph) -> Cached:
@@ -673,8 +703,10 @@ def _find_cached(program: VertexProgram, graph: Graph, deterministic: bool) -> C
 
 
 def peers_variant(variant: Variant) -> Variant:
-    """Return the variant of a kernel for exchanging values with other GPUs.
+    """Return a kernel's variant (what the kernel is specialized for), changed so that it exchanges values with other
+    GPUs.
 
-    In this variant, active vertices are always in a list or a bitmap, because they can't be sent in other forms.
+    In the result, active vertices are always stored as an array of ids or as a bitmap, because they can't be sent in
+    other forms.
     """
     return replace(variant, peers=True, bounded_degree=False, local=False, small=False)

@@ -37,13 +37,14 @@ ENDS = 64
 
 
 class Handed(ctypes.Structure):
-    """The active vertices with which a run of phases begins, as passed to the kernel (`gasla::Handed` in CUDA)."""
+    """The active vertices with which a run of several phases begins, as passed to the kernel (`gasla::Handed`)."""
 
     _fields_ = [(name, ctypes.c_int64) for name in ("size", "first", "ids", "entries", "bits")]
 
 
 class Done(ctypes.Structure):
-    """The counts that a kernel reports about its run of phases (`gasla::Done` in CUDA).
+    """The counts that a kernel writes at the end of a run of several phases, such as the number of turns
+    (`gasla::Done`).
 
     A *stay* is one run of one phase, in one turn.
     """
@@ -52,7 +53,10 @@ class Done(ctypes.Structure):
 
 
 class Turns(ctypes.Structure):
-    """The arguments of a run of phases that belong to no single phase (`gasla::Turns` in CUDA)."""
+    """Those arguments of a kernel for several phases that are not about one phase, such as the largest number of turns.
+
+    The struct is `gasla::Turns` in CUDA.
+    """
 
     _fields_ = [
         ("active", Handed),
@@ -150,7 +154,7 @@ def _members(values: Mapping[str, np.dtype]) -> list[tuple[str, Any]]:
 
 
 class _PhaseWorkspaces:
-    """The kernel that runs all phases, and the arrays of each phase. One run at a time uses them."""
+    """The memory of a run of several phases: the kernel that runs all of them, and the arrays of each phase."""
 
     is_busy = False  # Every run waits for the end of its launch, so the kernel of an idle workspace is never active.
 
@@ -171,7 +175,7 @@ class _PhaseWorkspaces:
         turns.page, turns.done, turns.ends = ctypes.addressof(self.page), self.pinned.ptr, self.pinned.ptr + ENDS
 
     def stop(self) -> None:
-        """Ask the kernel to stop after its current iteration, and wait for its end."""
+        """Ask the kernel that runs all phases to stop after its current iteration, and wait for its end."""
         self.each[0].stop()
         require_gpu().cuda.get_current_stream().synchronize()
 
@@ -192,11 +196,11 @@ class _PhaseWorkspaces:
 
 
 class PhasesRun:
-    """A run of several phases in one launch.
+    """A run of several phases (programs that take turns on the same fields) in one launch.
 
     `programs` have the parameters of the first turn. `stays` has, for each phase, the largest number of iterations that
-    the phase runs in one turn. `state` has the arrays of fields by name, `way` is whether to push or pull, and `delta`
-    the width of a bucket of priorities, or None for the default.
+    the phase runs in one turn. `state` has the arrays of fields by name. `way` says whether to push or pull, and
+    `delta` is the width of a bucket of priorities, or None for the default.
     """
 
     def __init__(
@@ -227,10 +231,10 @@ class PhasesRun:
             self._set(i, phase_part, workspace.arguments, stay_limit, way, delta)
 
     def _place_fields(self) -> None:
-        """Make the arrays of all fields that the kernel reads and writes.
+        """Make the arrays of all fields that the phases read and write, and that all phases share.
 
-        A field with two copies gets a new array for both. The given array of any other field is used if a kernel can
-        read it, and else copied.
+        A field with two copies gets a new array for both. For any other field, the array that the caller has given is
+        used if a kernel can read it. Otherwise the array is copied.
         """
         xp, doubled = self.parts[0].xp, {given(n) for phase_part in self.parts for n in phase_part.plan.doubled}
         self.pairs: dict[str, Any] = {}
@@ -275,7 +279,7 @@ class PhasesRun:
             arguments.delta = self.phases.deltas[i] if delta is None else delta
 
     def run(self, active: Frontier, limit: int, goes_on: bool, progress: Callable[[int], Any] | None) -> Outcome:
-        """Run up to `limit` turns from the active vertices, and return the fields, counts and aggregates of the run.
+        """Run up to `limit` turns from the vertices `active`, and return the fields, counts and aggregates of the run.
 
         With `goes_on`, another turn may follow a turn that leaves no vertex active. `progress` is called with the
         number of turns while the kernel runs.
@@ -361,10 +365,10 @@ class Together:
 
 
 def together(programs: Sequence[VertexProgram], graph: Graph, way: int, deterministic: bool) -> Together | None:
-    """Prepare runs of phases in one launch. Return None if the host must launch each phase itself.
+    """Prepare runs in which several phases (programs that take turns on the same fields) share one launch.
 
-    The host must do this if the device can't evaluate what happens between the phases, or has too little memory for all
-    of them.
+    Return None if the host must launch each phase itself. This is so if the GPU can't evaluate what happens between the
+    phases, or has too little memory for all of them.
     """
     pushes = way == PUSH and not deterministic and any(not program.everyone for program in programs)
     small = is_small(graph) and not pushes

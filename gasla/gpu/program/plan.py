@@ -54,7 +54,8 @@ _STAGE_NUMBERS = [(name, "long long", np.int64) for name in ("count", "edges", "
 
 @dataclass(frozen=True)
 class Variant:
-    """What a program's kernel is specialized for besides the program: the type of offsets, and how edges are traversed.
+    """What a program's kernel is specialized for besides the program, such as the type of offsets and the graph's
+    degrees.
 
     Attributes
     ----------
@@ -102,10 +103,10 @@ class Variant:
 
 
 class Start:
-    """How a kernel fills a vertex field at the start of a run.
+    """How a kernel fills a vertex field with its initial values at the start of a run.
 
-    The kernel copies an array, or fills the field with one number, where a single vertex may have another number.
-    `number` is the program's initial value, or None if that is an array or a function. `kind` is the type of the field,
+    The kernel copies an array, or fills the field with one number, except that a single vertex may have another number.
+    `number` is the program's initial value, or None if this is an array or a function. `kind` is the type of the field,
     and `is_wide` tells whether it is a wide vector. The other attributes are names of the kernel's arguments.
     """
 
@@ -122,14 +123,18 @@ class Start:
         self.field, self.source, self.fills, self.value, self.at, self.seed = (intern(f"{p}_{name}") for p in prefixes)
 
     def number_of(self, value: Any) -> Any:
-        """Convert an initial value to the field's type. Return None if it is an array or a function, not a number."""
+        """Return a field's initial value in a form that a kernel's argument accepts, so that the kernel can fill the
+        field.
+
+        Return None if the initial value is not a number, but an array or a function.
+        """
         if type(value) in self._number_types:  # ctypes converts numbers of these Python types itself
             return value
         return as_ctypes_value(value, self.kind) if isinstance(value, _NUMBER_TYPES) else None
 
 
 class GpuPlan(Plan):
-    """The decisions about how one variant of a program's kernel works on the GPU."""
+    """The decisions about how the GPU runs a program, for one variant of its kernel, such as whether it ever pushes."""
 
     def __init__(self, traced: Traced, variant: Variant) -> None:
         super().__init__(traced, variant.deterministic, variant.scheduled or variant.staged, variant.staged)
@@ -177,10 +182,11 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The numbers of a gathered value that pushes combine one by one, each by its own atomic operation.
+        """The numbers that make up a gathered value, such as the items of a tuple, each with the expression that
+        combines two.
 
-        The list is empty for a program with wide vectors. Such a program never pushes, because a whole warp gathers for
-        each vertex.
+        A push combines them one by one, each by its own atomic operation. The list is empty for a program with wide
+        vectors. Such a program never pushes, because a whole warp gathers for each vertex.
         """
         return [] if self.wide else super().parts
 
@@ -196,15 +202,17 @@ class GpuPlan(Plan):
 
     @property
     def shares_keys(self) -> bool:
-        """Whether all warps of a block may group the values of one long row by key together.
+        """Whether all warps of a block may together group the values of one long row by key.
 
-        The warps add up values in no fixed order, so this is allowed only where the order doesn't matter.
+        The warps reduce values in no fixed order, so this is allowed only where the order doesn't matter.
         """
         return self.keyed is not None and not (self.staged or self.reduces_in_order or self.sums_in_order)
 
     @property
     def rows(self) -> bool:
-        """Whether each iteration is a plain reduction over all rows of the matrix, without a set of active vertices."""
+        """Whether each iteration is a plain reduction over all rows of the graph's matrix, without a set of active
+        vertices.
+        """
         is_plain = self.everyone and self.gathers and self.keyed is None and not self.active_only and not self.wide
         return is_plain and not self.keeps_active and not self.keeps_receivers and not self.variant.small
 
@@ -218,7 +226,10 @@ class GpuPlan(Plan):
 
     @property
     def partitions_rows(self) -> bool:
-        """Whether rows are divided among warps, and long rows cut into pieces, once per graph before its first run."""
+        """Whether rows (adjacency lists) are divided among warps once per graph, before the program's first run.
+
+        The division cuts long rows into pieces, which several warps reduce.
+        """
         return self.rows or (self.wide and not self.scheduled and not self.variant.small)
 
     @functools.cached_property
@@ -228,7 +239,8 @@ class GpuPlan(Plan):
 
     @property
     def keeps_bits_of_receivers(self) -> bool:
-        """Whether a bitmap marks the receivers, and the second phase visits them in the order of their ids.
+        """Whether a bitmap marks the vertices that receive in an iteration, so that they are visited in the order of
+        their ids.
 
         A queue, which is used otherwise, has no fixed order, so floating-point sums could differ from run to run.
         """
@@ -244,7 +256,9 @@ class GpuPlan(Plan):
 
     @property
     def lists_rows(self) -> bool:
-        """Whether each iteration of a schedule reduces the rows of the vertices that receive in it."""
+        """Whether the program runs by a schedule and each iteration reduces the rows of the vertices that receive in
+        it.
+        """
         is_plain = not (self.takes_first and "edge_mask" in self.functions) and not self.wide and self.keyed is None
         return self.scheduled and not self.staged and self.gathers and is_plain
 
@@ -314,20 +328,25 @@ class GpuPlan(Plan):
 
     @property
     def claims(self) -> bool:
-        """Whether pushes claim receivers by a bitmap, so that only one thread adds a vertex to the queue.
+        """Whether a push sets a receiver's bit in a bitmap, so that only the thread that sets it adds the vertex to the
+        queue.
 
-        A program that closes vertices (`closes`) uses the bitmap of closed vertices instead.
+        A program in which vertices become closed (their mask refuses them for good) uses the bitmap of closed vertices
+        instead.
         """
         return not self.scheduled and not self.everyone and not self.closes
 
     @property
     def waits(self) -> bool:
-        """Whether the kernel records the smallest priority that each postponed vertex still has to send."""
+        """Whether the kernel stores, for each vertex that is postponed to a later bucket (range of priorities), the
+        smallest priority that the vertex still has to send.
+        """
         return self.prioritised and not self.is_single
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushed values are reduced into an array of their own, with an accumulator for each vertex.
+        """Whether pushed values are reduced into an array with an accumulator for each vertex, not directly into a
+        field.
 
         Between iterations, every accumulator holds the identity of the reduction.
         """
@@ -335,7 +354,9 @@ class GpuPlan(Plan):
 
     @property
     def keeps(self) -> bool:
-        """Whether gathered values are stored in an array, from which a second phase of the iteration applies them."""
+        """Whether each vertex's gathered value is stored in an array, from which a second phase of the iteration
+        applies it.
+        """
         return self.gathers and (self.two_phases or (self.pushes and not self.absorbs and not self.push_at_once))
 
     @functools.cached_property
@@ -386,14 +407,19 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def starts(self) -> dict[str, "Start"]:
-        """How the kernel fills each vertex field at the start of a run, by the field's name."""
+        """How a kernel fills each vertex field with initial values at the start of a run: a `Start` by the field's
+        name.
+        """
         types = {} if self.staged else self.traced.vertex_types
         fields = self.traced.program.vertex_fields
         return {n: Start(n, kind, fields[given(n)].init) for n, kind in types.items()}
 
     @functools.cached_property
     def changed(self) -> np.dtype:
-        """The NumPy struct of the parameters that the program's `idle` changes during a run, laid out as in C."""
+        """The NumPy struct type for the new values of the parameters that the program's `idle` changes during a run.
+
+        It is laid out as in C.
+        """
         return np.dtype([(name, self.traced.parameter_types[name]) for name in self.changes], align=True)
 
     @functools.cached_property
@@ -418,7 +444,7 @@ def has_wide_values(traced: Traced) -> bool:
 
 
 def bytes_of(kind: Any) -> int:
-    """Return how many bytes one value of a number or vector type takes."""
+    """Return how many bytes one value of type `kind` (a dtype or a vector type) takes."""
     if isinstance(kind, VectorType):
         return int(kind.length * kind.scalar.itemsize)
     assert not isinstance(kind, TupleType)
@@ -426,10 +452,11 @@ def bytes_of(kind: Any) -> int:
 
 
 def as_ctypes_value(value: Any, kind: Any) -> Any:
-    """Convert a vertex's value to Python objects that ctypes accepts for the field's type.
+    """Convert a vertex's value of a field of type `kind` to Python objects that ctypes accepts, as an argument of a
+    kernel.
 
     A float16 becomes the integer with the same bits, because C++ code takes a float16 as a 16-bit integer. A vector
-    becomes a tuple, in which a single number is repeated.
+    becomes a tuple. If `value` is a single number, all items of the tuple are this number.
     """
     scalar = kind.scalar if isinstance(kind, VectorType) else kind
     array = np.asarray(value).astype(scalar)
@@ -438,7 +465,7 @@ def as_ctypes_value(value: Any, kind: Any) -> Any:
 
 
 def as_ctypes(kind: Any) -> Any:
-    """Return the ctypes type for a number, a vector or a struct."""
+    """Return the ctypes type for values of type `kind`: a dtype, a vector type or a NumPy struct."""
     if isinstance(kind, VectorType):
         return as_ctypes(kind.scalar) * kind.length
     kind = np.dtype(kind)

@@ -69,7 +69,10 @@ class Numbering:
 
 
 class RenumberedLists(NeighborLists):
-    """The adjacency lists of a graph whose vertices are renumbered. Edge values are permuted accordingly."""
+    """The adjacency lists of a graph whose vertices have been renumbered, as a kernel reads them.
+
+    Neighbors have their new ids, and edge values are in the order of the renumbered lists.
+    """
 
     has_ids = True
 
@@ -106,10 +109,10 @@ class RenumberedLists(NeighborLists):
 
 
 def numbering(graph: Graph, side: str) -> Numbering:
-    """Return the numbering for a graph's adjacency lists ("in", "out" or "all"), which the graph caches.
+    """Return the numbering by which a kernel renumbers a graph's vertices. The graph caches one for each `side`.
 
-    Vertices are numbered by descending degree, unless `number_part` has cached another numbering, for one GPU's part of
-    the graph.
+    The `side` says which adjacency lists a program traverses: "in", "out" or "all". Vertices are numbered by descending
+    degree, unless `number_part` has cached another numbering, for one GPU's part of the graph.
     """
 
     def make(graph: Graph) -> Numbering:
@@ -152,7 +155,7 @@ def number_part(graph: Graph, side: str, order: Any, rows: int, own: int, places
 
 
 def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the inverse of a permutation: for each number, its position in `order`."""
+    """Return the inverse of a permutation of 0 to n - 1: for each of these numbers, its position in `order`."""
     xp: Any = array_module(order)
     positions = xp.empty(len(order), dtype)
     positions[order] = xp.arange(len(order), dtype=dtype)
@@ -160,7 +163,9 @@ def inverse_of(order: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def is_worthwhile(graph: Graph, side: str, properties: rows.RowProperties) -> bool:
-    """Return whether renumbering makes reductions over all rows faster, and enough memory is free for the renumbered
+    """Return whether a program should run on vertices renumbered by descending degree.
+
+    It should if this makes reductions over all rows faster, and enough memory is free for the renumbered adjacency
     lists.
     """
     if graph.known(("numbering", side)):
@@ -191,12 +196,15 @@ def lists_bytes(plan: GpuPlan, graph: Graph) -> int:
 
 
 def partition_renumbered(indptr: Any, indices: Any) -> rows.RowPartition:
-    """Divide the rows of renumbered adjacency lists among threads, where rows of similar length are adjacent."""
+    """Divide the rows of renumbered adjacency lists among threads.
+
+    As vertices are numbered by descending degree, rows of similar length are next to each other.
+    """
     return rows.make_partition(indptr, rows.find_properties(indptr, indices), rows.PACKED, WHOLE)
 
 
 def hub_memory(plan: GpuPlan) -> int:
-    """Return the bytes of shared memory in which a block keeps values of hubs (vertices of highest degree)."""
+    """Return how many bytes of shared memory a kernel's block uses for values of hubs (vertices of highest degree)."""
     import cupy
 
     if not plan.hub_fields:

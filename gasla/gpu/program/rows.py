@@ -1,4 +1,4 @@
-"""Divides the rows of a sparse matrix among threads, once for each pair of arrays (kernels/product/rows.cuh).
+"""Divides the rows of a sparse matrix among threads, once for each pair of CSR arrays (kernels/product/rows.cuh).
 
 If the columns of a row are near those of the next row, a row is processed by one to eight neighboring threads, and the
 L1 cache serves the values that they share. Otherwise the entries of 32 rows are packed side by side. Long rows are cut
@@ -84,7 +84,9 @@ extern "C" __global__ void hub_neighbors(const offset_t* offsets, {ids} indices,
 
 @dataclass(frozen=True)
 class RowProperties:
-    """What an inspection of a sparse matrix's offsets and column indices has found."""
+    """Properties of a sparse matrix that kernels are chosen by, such as its longest row, found by an inspection of its
+    arrays.
+    """
 
     rows: int
     entries: int
@@ -98,8 +100,10 @@ class RowProperties:
 
     @classmethod
     def of(cls, rows: int, entries: int, facts: Any) -> RowProperties:
-        """Convert the struct of results that the inspecting kernels write, given the matrix's numbers of rows and
-        entries.
+        """Return the properties of a sparse matrix, converted from `facts`, the struct that the inspecting kernels
+        write.
+
+        `rows` and `entries` are the matrix's numbers of rows and entries.
         """
         lowest, highest, longest = (int(facts[name]) for name in ("lowest", "highest", "longest"))
         near_share = float(facts["near"]) / max(1, int(facts["compared"]))
@@ -154,17 +158,19 @@ class RowPartition:
         return -(-self.cut * 32 // THREADS)
 
     def partials(self, value_size: int) -> Any:
-        """Allocate an array for the results of pieces, each of `value_size` bytes. Return None if no row is cut.
+        """Allocate a GPU array for the result of each piece of a long row, of `value_size` bytes each.
 
-        The caller keeps the array until the kernels that use it have been launched.
+        Return None if no row is cut into pieces. The caller keeps the array until the kernels that use it have been
+        launched.
         """
         import cupy
 
         return cupy.empty(self.pieces * value_size, np.uint8) if self.cut else None
 
     def argument(self, partials: Any = None) -> Any:
-        """Return the struct `gasla::Rows` for a launch, with the address of `partials`, an array for the results of
-        pieces.
+        """Return the division of rows among threads as the struct `gasla::Rows`, which is an argument of kernels.
+
+        `partials` is an array for the results of the pieces of long rows, from the method `partials`.
         """
         if partials is None:
             return self.rows
@@ -182,9 +188,11 @@ _partitions: dict[tuple[int, int, int | None], tuple[Any, Any, RowPartition]] = 
 
 
 def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPartition:
-    """Divide the rows of a matrix in CuPy arrays among threads. The division is cached as long as the arrays exist.
+    """Divide the rows of a sparse matrix among the threads of a kernel. The division is cached as long as the arrays
+    exist.
 
-    With `whole`, a row of more than that many entries is cut into pieces of `whole` entries each.
+    `indptr` and `indices` are CSR arrays of CuPy. With `whole`, a row of more than that many entries is cut into pieces
+    of `whole` entries each.
     """
     key = id(indptr), id(indices), whole
     known_partition = _partitions.get(key)
@@ -205,7 +213,9 @@ def partition_rows(indptr: Any, indices: Any, whole: int | None = None) -> RowPa
 
 
 def find_properties(indptr: Any, indices: Any) -> RowProperties:
-    """Inspect all offsets and indices of a matrix in a kernel, and wait for the result."""
+    """Inspect all row offsets and column indices of a sparse matrix in a kernel, wait for it, and return what it has
+    found.
+    """
     import cupy
 
     row_count, entry_count = len(indptr) - 1, len(indices)
@@ -228,7 +238,7 @@ def find_properties(indptr: Any, indices: Any) -> RowProperties:
 
 
 def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
-    """Return what `find_properties` returns, for arrays that will not be inspected again.
+    """Inspect the arrays of a sparse matrix as `find_properties` does, for arrays that will not be inspected again.
 
     Short arrays are inspected by the host, which saves the time to compile a kernel.
     """
@@ -257,7 +267,7 @@ def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
 
 
 def _hash_32_bits(x: np.ndarray) -> np.ndarray:
-    """Return a hash of each 32-bit integer, as a uint64 below 2**32. Kernels compute the same hash."""
+    """Return a hash of each 32-bit integer in `x`, as a uint64 below 2**32. Kernels compute the same hash."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     mixed: np.ndarray = (x ^ x >> np.uint32(16)).astype(np.uint64)
@@ -265,12 +275,15 @@ def _hash_32_bits(x: np.ndarray) -> np.ndarray:
 
 
 def compile_hub_neighbors(offset_type: np.dtype, id_type: np.dtype, packed: bool) -> None:
-    """Start compiling the kernel of `find_hub_neighbors` in the background."""
+    """Start compiling, in the background, the kernel that finds each vertex's neighbor of highest degree."""
     compile_ahead(formatted(HUB_NEIGHBORS, offset_type, id_type, packed))
 
 
 def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
-    """Find each vertex's neighbor of highest degree, and write the neighbors' ids into `hubs`, an array of bytes."""
+    """Find each vertex's neighbor of highest degree, by a kernel. Write the ids of these neighbors into `hubs`.
+
+    `hubs` is an array of bytes with room for one id per vertex.
+    """
     n = len(indptr) - 1
     kernel(_source(HUB_NEIGHBORS, indptr, indices), "hub_neighbors", THREADS).plain(
         _blocks_for(8 * n), indptr, _ids_argument(indices), np.uint64(n), hubs
@@ -325,7 +338,7 @@ def make_partition(
 
 
 def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, entries_per_piece: int) -> tuple[Any, ...]:
-    """Return four arrays that describe how rows of more than `limit` entries are cut into pieces of `entries_per_piece`
+    """Return four arrays that tell a kernel how rows of more than `limit` entries are cut into pieces of `piece`
     entries.
 
     The first two have an item for each row of several pieces: the row, and its first piece. The last two have an item
@@ -362,7 +375,9 @@ def ids_type(dtype: np.dtype, packed: bool) -> str:
 
 
 def _ids_argument(ids: Any) -> Any:
-    """Return what is passed to a kernel as the array of neighbors' ids, which for packed ids is the array of groups."""
+    """Return the array that kernels take for the neighbors' ids `ids`: for packed ids (which use fewer bits), the array
+    of their groups.
+    """
     return ids.groups if isinstance(ids, PackedIds) else ids
 
 
@@ -371,7 +386,7 @@ def _source(source: str, indptr: Any, indices: Any) -> str:
 
 
 def formatted(source: str, offset_type: np.dtype, id_type: np.dtype, packed: bool = False) -> str:
-    """Return a CUDA source with the C++ types of offsets and ids filled in, given a template such as SOURCE."""
+    """Return the CUDA source that a template, `source`, gives with the C++ types of offsets and ids filled in."""
     return source.format(offset=ctype(offset_type), vertex=ctype(id_type), ids=ids_type(id_type, packed))
 
 

@@ -19,9 +19,11 @@ MOST_BLOCKS = 8  # largest number of blocks per multiprocessor
 
 
 class Staged(Binding):
-    """A program bound to a graph whose stages are called one by one, with the arrays that one stage passes to the next.
+    """A program bound to a graph, for a loop that a user has written: the loop calls stages such as `gather` one by
+    one.
 
-    Each stage is a launch of its own. `gasla.cpu.program.staged.Staged` is the same on the CPU.
+    The object has the arrays that one stage passes to the next. Each stage is a launch of its own.
+    `gasla.cpu.program.staged.Staged` is the same on the CPU.
     """
 
     def __init__(self, program: VertexProgram, graph: Graph, fields: Mapping[str, Any]) -> None:
@@ -53,7 +55,7 @@ class Staged(Binding):
     # The following methods run the stages of an iteration. Users call them by way of `gasla.stages`.
 
     def gather(self, receivers: Any, active: Frontier, iteration: int) -> None:
-        """Compute the gathered value of each receiver from its active neighbors, and store it for `apply`."""
+        """Compute and store the gathered value of each vertex in `receivers` from its active neighbors, for `apply`."""
         if self.plan.keeps_active:
             self._set("bits", self._bits(active.mask))
         if self.plan.keyed is not None:
@@ -61,13 +63,16 @@ class Staged(Binding):
         self.over("gather", receivers, iteration)
 
     def apply(self, receivers: Any, iteration: int) -> Any:
-        """Run `apply` on the gathered values of the receivers. Return a mask of the vertices that become active."""
+        """Run the program's `apply` on the gathered values of the vertices in `receivers`.
+
+        Return a boolean mask of the graph's vertices, which is True for those that become active.
+        """
         flags = self._set("flags", self.xp.zeros(self.graph.n, bool))
         self.over("apply", receivers, iteration)
         return flags
 
     def scatter(self, vertices: Any, iteration: int) -> None:
-        """Run the program's `scatter` on the out-edges of some vertices.
+        """Run the program's `scatter` on the out-edges of the given vertices.
 
         Each warp takes equally many edges, so high degrees don't make some warps slower.
         """
@@ -82,13 +87,14 @@ class Staged(Binding):
         self._launch("scatter", edges, len(ids), iteration)
 
     def mask(self, vertices: Any, iteration: int) -> Any:
-        """Return, for each of the vertices, whether the program's mask admits the vertex."""
+        """Return a boolean for each of the given vertices: whether the program's `mask` lets the vertex receive."""
         flags = self._set("flags", self.xp.empty(len(vertices), bool))
         self.over("mask", vertices, iteration)
         return flags
 
     def edge_mask(self, vertices: Any, edges: EdgeFrontier, places: Any, iteration: int) -> Any:
-        """Return, for each of some out-edges, whether the program's edge mask admits the edge.
+        """Return a boolean for each of the given out-edges: whether the program's `edge_mask` lets a value pass along
+        the edge.
 
         `places` are the positions of the edges in the adjacency lists.
         """
@@ -101,7 +107,7 @@ class Staged(Binding):
     # The following methods launch stages, and turn arrays into their arguments.
 
     def over(self, stage: str, vertices: Any, iteration: int) -> None:
-        """Run the stage with this name, such as "gather", for some vertices."""
+        """Launch the kernel of one of the program's stages, such as "gather", on the given vertices."""
         self._set("vertices", self.xp.ascontiguousarray(vertices, dtype=self.ids))
         self._launch(stage, len(vertices), len(vertices), iteration)
 
@@ -126,7 +132,9 @@ class Staged(Binding):
         return bits
 
     def _aside(self, value_type: Any) -> Any:
-        """Return an uninitialized array for the gathered values of all vertices."""
+        """Return an uninitialized array with an entry of type `kind` for each vertex, to store gathered values for
+        `apply`.
+        """
         n = self.graph.n
         return (
             self.xp.empty((n, value_type.length), value_type.scalar)

@@ -24,7 +24,9 @@ LONGEST = 1 << 30
 
 
 class TableSizes(NamedTuple):
-    """The global memory that a program's hash tables need on a graph."""
+    """The bytes of global memory that a program's hash tables need, for rows that are too long for a table in shared
+    memory.
+    """
 
     rows: int  # number of long rows that warps postpone, so that whole blocks process each of them together
     slots: int
@@ -62,10 +64,10 @@ def longest_row(graph: Graph, side: str) -> int:
 
 
 def table_sizes(graph: Graph, side: str, slots: int, shares: bool) -> TableSizes:
-    """Return the global memory that hash tables need, if the table of a warp in shared memory has `slots` slots.
+    """Return the global memory that a program needs for hash tables of long rows, on one side of a graph.
 
-    With `shares`, whole blocks process long rows together, in their shared memory where a row fits. The graph caches
-    the result.
+    `slots` is the number of slots of each warp's table in shared memory. With `shares`, whole blocks process long rows
+    together, in their shared memory if the row's table fits there. The graph caches the result.
     """
     return graph.kept(("tables", side, slots, shares, WARPS), lambda graph: _table_sizes(graph, side, slots, shares))
 

@@ -18,7 +18,9 @@ from gasla.program.program import VertexProgram
 
 
 class Shape(NamedTuple):
-    """The properties of a graph, its adjacency lists and a device by which the variant of a kernel is chosen."""
+    """The properties of a graph and a device by which the variant of a program's kernel is chosen, such as the longest
+    row.
+    """
 
     is_small: bool = False  # whether one block runs the whole program
     # threads per row in a reduction over all rows, or PACKED (0) if the entries of 32 rows are packed side by side
@@ -31,7 +33,8 @@ class Shape(NamedTuple):
 
 
 class ShapeOf:
-    """The properties of a graph, as in `Shape`, for choosing the variant of a program's kernel.
+    """The properties of a graph by which the variant of a program's kernel is chosen, with the same names as in
+    `Shape`.
 
     A property is computed when it is first read, because some need a pass over the graph.
     """
@@ -88,7 +91,11 @@ class ShapeOf:
 def choose(
     program: VertexProgram, ids: Any, offsets: np.dtype, deterministic: bool, scheduled: bool, shape: Shape | ShapeOf
 ) -> Variant:
-    """Choose what a program's kernel is specialized for, by the types of ids and offsets and the graph's `shape`."""
+    """Choose the variant of a program's kernel, such as how many threads process a row.
+
+    The choice depends on the dtypes of vertex ids and of `offsets`, the options of the run, and the properties of a
+    graph in `shape`.
+    """
     traced, small = program.traced(ids), shape.is_small
     if traced.keyed is not None:
         slots = tables.slots_in_shared(traced.keyed, shape.longest_row, shape.most_shared)
@@ -106,14 +113,19 @@ def choose(
 
 
 def variant_for(program: VertexProgram, graph: Graph, deterministic: bool, scheduled: bool, small: bool) -> Variant:
-    """Choose what a program's kernel is specialized for on a graph. If `small`, one block runs the whole program."""
+    """Choose the variant of a program's kernel for a graph, by the graph's size, degrees and order of ids.
+
+    If `small`, one block runs the whole program.
+    """
     shape = ShapeOf(program, graph, scheduled, small)
     variant = choose(program, graph.id_dtype, offset_type(program, graph), deterministic, scheduled, shape)
     return for_lists_of(graph, variant)
 
 
 def for_lists_of(graph: Graph, variant: Variant) -> Variant:
-    """Return a variant changed for how a graph's adjacency lists are stored: whether in host memory, and with packed
-    ids.
+    """Return a kernel's variant, changed for how a graph's adjacency lists are stored.
+
+    They may be in host memory, and the ids in them may be packed (use fewer bits), so that the kernel needs other code
+    to read them.
     """
     return replace(variant, streamed=graph.is_streamed, packed=graph.lists.packs)

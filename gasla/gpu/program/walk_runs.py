@@ -90,7 +90,11 @@ def arguments(
     error: Array,
     walks: Array,
 ) -> list[Any]:
-    """Return the arguments for the kernel of a walk program, in the order of its signature in `SOURCE`."""
+    """Return the arguments for the kernel of a walk program, in the order in which the kernel takes them.
+
+    `first` is the number of the first walker, `key` the seed, and `weights` what walkers need to draw edges by weight,
+    or None. The kernel writes the first error to `error`, and the visited vertices to `walks`.
+    """
     plan, graph = walking.plan, walking.graph
     lists, ascending = graph.out, graph.sorted_out if plan.pair_count else graph.out
     largest_acceptance = walking.bound() if plan.accepts else 1.0
@@ -117,7 +121,10 @@ def _kernel(plan: WalkPlan, offset_size: int, weighted: bool, device: int) -> gp
 
 
 def source(plan: WalkPlan, offset_size: int = 4, weighted: bool = False) -> str:
-    """Return the CUDA source of a walk program's kernel, for offsets of `offset_size` bytes."""
+    """Return the CUDA source of the kernel that runs a walk program, for adjacency offsets of `offset_size` bytes.
+
+    If `weighted`, walkers draw edges in proportion to their weights.
+    """
     functions = plan.functions
     members = [(_input_ctype(value), value.name) for value in plan.inputs]
     methods = [_method_text(plan, name, "double", AT_VERTEX) for name in ("stop", "restart") if name in functions]
@@ -151,21 +158,26 @@ def _input_ctype(value: Input) -> str:
 
 
 def _method_text(plan: WalkPlan, name: str, return_type: str, takes: str) -> str:
-    """Return a C++ method that loads what one of the program's functions reads and calls the function."""
+    """Return a C++ method that calls one of the functions of a user's walk program, such as `stop`.
+
+    The method first loads the fields that the function reads.
+    """
     return METHOD.format(
         kind=return_type, name=name, takes=takes, lines=f"        return {_call_text(plan, plan.functions[name])};"
     )
 
 
 def _pair_methods(plan: WalkPlan) -> list[str]:
-    """Return C++ methods that compute the two vertices of each `has_edge` call in the program's function `accept`."""
+    """Return C++ methods that compute, for each `has_edge` call in a walk program's `accept`, the ids of its two
+    vertices.
+    """
     return [_method_text(plan, f"pair_{pair_number}", "auto", AT_EDGE) for pair_number in range(plan.pair_count)]
 
 
 def _accept_method(plan: WalkPlan) -> str:
-    """Return the source of the method `accept` in CUDA.
+    """Return the C++ method that decides for a walker whether it accepts the edge that it has drawn.
 
-    The method first looks up each edge that the program's function `accept` asks for by `has_edge`. Then it calls that
+    The method first looks up each edge that the user's function `accept` asks for by `has_edge`. Then it calls that
     function with the answers.
     """
     lines = []

@@ -73,7 +73,11 @@ _free_pages: deque["PageMemory"] = deque()
 
 
 class Cached:
-    """What a graph caches to run one program on one device, such as the kernel's plan and idle workspaces."""
+    """What a graph caches for all runs of one program on one device: the kernel's plan, and workspaces that no run uses
+    now.
+
+    A workspace is the memory of one run besides the program's fields.
+    """
 
     def __init__(self, program: Any, graph: Graph, variant: Variant) -> None:
         self.plan = generate.module(program, graph.id_dtype, variant)
@@ -90,7 +94,7 @@ class Cached:
         _cached.add(self)
 
     def take_workspace(self, binding: Binding, numbering: Any) -> "Workspace":
-        """Return a workspace that no other run uses, and make one if there is none.
+        """Return a workspace (the kernel's arguments and arrays) that no other run uses. Make one if none is cached.
 
         The caller appends the workspace to `workspaces` after its run, even if the run's kernel is still active. A next
         kernel on the same CUDA stream waits for that kernel. A kernel on another stream would not wait, so a workspace
@@ -194,7 +198,9 @@ class Workspace:
 
     @property
     def launched(self) -> int:
-        """The number of the last launch that uses this workspace's page, which shows it once the launch is over."""
+        """The number of the last launch that uses this workspace. The kernel writes it to the page (host memory) at its
+        end.
+        """
         return self._memory.launched
 
     def keep(self, name: str, value: Any) -> None:
@@ -216,7 +222,7 @@ class Workspace:
             self.program = None
 
     def reset(self) -> None:
-        """Restore the defaults of all arguments of the kernel."""
+        """Set all arguments of the kernel to their defaults, for a new run."""
         self._bytes[:] = self._at_start
 
     def _partition_rows(self, plan: GpuPlan, numbering: Any, count: int) -> None:
@@ -239,7 +245,7 @@ class Workspace:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the last launch still runs. A kernel writes the number of its launch to the page when it ends."""
+        """Whether the last launch still runs. A kernel writes the number of its launch to host memory when it ends."""
         return bool(self.page.ended < self.launched)
 
     def launch(self) -> None:
@@ -251,8 +257,8 @@ class Workspace:
     def next_launch(self) -> int:
         """Return the next number for a launch, and record it as the number of the last launch.
 
-        This is for a kernel that belongs to several workspaces, such as that of phases, and reports its end on the page
-        of this workspace.
+        This is for a kernel that runs several programs ("phases"), each with a workspace of its own. The kernel reports
+        its end on the page of this workspace.
         """
         self.arguments.launch = self._memory.launched = self._number = (self._number + 1) % 2**32
         return self._number
@@ -308,7 +314,9 @@ def _current_stream() -> tuple[int, int]:
 
 
 class PageMemory:
-    """Pinned host memory for a page, and the number of the last launch that writes to it."""
+    """Pinned host memory for a page, on which a kernel reports its progress, and the number of the last launch that
+    uses it.
+    """
 
     def __init__(self, pinned: Any) -> None:
         self.pinned, self.launched = pinned, 0
@@ -328,12 +336,19 @@ def _memory_for_page() -> PageMemory | None:
 
 
 def keep_workspaces_of(cached: Any) -> None:
-    """Let `free_workspaces` also free the idle workspaces in the deque `cached.workspaces`."""
+    """Register a program's cached workspaces, so that `free_workspaces` frees them when device memory is short.
+
+    They are the workspaces in the deque `cached.workspaces`, which no run uses.
+    """
     _cached.add(cached)
 
 
 def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> Frontier:
-    """Return the active vertices of a run whose kernel has stopped in the state `now`."""
+    """Return the active vertices of a run after its kernel has stopped.
+
+    `now` is the state that the kernel has left, and `n` the number of the graph's vertices. The vertices are read from
+    the arrays of `workspace`.
+    """
     active_count, queue_side = now.size, now.iteration & 1
     if not plan.keeps_active:
         return Frontier.none(n) if plan.is_over(active_count, n) else Frontier.all(n)
@@ -346,7 +361,9 @@ def frontier_of(plan: GpuPlan, workspace: "Workspace", now: Control, n: int) -> 
 
 
 def free_workspaces() -> None:
-    """Free the workspaces that no kernel uses, of all graphs. Callers do this when device memory is short."""
+    """Free the cached memory of runs, of all graphs, unless a run or a kernel uses it. This is for when memory is
+    short.
+    """
     for cached in list(_cached):
         cached.meetings.clear()
         cached.workspaces = deque(workspace for workspace in list(cached.workspaces) if workspace.is_busy)
@@ -358,7 +375,7 @@ def is_small(graph: Graph) -> bool:
 
 
 def blocks_for(plan: GpuPlan, graph: Graph, most: int) -> int:
-    """Return the number of blocks to launch, at most `most`.
+    """Return the number of blocks with which a program's kernel is launched on a graph, at most `most`.
 
     A block has a minimum of vertices and edges to process, because each further block makes barriers slower.
     """
@@ -387,9 +404,10 @@ def _lanes_of_single_block(n: int, m: int) -> int:
 
 
 def entry_type(plan: GpuPlan) -> tuple[int, int]:
-    """Return two sizes in bytes: the part of a queue entry before the vertex, and the whole entry.
+    """Return two sizes in bytes of entries in a kernel's queue of active vertices: the part before the vertex, and the
+    whole.
 
-    A kernel's queue of active vertices has these entries, which are the struct `Entry` in frontier.cuh.
+    The entries are the struct `Entry` in frontier.cuh.
     """
     offset_bytes, id_bytes = plan.offset_type.itemsize, plan.traced.id_type.itemsize
     widest = max(offset_bytes, id_bytes)
@@ -462,12 +480,11 @@ def field_bytes(plan: GpuPlan, graph: Graph) -> int:
 
 
 def gathered_bytes(plan: GpuPlan) -> int:
-    """Return the bytes that one gathered value takes on the device."""
+    """Return the bytes that a program's gathered value for one vertex takes on the device."""
     gathered_type = plan.traced.gathered_type
     if isinstance(gathered_type, TupleType):
-        return int(
-            np.dtype([(f"f{i}", _numpy_field_type(k)) for i, k in enumerate(gathered_type.items)], align=True).itemsize
-        )
+        item_types = [(f"f{i}", _numpy_field_type(item)) for i, item in enumerate(gathered_type.items)]
+        return int(np.dtype(item_types, align=True).itemsize)
     return bytes_of(gathered_type)
 
 
