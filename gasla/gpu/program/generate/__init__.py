@@ -1,4 +1,5 @@
-"""Generates the CUDA source of a traced program: a struct `Program` with what its functions load, compute and store.
+"""Generates the CUDA source of a program from its traced functions: a C++ struct, `Program`, by which the kernel's loop
+loads fields, calls the program's functions, and stores their results.
 
 The loop is the same for all programs. It is a template over `Program` (`kernels/loop/loop.cuh`, or for one block
 `kernels/small/single_block.cuh`), of which the compiler drops what a program does not use.
@@ -104,7 +105,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) stage_{name}(const __grid_
 
 @functools.cache
 def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) -> "Module":
-    """Return the plan and the source of a program's kernel. They are cached for each type of ids and variant."""
+    """Return the plan and the CUDA source of a program's kernel. They are cached for each type of ids and each variant.
+
+    A variant is what a kernel is specialized for, such as the type of adjacency offsets.
+    """
     return Module(program.traced(id_type), variant)
 
 
@@ -129,9 +133,10 @@ class Module(GpuPlan):
 
 
 def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> str:
-    """Return the CUDA source of one kernel in which several programs take turns.
+    """Return the CUDA source of one kernel in which several programs ("phases") take turns.
 
-    `values` are the types of the numbers that the programs share, such as the number of turns, by name.
+    `plans` has the plan of each program. `values` are the types, by name, of the numbers that the programs share, such
+    as the number of turns.
     """
 
     def each(line: str, levels: int) -> str:
@@ -154,7 +159,10 @@ def phases_source(plans: tuple[Module, ...], values: Mapping[str, np.dtype]) -> 
 
 
 def _before(plan: GpuPlan, is_wide: bool) -> str:
-    """Return the C++ types, headers and helper functions that come before the struct `Program` in the source."""
+    """Return the C++ includes, types and helper functions that come before the struct `Program` in a kernel's source.
+
+    `is_wide` says whether some values are wide vectors, which a whole warp processes.
+    """
     return BEFORE.format(
         vertex_t=cuda.ctype(plan.traced.id_type),
         offset_t=cuda.ctype(plan.offset_type),
@@ -167,8 +175,9 @@ def _before(plan: GpuPlan, is_wide: bool) -> str:
 
 
 def _printed(plan: GpuPlan) -> list[str]:
-    """Return the CUDA functions of the program itself, and the functions that combine two values in each of its
-    reductions.
+    """Return the CUDA source of a program's own functions, such as `gather`, as a list with one text per function.
+
+    The list also has the functions that combine two values in each of the program's reductions.
     """
     function_texts, function = [], (warp if plan.wide else cuda).function
     for traced_function in plan.functions.values():

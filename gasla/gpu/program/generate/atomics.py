@@ -9,7 +9,10 @@ from semirings.printers import cuda
 
 
 def native(combined: Expr) -> str | None:
-    """Return the atomic operation of the hardware for a combination of `x` and `y`: "add", "min", "max", or None."""
+    """Return the name of the hardware's atomic operation that does a combination: "add", "min" or "max".
+
+    `combined` is an expression of the symbols `x` and `y`. Return None if the hardware has no such operation.
+    """
     value_type = combined.dtype
     if value_type.itemsize < 4:
         return None
@@ -19,17 +22,28 @@ def native(combined: Expr) -> str | None:
 
 
 def differs(combined: Expr) -> str:
-    """Return the C++ condition that the value `next` differs from the value `old`. NaN counts as equal to NaN."""
+    """Return the C++ condition that a reduction has changed a number: the variable `next` differs from the variable
+    `old`.
+
+    `combined` is the reduction's expression, which has the numbers' type. NaN counts as equal to NaN.
+    """
     return "next != old && (next == next || old == old)" if combined.dtype.kind == "f" else "next != old"
 
 
 def combinations(plan: GpuPlan) -> dict[Expr, int]:
-    """Return the different expressions by which the numbers of a gathered value are combined, numbered from 0."""
+    """Return the expressions by which the numbers of a program's gathered value are combined, each with an index from
+    0.
+
+    Numbers that are combined by the same expression share one C++ function, whose name has this index.
+    """
     return {e: i for i, e in enumerate(dict.fromkeys(accumulator.combined for accumulator in plan.parts))}
 
 
 def accumulated(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that reduce a gathered `value` into a vertex's accumulators, one for each number."""
+    """Return C++ statements that reduce a gathered value into a vertex's accumulators by atomic operations.
+
+    The C++ variable `value` holds the gathered value. Each of its numbers has an accumulator of its own.
+    """
     lines = []
     for accumulator, operand in _parts_of_value(plan):
         address = _address(f"c.a.{plan.components[accumulator.item or 0][0]}", accumulator)
@@ -45,10 +59,10 @@ def accumulated(plan: GpuPlan) -> list[str]:
 
 
 def improves(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that tell whether `value` would change any number of the fields that it is reduced into.
+    """Return C++ statements that tell whether a gathered value would change the fields of a vertex it is reduced into.
 
-    The statements read the fields without atomic operations, which is cheaper. Other threads may change the fields at
-    any time, so the answer is only a hint.
+    The C++ variable `value` holds the gathered value. The fields are read without atomic operations, which is cheaper.
+    Other threads may change the fields at any time, so the answer is only a hint.
     """
     lines = ["bool better = false;"]
     for accumulator, operand in _parts_of_value(plan):
@@ -62,11 +76,11 @@ def improves(plan: GpuPlan) -> list[str]:
 
 
 def improved(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that reduce `value` into the fields, number by number, and return whether any field
-    changed.
+    """Return C++ statements that reduce a gathered value directly into a vertex's fields, by atomic operations.
 
-    The statements also replace each number of `value` that did not change its field. The number becomes the identity if
-    priorities are computed of new values alone, else the number that the field has.
+    The C++ variable `value` holds the gathered value, whose numbers are reduced one by one. The statements return
+    whether any field has changed. They also replace each number of `value` that did not change its field. The number
+    becomes the identity if priorities are computed of new values alone, else the number that the field has.
     """
     assert plan.traced.monoid is not None
     identities = _scalars(plan.traced.monoid.identity(plan.traced.gathered_type))
@@ -99,12 +113,18 @@ def improved(plan: GpuPlan) -> list[str]:
 
 
 def _parts_of_value(plan: GpuPlan) -> list[tuple[Part, str]]:
-    """Return each number of a gathered value, with the C++ expression for it in the local variable `value`."""
+    """Return the numbers of a gathered value, each with its C++ expression, such as `value.item0` for an item of a
+    tuple.
+    """
     return [(accumulator, _member("value", accumulator)) for accumulator in plan.parts]
 
 
 def _load_and_combine(plan: GpuPlan, accumulator: Part, operand: str) -> list[str]:
-    """Return C++ statements that load a number of a field as `old`, and combine it with that of `value` into `next`."""
+    """Return C++ statements that combine one number of a gathered value with the field of a vertex.
+
+    The statements load the field's number as the variable `old`, and set `next` to the combination of `old` and
+    `operand`, the C++ expression for the gathered number.
+    """
     type_name = cuda.ctype(accumulator.type)
     address = _address(f"c.a.v_{plan.absorbs[accumulator.item or 0]}", accumulator)
     return [
@@ -123,12 +143,12 @@ def _member(value: str, accumulator: Part) -> str:
 
 
 def _address(array: str, accumulator: Part) -> str:
-    """Return the C++ expression for the address of one number in an array of vertex values."""
+    """Return the C++ expression for the address of one number of vertex `v` in an array with a value per vertex."""
     return f"({array} + v)" if accumulator.lane is None else f"({array}[v].item + {accumulator.lane})"
 
 
 def _scalars(value: object) -> list[object]:
-    """Return the numbers of a reduction's identity (a number, a vector, or a tuple of these) as a flat list."""
+    """Return a list of all numbers in the identity of a reduction, which is a number, a vector, or a tuple of these."""
     if isinstance(value, tuple):
         return [x for item in value for x in _scalars(item)]
     return list(value) if getattr(value, "ndim", 0) else [value]  # type: ignore[call-overload]

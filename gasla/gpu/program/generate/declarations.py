@@ -1,4 +1,6 @@
-"""Writes the declarations of the struct `Program` in CUDA: constants, types, and a struct to reduce rows."""
+"""Writes the declarations at the head of a program's struct `Program` in CUDA: constants that describe the program,
+types of its values, and a struct by which kernels reduce rows.
+"""
 
 from gasla.gpu.program.generate.reduction import are_paired
 from gasla.gpu.program.generate.syntax import function, literal, struct
@@ -57,8 +59,9 @@ BRING = """\
 
 
 def flags(plan: GpuPlan) -> str:
-    """Return C++ constants that describe a program. By them, the compiler leaves out the parts of the loop that are not
-    needed.
+    """Return C++ constants that describe a program, such as whether every iteration pulls.
+
+    By these constants, the compiler leaves out the parts of the kernel's loop that the program doesn't need.
     """
     has = plan.functions.__contains__
     flags = {
@@ -135,7 +138,9 @@ def flags(plan: GpuPlan) -> str:
 
 
 def types(plan: GpuPlan) -> str:
-    """Return the C++ structs of arguments, of aggregates, and of values that are the same for a whole block."""
+    """Return the C++ structs of the kernel's arguments, of a program's aggregates, and of values that a whole block
+    shares.
+    """
     traced = plan.traced
     arguments = struct("Arguments", [(type_name, name) for name, type_name, _ in plan.members])
     sums = struct("Sums", [(cuda.ctype(k), f"sum_{n}") for n, k in traced.aggregate_types.items()])
@@ -169,7 +174,10 @@ def types(plan: GpuPlan) -> str:
 
 
 def _no_sums(plan: GpuPlan) -> str:
-    """Return the C++ function `no_sums`, which returns the identity of each aggregate."""
+    """Return the C++ function `no_sums`, from which a thread's reduction of a program's aggregates starts.
+
+    The function returns the identity of each aggregate's reduction.
+    """
     types_by_name = plan.traced.aggregate_types
     values = [
         literal(aggregate.monoid.identity(types_by_name[n]), types_by_name[n])

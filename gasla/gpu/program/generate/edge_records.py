@@ -1,4 +1,6 @@
-"""Writes C++ structs for what a program reads of an edge and its two ends, functions that load them, and scatter."""
+"""Writes C++ structs for what a program reads of an edge and its two ends, functions that load these structs, and the
+functions that run the program's `scatter` on an edge.
+"""
 
 from typing import Any
 
@@ -15,7 +17,10 @@ ROLES = {"Source": "src", "Target": "dst", "Edge": "edge"}
 
 
 def edge_records(plan: GpuPlan) -> list[str]:
-    """Return the C++ structs for an edge and its two ends (source and target), and the functions that load them."""
+    """Return the C++ structs for what a program reads of an edge and of its two ends, the source and the target.
+
+    The functions that load these structs from memory are returned as well.
+    """
     source, target, edge = (_struct_of_fields(plan, name, *ALONG) for name in ("Source", "Target", "Edge"))
     function_texts = [
         source,
@@ -58,7 +63,10 @@ def scatter(plan: GpuPlan) -> list[str]:
 
 
 def _struct_of_fields(plan: GpuPlan, name: str, *functions: str) -> str:
-    """Return the C++ struct of the fields that some functions of a program read of an edge, or of one of its ends."""
+    """Return a C++ struct called `name`, with a member for each field that functions of a program read of an edge.
+
+    For the names "Source" and "Target", the fields are those of one of the edge's ends.
+    """
     edge_role = ROLES[name.removeprefix("Scatter")]
     if edge_role != "edge":
         return struct(

@@ -16,7 +16,7 @@ EDGE = "const Context& c, const Source& src, const Target& dst, const Edge& edge
 
 
 def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
-    """Return the C++ functions of a reduction by key.
+    """Return the C++ functions by which a vertex reduces the values of its edges separately for each key.
 
     They compute the key and the value of an edge, combine values of the same key, and choose the best key at a vertex.
     """
@@ -39,7 +39,7 @@ def by_key(plan: GpuPlan, keyed: Keyed, monoid: Monoid) -> list[str]:
 
 
 def _add_statement(keyed: Keyed, monoid: Monoid) -> str:
-    """Return the C++ statement that reduces `value` into a key's total by an atomic operation."""
+    """Return the C++ statement that reduces the variable `value` into a key's total by an atomic operation."""
     match native(monoid.combination(keyed.total)):
         case "add":
             return "gasla::add(at, value);"

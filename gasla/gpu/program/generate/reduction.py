@@ -10,8 +10,8 @@ from semirings.printers import cuda
 
 
 def reduction(plan: GpuPlan) -> list[str]:
-    """Return the C++ functions that compute the value gathered over an edge, and that combine, store and send such
-    values.
+    """Return the C++ functions of a program's reduction: they compute the value that a vertex gathers over one edge,
+    combine two such values, and store and send the result.
     """
     edge = "const Context& c, const Source& src, const Target& dst, const Edge& edge"
     edge_mask = call(plan, "edge_mask") if "edge_mask" in plan.functions else "true"
@@ -68,7 +68,10 @@ def _store_and_load(plan: GpuPlan) -> list[str]:
 
 
 def _piece_functions(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that store and load the result of a piece of a long row, which another block combines."""
+    """Return C++ functions that store the reduction of a piece of a long row, and load it again.
+
+    Several warps reduce the pieces of one row, and the results of the pieces are then combined.
+    """
     items = [f".item{i}" for i in range(len(plan.components))] if plan.is_tuple else [""]
     written = [f"gasla::put(&(*to){item}, x{item});" for item in items]
     read = ", ".join(f"gasla::get_fresh(&(*from){item})" for item in items)
@@ -81,7 +84,7 @@ def _piece_functions(plan: GpuPlan) -> list[str]:
 
 
 def _accumulate_function(plan: GpuPlan) -> str:
-    """Return the C++ function that reduces a pushed value into the accumulator of a vertex, by atomic operations."""
+    """Return the C++ function that reduces a pushed value into the accumulator of a vertex by an atomic operation."""
     if not plan.is_single:
         body = accumulated(plan)
     elif native(plan.parts[0].combined) == "add":
@@ -94,10 +97,10 @@ def _accumulate_function(plan: GpuPlan) -> str:
 
 
 def _improve_functions(plan: GpuPlan) -> list[str]:
-    """Return two C++ functions for values that are reduced into the fields directly.
+    """Return two C++ functions for a program whose gathered values are reduced directly into fields of the receiver.
 
-    `improves` returns whether a value would change a vertex's fields. `improve` reduces it into them by atomic
-    operations, and returns whether that changed them.
+    `improves` returns whether a value would change the fields of a vertex. `improve` reduces the value into the fields
+    by atomic operations, and returns whether the fields have changed.
     """
     signatures = (
         "bool improves(const Context& c, vertex_t v, Gathered value)",
@@ -125,7 +128,11 @@ def _improve_functions(plan: GpuPlan) -> list[str]:
 
 
 def aggregates(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that combine aggregates, publish their totals, and compute them for the initial fields."""
+    """Return C++ functions for a program's aggregates, which are reductions over all vertices.
+
+    The functions combine two values of each aggregate, store the totals where the next iteration reads them, and
+    compute the aggregates of the initial fields.
+    """
     names = list(plan.traced.aggregates)
     add = ", ".join(f"combine_{n}(x.sum_{n}, y.sum_{n})" for n in names)
     aggregate_functions = []
@@ -147,7 +154,10 @@ def aggregates(plan: GpuPlan) -> list[str]:
 
 
 def _deposit_function(plan: GpuPlan, name: str) -> str:
-    """Return the C++ function that reduces a value into an aggregate with a value per vertex, atomically."""
+    """Return the C++ function that reduces a value into one entry of an aggregate that has a value per vertex.
+
+    The function uses an atomic operation, because several threads may reduce into the same entry.
+    """
     value_type, monoid = plan.traced.deposit_types[name], plan.traced.deposits[name].monoid
     typed = cuda.ctype(value_type)
     match native(monoid.combination(value_type)):
@@ -161,7 +171,10 @@ def _deposit_function(plan: GpuPlan, name: str) -> str:
 
 
 def _clear_function(plan: GpuPlan) -> str:
-    """Return the C++ function that resets one vertex's aggregates to the identity for the next iteration."""
+    """Return the C++ function that prepares one vertex's entries of the aggregates with a value per vertex.
+
+    The function sets these entries to the identity of the reduction, for the next iteration.
+    """
     lines = []
     for name, declared in plan.traced.deposits.items():
         value_type = plan.traced.deposit_types[name]

@@ -1,4 +1,7 @@
-"""Writes loads, calls and statements of a program in CUDA, where `v` is the vertex and `c` the context of the run."""
+"""Writes the C++ lines with which a program's kernel loads and stores fields and calls the program's functions.
+
+In these lines, `v` is the vertex and `c` the context of the run, which has the kernel's arguments.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +27,10 @@ def kind_of(plan: GpuPlan, name: str) -> Any:
 
 
 def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """Return the C++ lvalue of a vertex field. `copy` is "old" or "new", for a field with two copies."""
+    """Return the C++ lvalue, such as an entry of an array, that holds a field of vertex `v`.
+
+    If the field has two copies, `copy` says which one: "old" for the value before the iteration, or "new".
+    """
     if name not in plan.doubled:
         return f"c.a.v_{name}[v]"
     if plan.variant.small:
@@ -34,7 +40,11 @@ def place(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
-    """Return the C++ expression for the value of a vertex field, given its name."""
+    """Return the C++ expression that reads a field of vertex `v`, given the field's name, which may be "id" or a
+    degree.
+
+    If the field has two copies, `copy` says which one: "old" for the value before the iteration, or "new".
+    """
     original_id = "c.a.originals[v]" if plan.relabelled else "v"
     if name == "id":
         return original_id
@@ -45,15 +55,15 @@ def load(plan: GpuPlan, name: str, copy: str = "old") -> str:
 
 
 def got(kind: Any, where: str) -> str:
-    """Return the C++ expression that reads a value at a place in memory.
+    """Return the C++ expression that reads a value of type `kind` at `where`, a C++ lvalue.
 
-    Of a wide vector, which a whole warp reads together, each thread gets some items.
+    If the value is a wide vector, a whole warp reads it together, and each thread gets some of its items.
     """
     return f"gasla::get(&{where})" if has_wide(kind) else where
 
 
 def put(plan: GpuPlan, where: str, value: str) -> list[str]:
-    """Return C++ statements that write a value to a place in memory.
+    """Return C++ statements that write `value` to `where`, which are a C++ expression and an lvalue.
 
     In a program with wide vectors, a whole warp runs the statements. It waits until all of its threads have read the
     old value. Then one thread writes a number, and all threads write a vector together.
@@ -80,7 +90,7 @@ def load_edge(plan: GpuPlan, load: LoadEdge, side: str) -> str:
 
 
 def edge_member(role: str, field: str) -> str:
-    """Return the name of the member of a C++ struct that holds a field of an edge, or of its partner, the reverse edge.
+    """Return the name under which a C++ struct holds a field of an edge, or of the edge's partner (the reverse edge).
 
     The `role` is "edge" for the edge itself, and "back" for its partner.
     """
@@ -88,7 +98,9 @@ def edge_member(role: str, field: str) -> str:
 
 
 def call(plan: GpuPlan, name: str) -> str:
-    """Return the C++ call of one of the program's functions, with everything that the function reads as arguments."""
+    """Return the C++ call of one of the program's functions, such as `apply`, with all values that it reads as
+    arguments.
+    """
     arguments = []
     for symbol in plan.functions[name].symbols:
         source_role, field = plan.functions[name].sources[symbol.name]
@@ -108,7 +120,12 @@ def call(plan: GpuPlan, name: str) -> str:
 
 
 def copy_of(plan: GpuPlan, function: str, field: str) -> str:
-    """Return the C++ expression for the array from which a function reads a field of other vertices by `self.at`."""
+    """Return the C++ expression for the array in which `self.at` of a program's function looks up a field of other
+    vertices.
+
+    A field may have several arrays, such as the values before and after an iteration. The result depends on when the
+    function runs.
+    """
     rows = {"only": "", "behind": "", "old": " + c.u.old_at", "next": " + (c.u.self_iteration & 1) * c.a.self_n"}
     rows["left"] = " + (1 - (c.u.self_iteration & 1)) * c.a.self_n"
     rows["reduced"] = " + (c.u.self_iteration % 3) * c.a.self_n"
@@ -120,13 +137,16 @@ def copy_of(plan: GpuPlan, function: str, field: str) -> str:
 
 
 def of_run(plan: GpuPlan, name: str) -> str:
-    """Return the C++ expression for `self.name`: a parameter, an aggregate, or another value of the whole run."""
+    """Return the C++ expression for what a program reads as `self.name`, such as a parameter or an aggregate."""
     is_given = name in plan.traced.parameter_types and name not in plan.changes and name not in plan.shared
     return f"c.a.self_{name}" if is_given or name == "n" else f"c.u.self_{name}"
 
 
 def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
-    """Return the C++ declaration of a local variable that holds a field of the vertex."""
+    """Return the C++ declaration of a local variable that holds `field` of a vertex, with the initializer `value`.
+
+    The variable's name also has the `role` of the vertex, such as "before" for the state before `apply`.
+    """
     return f"const {warp.ctype(kind_of(plan, field))} {LOCAL[role]}_{field} = {value};"
 
 
@@ -171,7 +191,10 @@ def _render(plan: GpuPlan, statement: Statement, list_side: str) -> list[str]:
 
 
 def _call_and_assign(plan: GpuPlan, name: str, state_role: str) -> list[str]:
-    """Return C++ statements that call a function and assign each field that it returns to a local variable."""
+    """Return C++ statements that call one of the program's functions, and store its results in local variables.
+
+    There is a variable for each field that the function returns, named after `role` (such as "after") and the field.
+    """
     field_types = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(field_types) == 1:
         return [

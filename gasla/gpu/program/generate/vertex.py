@@ -12,7 +12,10 @@ AT_VERTEX = "(const Context& c, vertex_t v)"
 
 
 def vertex(plan: GpuPlan) -> list[str]:
-    """Return the C++ functions that run at one vertex, and those that concern the whole run, such as `stop`."""
+    """Return the C++ functions of a program that run at one vertex, such as `finish`, which applies the gathered value.
+
+    The functions that concern the whole run, such as `stop`, are returned as well.
+    """
     functions_of_vertex = _finish_functions(plan)
     mask = ["return true;"]
     if "mask" in plan.functions:
@@ -44,7 +47,10 @@ def _revise_statements(plan: GpuPlan) -> list[str]:
 
 
 def peers(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that store a vertex's fields in another GPU's memory, and load what others have stored."""
+    """Return the C++ functions by which the kernels of several GPUs exchange fields of vertices.
+
+    They store a vertex's fields in another GPU's memory, and load the fields that other GPUs have stored here.
+    """
     if not plan.variant.peers:
         return []
     byte_offset, parameters, values, store_lines, load_lines = 0, "", [], [], []
@@ -104,7 +110,7 @@ def _finish_functions(plan: GpuPlan) -> list[str]:
 
 
 def _copy_statements(plan: GpuPlan) -> list[str]:
-    """Return C++ statements that copy a vertex's new fields to the second copies, which other vertices read."""
+    """Return C++ statements that copy a vertex's new fields to second arrays, from which `self.at` reads."""
     return [f"c.a.was_{field}[v] = c.a.v_{field}[v];" for field in sorted(plan.behind)]
 
 
@@ -137,8 +143,9 @@ def _apply_statements(plan: GpuPlan, early_fields: list[str]) -> list[str]:
 
 
 def _open_condition(plan: GpuPlan) -> str:
-    """Return the C++ condition that the mask still admits a vertex after `apply`, given the fields that `apply`
-    returned.
+    """Return the C++ condition that the program's `mask` still admits a vertex after `apply`.
+
+    The fields that `apply` has returned are local variables, which the condition reads.
     """
     mask, written = plan.functions["mask"], written_by(plan, "apply")
     arguments = []
@@ -152,7 +159,7 @@ def _open_condition(plan: GpuPlan) -> str:
 
 
 def _bucket_condition(plan: GpuPlan) -> str:
-    """Return the C++ condition that a vertex is in the current bucket (range of priorities) after `apply`.
+    """Return the C++ condition that a vertex is active after `apply`: its bucket (range of priorities) is the open one.
 
     If the vertex is in a later bucket, the condition also marks it as waiting for that bucket.
     """
