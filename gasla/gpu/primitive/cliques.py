@@ -62,10 +62,12 @@ def count_cliques(graph: Graph, lists: Adjacency | ByDegree, k: int) -> int:
 
 
 def _words_per_block(k: int, longest: int) -> int:
-    """Return how many 32-bit words of memory a block needs for a vertex with `longest` later neighbors.
+    """Return how many 32-bit words of memory a block needs to count the cliques of a vertex with `longest` later
+    neighbors.
 
-    The words hold the adjacency bits of these neighbors. For k > 4, they also hold the bits of the opposite direction,
-    and the sets of vertices that each warp keeps at each level of the search.
+    Later neighbors are those that come after the vertex in the order of degrees. The words hold the adjacency bits of
+    these neighbors. For k > 4, they also hold the bits of the opposite direction, and the sets of vertices that each
+    warp keeps at each level of the search.
     """
     words = -(-longest // 32)
     if k == 4:

@@ -16,7 +16,7 @@ _COUNTERS = 6  # number of 64-bit words in the struct `Peeling` in drain_levels.
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
+    """Return the CUDA source of the kernel for core numbers, for ids and offsets of the given sizes in bytes."""
     return compile.source_of("drain_levels.cuh", vertex_size, offset_size)
 
 

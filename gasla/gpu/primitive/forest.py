@@ -49,11 +49,11 @@ def hook(graph: Graph) -> Array:
 def link(
     graph: Graph, parents: Array, first: int, last: int | None, known: int | None, across: tuple[Array, Array] | None
 ) -> None:
-    """Unite the trees at both ends of edges in the forest `parents`, in place.
+    """Unite the trees at both ends of edges in a forest, in place. `parents` has each vertex's parent.
 
-    Only the edges at positions `first` to `last` of each vertex's adjacency list are read. The adjacency
-    lists of vertices in the tree with the root `known` are skipped. `across` may have the vertices' numbers and subtree
-    sizes in a spanning forest. Then edges are also skipped if the subtree of one end contains the other end.
+    Only the edges at positions `first` to `last` of each vertex's adjacency list are read. The adjacency lists of
+    vertices in the tree with the root `known` are skipped. `across` may have the vertices' numbers and subtree sizes in
+    a spanning forest of the graph. Then edges between a vertex and its ancestor in that forest are skipped as well.
     """
     import cupy
 
@@ -73,9 +73,11 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the trees of the groups at both ends of every edge, in a forest `parents` whose nodes are groups, in place.
+    """Unite the trees of the groups at both ends of every edge, in place, in a forest whose nodes are groups of
+    vertices.
 
-    `groups` has the group of each vertex. The adjacency lists of vertices in the group `known` are not read.
+    `groups` has the group of each vertex, and `parents` the parent of each group. The adjacency lists of vertices in
+    the group `known` are not read.
     """
     import cupy
 
@@ -91,12 +93,12 @@ def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | No
 
 
 def compress(parents: Array) -> None:
-    """Set every vertex's parent to the root of its tree, in place."""
+    """Set every vertex's parent in a forest to the root of the vertex's tree, in place."""
     _kernel("forest_compress", parents).plain(_blocks(len(parents)), parents, len(parents))
 
 
 def number(parents: Array) -> int:
-    """Replace each vertex's parent by the number of its tree, in place. Return the number of trees.
+    """Replace each vertex's parent by the number of the vertex's tree, in place. Return the number of trees.
 
     Trees are numbered in the order of their roots.
     """
@@ -111,7 +113,10 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the most frequent root in a sample of vertices, the largest tree's if it has most vertices."""
+    """Return the root that occurs most often in a sample of the vertices' parents.
+
+    This is probably the root of the forest's largest tree, whose edges a caller can then skip.
+    """
     import cupy
 
     root = cupy.empty((), np.int64)
@@ -120,11 +125,12 @@ def likely_largest(parents: Array) -> int:
 
 
 def label_components(graph: Graph) -> tuple[Array, Array]:
-    """Return the number of connected components and the component of each vertex, without waiting for them.
+    """Return the number of connected components of a graph and the component of each vertex.
 
-    The algorithm is Afforest, in one launch. It differs in two ways from the stages on the CPU: a vertex's first two
-    neighbors are read together, and roots are ranked by a hash of their ids, which keeps trees shallow. The smallest
-    vertex of each tree, which names the component, is found on the way.
+    Both are arrays on the GPU, returned without waiting for the kernel. The algorithm is Afforest, in one launch. It
+    differs in two ways from the stages on the CPU: a vertex's first two neighbors are read together, and roots are
+    ranked by a hash of their ids, which keeps trees shallow. The smallest vertex of each tree, which names the
+    component, is found on the way.
     """
     import cupy
 
@@ -167,7 +173,7 @@ def label_sides(graph: Graph) -> Array:
 
 
 def offsets_of_both(offsets: Array, m: int) -> Array:
-    """Return adjacency offsets in a type that can also hold twice the number of edges, m.
+    """Return the adjacency offsets of a graph with m entries, as int64 if 2 * m doesn't fit in their type.
 
     Kernels that work on two copies of each vertex add up to m to an offset, which must not overflow.
     """
@@ -175,10 +181,10 @@ def offsets_of_both(offsets: Array, m: int) -> Array:
 
 
 def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return a rooted spanning forest of a symmetric graph: each vertex's parent, number and size of its subtree.
+    """Return a rooted spanning forest of a symmetric graph, in three arrays with an entry for each vertex.
 
-    One launch does this. With int32 ids it takes 42 bytes of memory per vertex besides the result, and some for long
-    adjacency lists.
+    They hold the vertex's parent, the vertex's preorder number, and the size of its subtree. One launch does
+    this. With int32 ids it takes 42 bytes of memory per vertex besides the result, and some for long adjacency lists.
     """
     import cupy
 
@@ -207,9 +213,9 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the smallest value of `low` and the largest value of `high` in the subtree of each vertex.
+    """Return the smallest value of `low` and the largest value of `high` in the subtree of each vertex of a forest.
 
-    `trees` is a result of `number_trees`.
+    `low` and `high` have a value for each vertex. `trees` is a result of `number_trees`.
     """
     import cupy
 
@@ -253,9 +259,9 @@ def _slice_capacity(m: int) -> int:
 
 
 def _counters(kernel: compile.Kernel) -> Array:
-    """Return zeroed device memory for the struct `Control` in union_find.cuh.
+    """Return zeroed device memory for the counters of a union-find kernel (the struct `Control` in union_find.cuh).
 
-    Kernels leave numbers in this memory that the next launch reads. No other kernel takes memory of this size, so no
-    other kernel gets the same memory.
+    The kernel leaves numbers in this memory that its next launch reads. No other kernel takes memory of this size, so
+    no other kernel gets the same memory.
     """
     return counters(8 + kernel.blocks)

@@ -29,7 +29,10 @@ def _dtype_name(dtype: np.dtype) -> str:
 
 
 def source(vertex_size: int, offset_size: int, dtype: np.dtype | None) -> str:
-    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes and a type of weights."""
+    """Return the CUDA source of the spanning forest kernel, for ids and offsets of the given sizes in bytes.
+
+    `dtype` is the type of the edges' weights, or None if all edges weigh the same.
+    """
     weight = "float" if dtype is None else _TYPES[_dtype_name(dtype)]
     return f"typedef {weight} weight_t;\n{compile.source_of('lightest_forest.cuh', vertex_size, offset_size)}"
 

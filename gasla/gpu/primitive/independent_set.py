@@ -19,12 +19,13 @@ _BLOCKS = 8
 
 
 def source(vertex_size: int, offset_size: int) -> str:
-    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
+    """Return the CUDA source of the independent set kernel, for ids and offsets of the given sizes in bytes."""
     return compile.source_of("independent_set.cuh", vertex_size, offset_size)
 
 
 def decide_in_order(lists: Adjacency, ranks: Array) -> Array:
-    """Return whether each vertex is in the independent set that is chosen in the order of `ranks`.
+    """Return a boolean for each vertex: whether it is in the maximal independent set that is chosen greedily by
+    `ranks`.
 
     `ranks` is overwritten with 2**32 - 1 for vertices in the set, and 0 for all others.
     """

@@ -33,5 +33,9 @@ def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | Non
 
 
 def source(vertex_size: int, offset_size: int, weighted: bool) -> str:
-    """Return the CUDA source of the kernel, for ids and offsets of the given sizes in bytes."""
+    """Return the CUDA source of the kernel that counts common neighbors, for ids and offsets of the given sizes in
+    bytes.
+
+    If `weighted`, the kernel adds up the weights of the common neighbors.
+    """
     return gpu.source_of("intersections.cuh", vertex_size, offset_size, weighted=weighted)

@@ -15,7 +15,17 @@ _KNOWN = {
 
 
 def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
-    """Return C++ constants that describe a plan.
+    """Return C++ constants that tell the join kernel which pattern to match in a graph, and in which order of its
+    vertices.
+
+    `plan` describes the pattern. `way` is what is done with matches: "count", "tally" (count them at each vertex) or
+    "write". If `has_tables` is False, the kernel intersects adjacency lists where it would look up tables of common
+    neighbors. Blocks have up to `threads` threads.
+
+    Raises
+    ------
+    NotImplementedError
+        If the plan has conditions that the kernel does not test.
 
     `way` is "count", "tally" or "write". If `has_tables` is False, the kernel intersects adjacency lists where it would
     look up tables of common neighbors. Blocks have up to `threads` threads.
@@ -57,7 +67,11 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
 
 
 def _check_conditions(part: Any) -> None:
-    """Raise NotImplementedError if a part of a join's plan has a condition that the kernels on the GPU don't test."""
+    """Raise NotImplementedError if a join's plan has a condition on matched vertices that the kernels on the GPU don't
+    test.
+
+    `part` is the plan, or an object in it.
+    """
     for name, value in zip(getattr(part, "_fields", ()), part):
         if name not in _KNOWN and value != part._field_defaults.get(name):
             raise NotImplementedError(
@@ -70,7 +84,7 @@ def _check_conditions(part: Any) -> None:
 
 
 def _searches_first_vertex(plan: JoinPlan, tabled: list[int]) -> bool:
-    """Return whether the kernel looks up vertices in an adjacency list of the match's first vertex.
+    """Return whether the kernel of a join looks up vertices in an adjacency list of the match's first vertex.
 
     If so, the kernel marks the neighbors of the first vertex in a bitmap, in which a look-up is faster than a search.
     """
@@ -90,8 +104,10 @@ def _sized_array(items: Iterable[str]) -> str:
 
 
 def slots(plan: JoinPlan) -> int:
-    """Return how many adjacency lists of a vertex a plan reads: for each relation of the pattern one, or two if
-    directed.
+    """Return how many adjacency lists each vertex of the graph has for a join.
+
+    There is one list for each relation of the pattern (a set of edges, such as those with one label), or two if edges
+    are directed.
     """
     joins = [*plan.joins, *(free.join for free in plan.free)]
     reaches = [reach for join in joins for reach in (*join.within, *join.outside)]
@@ -99,7 +115,9 @@ def slots(plan: JoinPlan) -> int:
 
 
 def first_slot(plan: JoinPlan) -> int:
-    """Return the number of the adjacency list of the first matched vertex in which the second matched vertex is."""
+    """Return which of the first matched vertex's adjacency lists (see `slots`) has the second matched vertex, as an
+    index.
+    """
     return _slot(plan, plan.joins[1].within[0])
 
 
@@ -121,10 +139,11 @@ def _join_initializer(plan: JoinPlan, join: Join) -> str:
 
 
 def _free_initializer(plan: JoinPlan, k: int, tabled: list[int]) -> str:
-    """Return the C++ initializer for the pattern vertex number `k` whose candidates a plan only counts.
+    """Return the C++ initializer for a vertex of a join's pattern whose candidates in the graph are only counted.
 
-    Where the kernel counts all entries of an adjacency list, it doesn't compare them with the vertices that are already
-    matched. It subtracts the number of these vertices that are in the list.
+    `k` is the vertex's position in `plan.free`, and `tabled` has the positions of those that are counted by tables of
+    common neighbors. Where the kernel counts all entries of an adjacency list, it doesn't compare them with the
+    vertices that are already matched. It subtracts the number of these vertices that are in the list.
     """
     free, is_tabled = plan.free[k], k in tabled
     join = free.join

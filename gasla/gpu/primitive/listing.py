@@ -64,7 +64,7 @@ def edge_keys(graph: Graph) -> Array:
 
 
 def _is_key_at(keys: Array, at: Array, wanted: Array) -> Array:
-    """Return, for each position in `at`, whether the key at this position equals the wanted key.
+    """Return, for each position in `at`, whether the ascending array `keys` has the number `wanted` at this position.
 
     A position after the last key counts as unequal. `keys` must not be empty.
     """

@@ -117,8 +117,10 @@ def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
 
 
 def orient(graph: Graph) -> Adjacency | ByDegree:
-    """Return the lists that `count_common_neighbors` takes: ascending adjacency lists if they are short, else
-    `ByDegree`.
+    """Return a simple graph's adjacency lists in the form in which `count_common_neighbors` takes them.
+
+    They are the ascending adjacency lists if no degree is high. Otherwise they are a `ByDegree`, which also has each
+    vertex's later neighbors in the order of degrees.
     """
     if graph.m == 0 or graph.max_out_degree <= FLAT:
         return graph.sorted_out
@@ -215,9 +217,10 @@ def by_tables(
 def _list_pieces(
     indptr: Array, indices: Array, lengths: Array | None, capacity: int, count: Array, share: Share = (0, 1)
 ) -> tuple[Array, Array]:
-    """Split the vertices with most neighbors into pieces for blocks. Return each piece's vertex and its first position.
+    """Split the adjacency lists of the vertices with most neighbors into pieces, which blocks process independently.
 
-    The number of pieces is written to `count`, and `capacity` is an upper bound of it.
+    Return two arrays, with the vertex of each piece and the position at which the piece begins. The number of pieces is
+    written to `count`, and `capacity` is an upper bound of it.
     """
     xp: Any = array_module(indices)
     n = len(indptr) - 1
@@ -229,7 +232,11 @@ def _list_pieces(
 
 
 def _capacity(m: int, busy: int) -> int:
-    """Return an upper bound of the number of pieces of m edges, if vertices with more than `busy` edges are split."""
+    """Return an upper bound of the number of pieces into which long adjacency lists of a graph with m entries are
+    split.
+
+    Lists of more than `busy` entries are split.
+    """
     return m // PIECE + m // busy + 1
 
 
@@ -245,7 +252,9 @@ def _pack_share(share: Share) -> np.uint64:
 
 
 def _struct_of_addresses(n: np.uint64, *arrays: Array | None) -> np.ndarray:
-    """Return a C struct of a number of vertices and the addresses of arrays, with null for None."""
+    """Return a C struct, as a kernel's argument, of a number of vertices `n` and the addresses of arrays, with 0 for
+    None.
+    """
     fields = (n, *(0 if a is None else address(a) for a in arrays))
     return np.array(fields, np.dtype([(f"f{i}", np.uint64) for i in range(len(fields))]))
 
@@ -261,6 +270,10 @@ def source(vertex_size: int, offset_size: int, per_vertex: bool, per_edge: bool 
 def _kernel(
     function: str, threads: int, indptr: Array, indices: Array, per_vertex: bool = False, per_edge: bool = False
 ) -> gpu.Kernel:
-    """Return a triangle kernel for the types of these adjacency lists."""
+    """Return a kernel that counts triangles, compiled for the types of a graph's `indptr` and `indices`.
+
+    `function` is the kernel's name, and `threads` the number of threads per block. `per_vertex` and `per_edge` tell
+    whether triangles are also counted at vertices and at edges.
+    """
     cuda_source = source(indices.dtype.itemsize, indptr.dtype.itemsize, per_vertex, per_edge)
     return gpu.kernel(cuda_source, function, threads, blocks_per_multiprocessor=32)

@@ -19,7 +19,10 @@ BLOCKS = 8  # largest number of blocks per multiprocessor; more would not fit at
 
 
 def list_sums(lists: Adjacency, weights: Array) -> Array:
-    """Return the prefix sums of the weights in each adjacency list, added one after the other, as float64."""
+    """Return the prefix sums of the edges' weights within each adjacency list, as float64, for drawing edges by weight.
+
+    Weights are added one after the other, in the same order as on the CPU, so that results are equal.
+    """
     import cupy
 
     sums, n = cupy.empty(len(lists.indices), np.float64), len(lists.indptr) - 1
@@ -42,7 +45,10 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Sample `k` neighbors of each vertex in `ids`. Return a row per vertex, padded with -1 if there are fewer."""
+    """Sample `k` neighbors of each vertex in `ids`, by random numbers that `draws` describes.
+
+    Return an array with a row for each of these vertices. Rows with fewer than `k` neighbors are padded with -1.
+    """
     import cupy
 
     neighbors = cupy.empty((len(ids), k), lists.indices.dtype)
@@ -71,10 +77,12 @@ def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Return, for each vertex, the position in its adjacency list at which a number, its mark, would be inserted.
+    """Return, for each vertex in `ids`, the position in its adjacency list at which its mark (a number) would be
+    inserted.
 
-    The `values` in a list ascend. All values before the position are below the vertex's mark or, with `after`, at most
-    equal to the mark. All adjacency lists are bisected at once, in as many rounds as the longest one takes.
+    The `values` in a list ascend, and `marks` has a number for each vertex. All values before the position are below
+    the mark or, with `after`, at most equal to the mark. All adjacency lists are bisected at once, in as many rounds as
+    the longest one takes.
     """
     xp: Any = array_module(values)
     low, high = (ends[ids].astype(np.int64) for ends in (lists.indptr[:-1], lists.indptr[1:]))
@@ -96,7 +104,10 @@ def arguments(
     draws: Draws,
     drawn: tuple[Array, Array | None, Array | None],
 ) -> tuple[Any, ...]:
-    """Return the arguments of the kernel `sample`. `drawn` has its output arrays, for neighbors, edges and rows."""
+    """Return the arguments of the kernel that samples neighbors, in the kernel's order.
+
+    `drawn` has the arrays to which the kernel writes the sampled neighbors, edges and rows.
+    """
     null, edge_ids = np.uint64(0), lists.edge_ids
     numbers = np.uint64(len(ids)), np.uint64(k), np.uint64(row)
     by_weight = draws.weights or (null, null)
@@ -108,7 +119,7 @@ def arguments(
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append to `vertices` the vertices of `ids` that it doesn't have, in the order in which they first appear.
+    """Append to `vertices` each vertex of `ids` that is not in `vertices`, once, in the order of first appearance.
 
     Return the longer array, and the position of each of `ids` in it. `vertices` must be distinct.
     """
@@ -135,7 +146,7 @@ def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
 
 
 def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
-    """Return the number of blocks to launch for `count` items, and memory in which the blocks add up numbers.
+    """Return the number of blocks to launch for `count` items, and memory for a prefix sum across these blocks.
 
     The memory is that of `sum_over_grid` in CUDA: an array of sums, and the counter of a barrier between blocks.
     """
@@ -146,7 +157,10 @@ def _scratch(kernel: gpu.Kernel, count: int) -> tuple[int, tuple[Array, Array]]:
 
 
 def _launch(function: str, lists: Adjacency, count: int, *arguments: Any) -> None:
-    """Launch a kernel with one thread per item, or with fewer threads that loop if the device can't hold so many."""
+    """Launch a sampling kernel with one thread for each of `count` vertices.
+
+    If the device can't hold so many threads, there are fewer, and each thread processes several vertices.
+    """
     if count:
         kernel = _kernel(function, lists)
         kernel.plain(min(-(-count // THREADS), kernel.blocks), *arguments)

@@ -11,7 +11,7 @@ Array = Any  # an array of CuPy or NumPy
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Return the columns and values of each row's k largest entries, in descending order.
+    """Return the columns and values of the k largest entries of each row of a sparse matrix, in descending order.
 
     A row of fewer entries is padded with column -1 and value 0. Of equal values, the smallest columns come first.
     """

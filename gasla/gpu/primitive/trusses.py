@@ -10,7 +10,8 @@ from gasla.graph.graph import Graph
 
 
 def peel_edges(graph: Graph, first: int, last: int) -> Any:
-    """Return the level at which each edge of a simple graph is removed, as k_truss needs.
+    """Return the level at which each edge of a simple graph is removed, from which `k_truss` gets the edges' truss
+    numbers.
 
     At level k, edges in at most k triangles of the remaining edges are removed. Levels run from `first` to
     `last`. Edges that remain at level `last` get `last` + 1. Each round of the loop removes at least one edge, so it

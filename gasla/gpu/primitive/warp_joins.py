@@ -74,11 +74,10 @@ class Joined:
         return counts
 
     def write(self, first: int, wanted: Any, rows: Array) -> list[int]:
-        """Write matches that begin in some blocks (groups) of edges to `rows`. Return how many were written for each
-        block.
+        """Write the matches of a pattern that begin in some blocks (groups) of edges to the array `rows`.
 
-        `wanted` tells for each block how many matches to skip, how many to write at most, and to which row the first
-        match goes.
+        `first` is the number of the first block. `wanted` tells for each block how many matches to skip, how many to
+        write at most, and to which row the first match goes. Return how many matches were written for each block.
         """
         units, written = len(wanted), self.xp.zeros(len(wanted), np.uint64)
         if units == 0 or self.edges == 0:
@@ -98,9 +97,11 @@ class Joined:
     def _visit(
         self, way: str, first: int, number: int, grain: int, most: np.uint64 = NO_LIMIT, tally: Array | None = None
     ) -> Array:
-        """Visit all matches that begin in some blocks (groups) of edges. Return the number of matches in each block.
+        """Visit all matches of a pattern that begin in some blocks (groups) of edges, in a kernel, and count the
+        matches.
 
-        Each number is two 64-bit words.
+        There are `number` blocks from block `first` on, of `grain` edges each. Return the number of matches in each
+        block as two 64-bit words.
         """
         counts = self.xp.zeros((number, 2), np.uint64)
         if number == 0 or self.edges == 0:
@@ -126,13 +127,20 @@ class Joined:
         return np.uint64(self.n), self.lists.indptr, self.lists.indices, self.kinds
 
     def _edges(self, first: int, number: int, grain: int) -> tuple[np.uint64, np.uint64]:
-        """Return the positions in the adjacency lists at which some blocks (groups) of edges begin and end."""
+        """Return the positions in the adjacency lists at which some blocks (groups) of edges begin and end.
+
+        There are `number` blocks from block `first` on, of `grain` edges each.
+        """
         ends = (min(self.edges, edges * grain) for edges in (first, first + number))
         start, end = (np.uint64(self.first + edge) for edge in ends)
         return start, end
 
     def _kernel_and_words(self, way: str) -> tuple[gpu.Kernel, int, int]:
-        """Return the kernel, the largest number of blocks for its launch, and the 32-bit words of memory per block."""
+        """Return the kernel that visits the matches of a pattern, how many blocks it may have, and the 32-bit words per
+        block.
+
+        The words are global memory for bitmaps and tables. `way` says what is done with matches: "count" or "tally".
+        """
         bitmap_words = -(-self.n // 32) * slots(self.plan)
         words_per_block = bitmap_words + len(self.plan.tabled) * self.n
         kernel, most_words = self._kernel("visit_matches", way), free_bytes() // 8
@@ -150,10 +158,10 @@ class Joined:
         return gpu.kernel(cuda_source, function, threads, 2048 // threads)
 
     def _threads(self, way: str, has_tables: bool) -> int:
-        """Return the number of threads per block.
+        """Return the number of threads per block of the kernel that matches a pattern.
 
-        If the graph has hubs, a kernel with tables of common neighbors has more threads per block, which share a hub's
-        work.
+        If the graph has hubs (vertices of high degree), a kernel with tables of common neighbors has more threads per
+        block, which share the work at a hub.
         """
         if way != "count" or not (has_tables and self.plan.tabled):
             return 256
@@ -165,9 +173,9 @@ class Joined:
 def source(
     plan: JoinPlan, way: str, vertex_size: int, offset_size: int, has_tables: bool = True, threads: int = 256
 ) -> str:
-    """Return the CUDA source of the kernels that match a plan's pattern.
+    """Return the CUDA source of the kernels that find the matches of a pattern, which `plan` describes.
 
-    `way` is "count", "tally" or "write", and blocks have `threads` threads.
+    `way` is what is done with matches: "count", "tally" or "write". Blocks have `threads` threads.
     """
     header = "join_rows.cuh" if way == "write" else "join_counts.cuh"
     types = gpu.source_of("join_plan.cuh", vertex_size, offset_size)

@@ -89,7 +89,9 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident}) product_of_c
 
 
 class Variant(NamedTuple):
-    """The parameters for which a product's kernels are compiled, besides the semiring's expressions."""
+    """What the kernels of a sparse times a dense matrix are compiled for besides the semiring, such as the types of
+    indices.
+    """
 
     masked: bool
     offset: np.dtype[Any]
@@ -100,7 +102,10 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two kernels of a product, for whole rows and for cut rows, and the names of the arrays that they read."""
+    """The two compiled kernels of a sparse times a dense matrix, and the names of the arrays that both read.
+
+    One kernel computes whole rows, and the other combines the pieces of rows that are cut.
+    """
 
     product: Kernel
     product_of_cut_rows: Kernel
@@ -108,7 +113,10 @@ class Kernels(NamedTuple):
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies this sparse matrix by dense ones (see `gasla.engines.Products.ready_wide`)."""
+    """Return a function that multiplies the sparse matrix `lists` by dense matrices over a semiring.
+
+    `gasla.engines.Products.ready_wide` documents the parameters.
+    """
     # The returned function is cached in `lists`. It refers to a copy, because with a reference to `lists`, neither
     # would ever be freed.
     arrays = Lists(lists.indptr, lists.indices, lists.values, lists.width)
@@ -116,9 +124,10 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Write the product of a sparse and a dense matrix to `outs` where the mask admits it.
+    """Write the product of the sparse matrix `lists` and the dense matrix `x` to `outs`, where the mask admits an
+    entry.
 
-    Return False, without writing anything, if an index of the sparse matrix is out of range.
+    Return True, or False, without writing anything, if an index of the sparse matrix is out of range.
     """
     partition = rows.partition_rows(lists.indptr, lists.indices, WHOLE)
     properties, columns = partition.properties, x.shape[1]
@@ -149,10 +158,10 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 
 def layout(columns: int, masked: bool, arrays: tuple[Array, ...]) -> tuple[int, int]:
-    """Return the number of threads per row, and of columns per thread, for a dense matrix of so many columns.
+    """Return how many threads process a row of the product, and how many columns each thread has.
 
-    A thread has several columns if one instruction can load them together, for which the `arrays` must be aligned. With
-    a mask, a thread has one column.
+    `columns` is the number of columns of the dense matrix. A thread has several columns if one instruction can load
+    them together, for which the `arrays` must be aligned. With a mask, a thread has one column.
     """
     width = next(w for w in WIDTHS if w == 1 or (not masked and columns % w == 0 and _can_pack(arrays, w)))
     return min(WARP, 1 << (-(-columns // width) - 1).bit_length()), width
@@ -165,16 +174,19 @@ def _can_pack(arrays: tuple[Array, ...], width: int) -> bool:
 
 
 def blocks(items: int, lanes: int) -> int:
-    """Return the number of blocks of a launch with `lanes` threads per item.
+    """Return the number of blocks that give each of `items` rows `lanes` threads.
 
-    If there are more items than the largest launch has threads for, each thread processes several items.
+    If there are more rows than the largest launch has threads for, each thread processes several rows.
     """
     return min(-(-items * lanes // rows.THREADS), WAVES * RESIDENT * multiprocessors())
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
+    """Return the kernels that multiply a sparse by a dense matrix over a semiring, compiled for a device.
+
+    The latest 1,024 results are cached.
+    """
     cuda_source = source(terms, variant)
     whole_rows, cut_rows = (
         Kernel(cuda_source, name, rows.THREADS) for name in ("product_of_columns", "product_of_cut_columns")
@@ -183,7 +195,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """Return the CUDA source of a product's two kernels."""
+    """Return the CUDA source of the two kernels that multiply a sparse by a dense matrix over a semiring."""
     inputs, outs = semiring.inputs(terms, variant.masked), semiring.outputs(terms)
     type_by_name, types = inputs | outs, {s.name: printer.ctype(s.type) for s in terms.symbols}
     entry = {"other": "vertex_t"} if "indices" in inputs else {}
@@ -233,7 +245,7 @@ _ARGUMENTS = {
 
 
 def _old_value(terms: Terms) -> str:
-    """Return the C++ expression for the previous value of an output, with which a result is merged."""
+    """Return the C++ expression that loads the value that an output had before, with which the product is merged."""
     if not terms.reads_old:
         return "out_t{}"
     names = [f"had.{name}.item[i]" for name in semiring.outputs(terms)]

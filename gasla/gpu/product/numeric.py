@@ -88,15 +88,19 @@ SMALL_BLOCKS = 8
 
 
 class MatrixProduct:
-    """A product of two sparse matrices on a GPU, in the two steps of `gasla.engines.MatrixProduct`."""
+    """A product of two sparse matrices on a GPU: `count` finds how many entries it has, and `fill` computes them.
+
+    These are the two steps of `gasla.engines.MatrixProduct`.
+    """
 
     def __init__(self, A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> None:
         self.given, self.terms = (A, B, left_out), terms
 
     def count(self, most: int) -> Array | None:
-        """Return the number of entries of each row of the product. Return None if an offset or index is out of range.
+        """Return the number of entries of each row of the product of two sparse matrices.
 
-        If it is certain that there are more than `most` entries, lower bounds of the numbers are returned instead.
+        If it is certain that there are more than `most` entries in all, lower bounds of the numbers are returned
+        instead. Return None if an offset or index of a matrix is out of range.
         """
         A, B, mask = self.given
         a = symbolic.as_csr(A, "A")
@@ -123,9 +127,9 @@ class MatrixProduct:
 
 
 def at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists, outs: tuple[Array, ...]) -> bool:
-    """Compute the product of `A` and `B` at the positions of a mask only, and write the values to `outs`.
+    """Compute the product of the sparse matrices `A` and `B` at the positions of a mask only, and write it to `outs`.
 
-    Return False, without writing anything, if an index of a matrix is out of range (see
+    Return True, or False, without writing anything, if an index of a matrix is out of range (see
     `gasla.engines.Products.at_entries`).
     """
     a, b, entries = (symbolic.as_csr(lists, name) for lists, name in ((A, "A"), (B, "B"), (mask, "mask")))
@@ -144,10 +148,10 @@ def multiply(
     outs: tuple[Array, ...],
     methods: dict[str, symbolic.RowSet] | None,
 ) -> None:
-    """Write to `outs` the values of the product of `a` and `b` at the positions of `entries`.
+    """Write to `outs` the values of the product of two sparse matrices at known positions, those of `entries`.
 
     `met` has the number of partial products (pairs of an entry of A and an entry of B) of each row. `methods` groups
-    the rows by the method that computes them. If it is None, the rows are grouped here.
+    the rows by the method (kernel) that computes them. If it is None, the rows are grouped here.
     """
     if not len(entries.indices):
         return
@@ -170,26 +174,38 @@ def multiply(
 
 
 def shared_limits(terms: Terms) -> SharedLimits:
-    """Return the sizes of hash tables and of windows of columns that fit in a warp's shared memory together with their
-    values.
+    """Return the largest hash tables and windows (ranges of columns) with values that fit in a warp's shared memory.
+
+    They depend on the size of a value, which `terms` gives.
     """
     size = semiring.size_of(terms.type)
     return SharedLimits.of(4 + size, size)
 
 
 def has_small(terms: Terms) -> bool:
-    """Return whether the hash tables for small rows fit in shared memory, which depends on the bytes of a value."""
+    """Return whether the kernel for rows with few entries can be used, whose hash tables with values are in shared
+    memory.
+
+    The tables fit if a value of the product has few enough bytes.
+    """
     return symbolic.SHARED // (4 + semiring.size_of(terms.type)) >= 32 // symbolic.SMALL_LANES << symbolic.SMALL_BITS
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, method: str, device: int) -> Kernel:
-    """Return a product's kernel for one of `symbolic.METHODS`, compiled for a device. The results are cached."""
+    """Return the kernel that computes values of a product of sparse matrices by one method, such as "small" or
+    "windows".
+
+    The kernel is compiled for a semiring and a device, and cached.
+    """
     return Kernel(source(terms, (method,)), method, symbolic.threads_of(method))
 
 
 def source(terms: Terms, methods: tuple[str, ...]) -> str:
-    """Return the CUDA source of a product's kernels for the given methods, such as "small" and "windows"."""
+    """Return the CUDA source of the kernels that compute the values of a product of two sparse matrices.
+
+    There is a kernel for each of `methods`, such as "small" and "windows".
+    """
     type_by_name = semiring.values(terms) | semiring.outputs(terms)
     sizes = {
         "threads": symbolic.THREADS,

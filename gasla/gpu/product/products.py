@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__({threads}) product_of_cut_rows(Rows
 
 
 class Variant(NamedTuple):
-    """The parameters for which a product's kernels are compiled, besides the semiring's expressions."""
+    """What the kernels of a matrix times a vector are compiled for besides the semiring, such as the type of ids."""
 
     masked: bool
     offset: np.dtype[Any]
@@ -77,8 +77,9 @@ class Variant(NamedTuple):
 
 
 class Kernels(NamedTuple):
-    """The two kernels of a product, for whole rows and for rows cut into pieces, with the names of the arrays that they
-    read.
+    """The two compiled kernels of a matrix times a vector, and the names of the arrays that both read.
+
+    One kernel reduces whole rows, and the other combines the pieces of long rows.
     """
 
     product: Kernel
@@ -89,7 +90,7 @@ class Kernels(NamedTuple):
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies this matrix by vectors.
+    """Return a function that multiplies the sparse matrix `lists` by vectors over a semiring.
 
     This function, `in_format` and `lists_of` are documented in `gasla.engines.Products`.
     """
@@ -100,9 +101,9 @@ def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
 
 
 def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, outs: tuple[Array, ...]) -> bool:
-    """Write the product of a matrix and a vector to `outs` where the mask admits it.
+    """Write the product of the sparse matrix `lists` and the vector `x` to `outs`, where the mask admits an entry.
 
-    Return False, without writing anything, if an index of the matrix is out of range.
+    Return True, or False, without writing anything, if an index of the matrix is out of range.
     """
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
@@ -133,7 +134,10 @@ def multiply(lists: Lists, terms: Terms, x: Array, mask: Any, complement: bool, 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
-    """Return the kernels of a product, compiled for a device. The latest 1,024 results are cached."""
+    """Return the kernels that multiply a sparse matrix by a vector over a semiring, compiled for a device.
+
+    The latest 1,024 results are cached.
+    """
     cuda_source = source(terms, variant)
     whole_rows, cut_rows = (
         Kernel(cuda_source, name, rows.THREADS) for name in ("product_of_rows", "product_of_cut_rows")
@@ -143,7 +147,7 @@ def compiled(terms: Terms, variant: Variant, device: int) -> Kernels:
 
 
 def source(terms: Terms, variant: Variant) -> str:
-    """Return the CUDA source of a product's two kernels."""
+    """Return the CUDA source of the two kernels that multiply a sparse matrix by a vector over a semiring."""
     type_by_name = semiring.inputs(terms, variant.masked) | semiring.outputs(terms)
     return TEMPLATE.format(
         prelude=printer.PRELUDE,
@@ -169,7 +173,11 @@ def source(terms: Terms, variant: Variant) -> str:
 
 
 def _term_statements(terms: Terms, variant: Variant) -> list[str]:
-    """Return C++ statements that return the product of the matrix's entry at position `at` with its entry of `x`."""
+    """Return C++ statements that compute one term of a row's reduction in a product of a matrix and a vector.
+
+    They load the matrix's entry at position `at`, multiply it by the entry of `x` for its column, and return the
+    result.
+    """
     # Where several threads process a row, neighboring threads read the same cache line one after the other, so a plain
     # load keeps the line in the cache. Packed rows are read just once.
     load_text = "read_once({} + at)" if variant.lanes == rows.PACKED else "{}[at]"
@@ -189,9 +197,10 @@ _cached_lists: dict[int, tuple[Any, Lists]] = {}
 
 
 def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
-    """Return a CuPy matrix as `Lists`, made by `make` unless the matrix has been seen before with the same arrays.
+    """Return a sparse matrix of CuPy as `Lists` (CSR or CSC arrays that have been checked), from the cache if possible.
 
-    The result is cached while the matrix exists, because checking its indices takes longer than a product's launch.
+    `make` makes the result if it isn't cached, or if the matrix has other arrays than before. The result is cached
+    while the matrix exists, because checking its indices takes longer than a product's launch.
     """
     if known_lists := _find_cached_lists(A, form):
         return known_lists
@@ -203,7 +212,10 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def _find_cached_lists(A: Any, form: Format) -> Lists | None:
-    """Return the cached `Lists` of `A`. Return None if `A` has another format, or other arrays than before."""
+    """Return the cached CSR or CSC arrays (`Lists`) of the CuPy matrix `A`, or None if they are not cached.
+
+    Return None also if the matrix has another format than `form`, or other arrays than before.
+    """
     entry = _cached_lists.get(id(A))
     if entry is None or entry[0]() is not A or A.format != form:
         return None
@@ -224,7 +236,7 @@ class Compressed(NamedTuple):
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """Convert a CuPy matrix to CSR or CSC. Duplicate entries are kept, in their order."""
+    """Convert a sparse matrix of CuPy to CSR or CSC format. Duplicate entries are kept, in their order."""
     if A.format not in ("coo", "csr", "csc"):
         A = as_csr(A)
     if A.format == wanted:

@@ -35,7 +35,7 @@ def functions(terms: Terms) -> str:
 
 
 def monoid(terms: Terms) -> str:
-    """Return the C++ members by which a kernel reduces values.
+    """Return the C++ members by which a kernel reduces the products of a row by a semiring's monoid.
 
     They are the monoid's identity, the combination of two values, and a test whether a total can still change.
     """
@@ -54,19 +54,26 @@ def values(terms: Terms) -> dict[str, str]:
 
 
 def inputs(terms: Terms, masked: bool) -> dict[str, str]:
-    """Return the names and C++ types of everything that a kernel reads to multiply by a vector or a dense matrix."""
+    """Return the names and C++ types of what a kernel reads for a product by a vector or a dense matrix.
+
+    The first are the arrays "values" and "x", as far as the semiring needs them. The column indices and a mask may
+    follow.
+    """
     types = values(terms)
     types |= {"indices": "const vertex_t*"} if terms.reads("x") or terms.reads("other") else {}
     return types | ({"mask": "const bool*", "complement": "bool"} if masked else {})
 
 
 def outputs(terms: Terms) -> dict[str, str]:
-    """Return the names and C++ types of the output arrays, in the order of the items of a tuple."""
+    """Return the names and C++ types of a product's output arrays: one array, or one for each item of a tuple."""
     return {f"y{p}": f"{printer.ctype(kind)}*" for p, kind in enumerate(parts(terms.out_type))}
 
 
 def old(terms: Terms, at: str) -> str:
-    """Return the C++ expression for the previous value at position `at`, with which a result is merged."""
+    """Return the C++ expression for the value that the product's output has had before at position `at`.
+
+    The result of the product is merged with this value. The expression is "false" if nothing is merged.
+    """
     if terms.merged is None:
         return "false"
     names = [f"{name}[{at}]" for name in outputs(terms)]
@@ -74,26 +81,34 @@ def old(terms: Terms, at: str) -> str:
 
 
 def store(terms: Terms, at: str) -> str:
-    """Return C++ statements that store `total` at position `at`, or its combination with the previous value `old`."""
+    """Return C++ statements that store a row's result in the product's output arrays at position `at`.
+
+    The result is the C++ variable `total`, or its combination with `old`, the value that the output had before.
+    """
     lines = [f"const auto result = {result(terms)};"]
     lines += [f"{name}[{at}] = {item};" for name, item in zip(outputs(terms), items(terms))]
     return "\n".join(f"        {line}" for line in lines)
 
 
 def result(terms: Terms) -> str:
-    """Return the C++ expression for the value that is stored: the total, or its combination with the previous value."""
+    """Return the C++ expression for a row's result that is stored in the output of a product.
+
+    It is the row's total, or the combination of this total with the value that the output had before.
+    """
     return "total" if terms.merged is None else "merge_(old, total)"
 
 
 def items(terms: Terms) -> list[str]:
-    """Return the C++ expressions for the values stored in the output arrays: one per item of a tuple, else one."""
+    """Return the C++ expressions for what is stored of the variable `result`: one per item of a tuple, else `result`
+    itself.
+    """
     if isinstance(terms.out_type, TupleType):
         return [f"result.item{p}" for p in range(len(terms.out_type.items))]
     return ["result"]
 
 
 def size_of(kind: Any) -> int:
-    """Return an upper bound, in bytes, of the size of the C++ struct for values of this type."""
+    """Return an upper bound, in bytes, of the size of a C++ value of type `kind`, which is a dtype or a tuple type."""
     return 8 * len(kind.items) if isinstance(kind, TupleType) else int(kind.itemsize)
 
 

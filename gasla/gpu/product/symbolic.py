@@ -102,7 +102,7 @@ FUNCTIONS = *METHODS, "count_pairs", "choose_methods", "list_rows", "find_order"
 
 
 class SharedLimits(NamedTuple):
-    """The sizes of hash tables and of windows that fit in the shared memory of a warp."""
+    """The sizes of hash tables and of windows (ranges of columns) that fit in a warp's part of shared memory."""
 
     bits: int  # log2 of the number of slots in the largest hash table that fits in a warp's part of shared memory
     # log2 of the number of slots in the largest hash table if a warp has the shared memory of a whole block
@@ -111,7 +111,11 @@ class SharedLimits(NamedTuple):
 
     @classmethod
     def of(cls, table_slot: int, window_column: float) -> SharedLimits:
-        """Return the largest sizes that fit, given the bytes of a table's slot and of one column of a window."""
+        """Return the largest hash tables and windows (ranges of columns) that fit in a warp's part of shared memory.
+
+        `table_slot` is the bytes that a slot of a table takes, and `window_column` those that a column of a window
+        takes.
+        """
         bits, large_bits = ((size // table_slot).bit_length() - 1 for size in (SHARED, WARPS * SHARED // LARGE_WARPS))
         return cls(bits, large_bits, int(SHARED / window_column) // 32 * 32)
 
@@ -147,7 +151,10 @@ class CSR(NamedTuple):
 
 
 def as_csr(lists: Lists, name: str) -> CSR | None:
-    """Return a matrix in the kernels' types, or None if an index is out of range. Errors call the matrix `name`."""
+    """Convert a matrix to the types that the kernels take, after a check of its offsets and indices.
+
+    Return None if an offset or index is out of range. Errors call the matrix `name`.
+    """
     partition = rows.partition_rows(lists.indptr, lists.indices)
     properties = partition.properties
     if not properties.offsets_fit or properties.lowest < 0 or properties.highest >= lists.width:
@@ -210,7 +217,7 @@ class RowSet(NamedTuple):
 
 
 class MaxColumns(NamedTuple):
-    """Upper bounds of the number of columns in each row of a product (`MaxColumns` in kernels/product/methods.cuh).
+    """Upper bounds of the number of entries in each row of a product (`MaxColumns` in kernels/product/methods.cuh).
 
     `pairs` are the numbers of partial products per row, and `offsets` are the product's row offsets, or None while they
     are unknown. `left_out` are the row offsets of a mask whose entries the product leaves out, or None. `width` is the
@@ -223,7 +230,7 @@ class MaxColumns(NamedTuple):
     width: int
 
     def of(self, listed: Array) -> np.ndarray[Any, Any]:
-        """Return the bounds for the rows with the numbers `listed`, in host memory."""
+        """Return the upper bounds of the number of entries for the rows with the numbers `listed`, as a NumPy array."""
 
         def lengths(offsets: Array) -> np.ndarray[Any, Any]:
             return _to_host(offsets[listed + 1]) - _to_host(offsets[listed])
@@ -273,12 +280,12 @@ def _launch_inspection(function: str, blocks: int, *arguments: Any) -> None:
 
 
 def count_windows(columns: int, limits: SharedLimits) -> int:
-    """Return the number of windows (ranges of columns) into which so many columns are divided."""
+    """Return how many windows (ranges of columns that a warp computes at a time) cover `columns` columns."""
     return max(1, -(-columns // limits.width))
 
 
 def batches(most: MaxColumns, listed: Array, slot: int) -> Iterator[tuple[Array, Array, int]]:
-    """Split rows into batches whose hash tables fit in global memory together.
+    """Split the rows `listed` of a product into batches whose hash tables together fit in global memory.
 
     Yield for each batch its rows, the first slot of each row's table, and the number of slots in all its tables. A slot
     takes `slot` bytes.
@@ -300,9 +307,10 @@ def _to_host(array: Array) -> np.ndarray[Any, Any]:
 
 
 class Structure:
-    """The positions of a product's entries, found in two steps: first their number in each row, then their columns.
+    """The positions of the entries of a product of two sparse matrices, without their values.
 
-    Entries at the positions of `left_out`, a mask, are not part of the product.
+    They are found in two steps: first the number of entries in each row, then their columns. Entries at the positions
+    of `left_out`, a mask, are not part of the product.
     """
 
     def __init__(self, a: CSR, b: CSR, left_out: CSR | None) -> None:
@@ -323,9 +331,9 @@ class Structure:
         return MaxColumns(self.pairs, offsets, None if self.left_out is None else self.left_out.offsets, self.b.width)
 
     def bound(self, most: int) -> Array | None:
-        """Return lower bounds for the number of entries in each row, or None if their sum is at most `most`.
+        """Return lower bounds for the number of entries in each row of the product, if they add up to more than `most`.
 
-        The caller can raise an error if the sum is larger, without computing a product that would be too large.
+        The caller can then raise an error without computing a product that is too large. Otherwise return None.
         """
         if len(self.a.indices) * len(self.b.indices) <= most or not self.b.order.is_apart:
             return None
@@ -343,7 +351,10 @@ class Structure:
         return sizes
 
     def fill(self, offsets: Array, columns: Array) -> None:
-        """Write the columns of all entries to an int32 array, ascending in each row. Rows begin at `offsets`."""
+        """Write the columns of all entries of the product to the int32 array `columns`, ascending in each row.
+
+        `offsets` has the position at which each row begins.
+        """
         entries_before = self.in_windows
         if len(entries_before):
             entries_before = self.xp.cumsum(entries_before, axis=1).astype(np.uint32) - entries_before
@@ -372,13 +383,14 @@ def launch(
     most: MaxColumns,
     slot: int,
 ) -> None:
-    """Launch the kernel of each method (such as "small" or "windows") for the rows that use the method.
+    """Launch the kernels that compute the rows of a product, one for each method, such as "small" or "windows".
 
-    `find` returns the kernel of a method, and `arguments` returns a kernel's arguments for a set of rows.
+    `methods` has the rows that use each method. `find` returns the kernel of a method, and `arguments` returns a
+    kernel's arguments for a set of rows.
 
-    The kernel for windows also gets the number of windows and one further argument. The kernel for tables in global
-    memory also gets the tables, of columns and, if a slot has more than 4 bytes, of values, and where each row's table
-    begins.
+    The kernel for windows also gets the number of windows and one further argument, both from `windows`. The kernel for
+    tables in global memory also gets the tables and where each row's table begins. The tables are of columns and, if a
+    slot has more than 4 bytes, of values.
     """
     for method, row_set in methods.items():
         if not row_set.number:
@@ -405,7 +417,7 @@ def launch(
 
 
 def _sort_columns(listed: Array, offsets: Array, columns: Array) -> None:
-    """Sort the columns of the rows `listed` within each row, in place."""
+    """Sort the columns in each of the rows `listed` of a product, in place. Rows of `columns` begin at `offsets`."""
     if not len(listed):
         return
     xp = array_module(offsets)
@@ -437,7 +449,7 @@ def threads_of(function: str) -> int:
 
 
 def source() -> str:
-    """Return the CUDA source of all `FUNCTIONS`, with the constants of this module filled in."""
+    """Return the CUDA source of the kernels that find the entries of a product of two sparse matrices."""
     return SOURCE.format(
         warps=WARPS,
         threads=THREADS,
@@ -452,5 +464,8 @@ def source() -> str:
 
 @functools.cache
 def kernel(function: str, device: int) -> Kernel:
-    """Return a kernel, one of `FUNCTIONS`: that of a method for rows, or one that inspects a matrix."""
+    """Return a kernel of the symbolic phase of a product, compiled for a device, by its name.
+
+    The kernel finds the entries of rows by one method, or inspects a matrix.
+    """
     return Kernel(source(), function, threads_of(function))
