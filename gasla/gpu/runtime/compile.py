@@ -56,8 +56,8 @@ def compile_source(source: str, architecture: str, name: str = "gasla.cu") -> by
 def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool) -> str:
     """Return CUDA source that includes a header of kernels, after the types and constants that the header needs.
 
-    `vertex_size` and `offset_size` are the sizes in bytes of vertex ids and of positions in edge lists. `constants`
-    are the names and values of bools that the header reads at compile time.
+    `vertex_size` and `offset_size` are the sizes in bytes of vertex ids and of adjacency offsets. `constants` are the
+    names and values of bools that the header reads at compile time.
     """
     flags = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
     types = f"typedef {C_TYPES[vertex_size]} vertex_t;\ntypedef {C_TYPES[offset_size]} offset_t;\n"
@@ -65,7 +65,10 @@ def source_of(header: str, vertex_size: int, offset_size: int, **constants: bool
 
 
 def module(source: str) -> Any:
-    """Return a source's module, loaded on the current device. Its method `get_function` returns a kernel by name."""
+    """Return the CUDA module of a source (its machine code, loaded on the current device), compiled if necessary.
+
+    The module's method `get_function` returns a kernel by name.
+    """
     return _module(source, current_device())
 
 
@@ -86,7 +89,7 @@ def _module(source: str, device: int) -> Any:
 
 
 def compile_ahead(source: str) -> None:
-    """Start to compile a source in a thread, unless its machine code exists already.
+    """Start to compile a CUDA source in a background thread, unless its machine code exists already.
 
     A caller that needs several sources calls this for each of them, so that they are compiled at the same time.
     """
@@ -114,7 +117,11 @@ def _architecture(device: int) -> str:
 
 
 def _cubin(source: str, architecture: str) -> bytes:
-    """Return the machine code of a source, taken from a thread that compiles it or from the cache, or compiled now."""
+    """Return the machine code of a CUDA source for an architecture such as "sm_90".
+
+    If a thread is compiling the source already, wait for its result. Otherwise take the code from the cache, or compile
+    the source now.
+    """
     name = _cached_name(source, architecture)
     coming = _coming.pop(name, None)
     if coming is not None:
@@ -123,9 +130,11 @@ def _cubin(source: str, architecture: str) -> bytes:
 
 
 def key(source: str, architecture: str) -> str:
-    """Return a hash of all that machine code depends on: the source, all headers, the options and the architecture.
+    """Return a hash of all that the machine code of a CUDA source depends on, under which the code is shipped and
+    cached.
 
-    NVRTC's version is left out, because the code of any version does what the source says.
+    This is the source, all headers, the options and the architecture. NVRTC's version is left out, because the code of
+    any version does what the source says.
     """
     return cubins.digest(source, _headers_digest(), architecture, *OPTIONS)
 
@@ -136,7 +145,7 @@ def _headers_digest() -> str:
 
 
 def _cached_name(source: str, architecture: str) -> str:
-    """Return the name of a source's machine code in the cache.
+    """Return the name under which the user's cache has the machine code of a CUDA source.
 
     The name includes NVRTC's version, because an old driver can't load the code of a newer NVRTC.
     """
@@ -152,10 +161,10 @@ def is_compiled(source: str) -> bool:
 
 
 def _compile_and_keep(source: str, architecture: str, name: str) -> bytes:
-    """Compile a source, and cache and return its machine code.
+    """Compile a CUDA source, store its machine code in the cache as `name`, and return the code.
 
-    A user whose gasla kernels must be compiled will soon need kernels of CuPy too, so the compilation of the first of
-    these begins as well.
+    A user whose gasla kernels must be compiled will soon need kernels of CuPy too, so the compilation of the first
+    group of CuPy's kernels begins as well.
     """
     cupys.begin(0, architecture)
     code = compile_source(source, architecture)
@@ -242,25 +251,29 @@ class Kernel:
         self.blocks = max(1, min(blocks_per_multiprocessor, fit)) * multiprocessors()
 
     def grid(self, blocks: int | None = None) -> int:
-        """Return how many blocks a cooperative launch may have: at most `blocks`, and as many as run at the same time.
+        """Return with how many blocks a kernel may be launched if all blocks must run at the same time, at most
+        `blocks`.
 
-        The result is 1 on a device without cooperative launches.
+        The result is 1 on a device without cooperative launches, on which blocks can't wait for each other.
         """
         resident_blocks = min(self.blocks, blocks or self.blocks)
         return resident_blocks if resident_blocks == 1 or launches_cooperatively() else 1
 
     def cooperative(self, *arguments: Any, blocks: int | None = None) -> None:
-        """Launch on the current stream, with all blocks running at once, so that they may wait for each other."""
+        """Launch the kernel on the current stream, with all blocks running at once, so that they may wait for each
+        other.
+        """
         self.launch(self.grid(blocks), arguments, cooperative=True)
 
     def plain(self, blocks: int, *arguments: Any) -> None:
-        """Launch `blocks` blocks on the current stream. They need not run at the same time, so they must not wait for
-        each other.
+        """Launch the kernel with `blocks` blocks on the current stream.
+
+        The blocks need not run at the same time, so they must not wait for each other.
         """
         self.launch(blocks, arguments)
 
     def launch_prepared(self, blocks: int, arguments: "Pointers") -> None:
-        """Launch on the current stream with arguments that are laid out already.
+        """Launch the kernel on the current stream with arguments that are laid out already, in a C struct.
 
         This saves the time that CuPy takes to convert arguments. All blocks run at once, so that they may wait for each
         other.
@@ -273,7 +286,10 @@ class Kernel:
             self._driver.launchKernel(self.function.ptr, *size, stream, arguments.address, 0)
 
     def launch(self, blocks: int, arguments: tuple[Any, ...], cooperative: bool = False) -> None:
-        """Launch on the current stream. Arguments are arrays, NumPy numbers, and structs that `struct` has wrapped."""
+        """Launch the kernel on the current stream with `blocks` blocks, all running at once if `cooperative`.
+
+        The arguments are arrays, NumPy numbers, and structs that the function `struct` has wrapped.
+        """
         self.function(
             (blocks,), (self.threads,), arguments, self.shared, enable_cooperative_groups=cooperative and blocks > 1
         )
@@ -306,13 +322,16 @@ class Pointers:
 
 
 def blocks_for(items: int, threads: int) -> int:
-    """Return the number of blocks of `threads` threads that have a thread for each item, from 1 to 2**20."""
+    """Return how many blocks of `threads` threads have a thread for each of `items` items: at least 1 and at most
+    2**20.
+    """
     return max(1, min(-(-items // threads), 1 << 20))
 
 
 def kernel(source: str, function: str, threads: int, blocks_per_multiprocessor: int = 1) -> Kernel:
-    """Return a kernel of a source on the current device. The first call loads the kernel, and compiles the source if
-    needed.
+    """Return the kernel called `function` of a CUDA source, loaded on the current device.
+
+    The first call loads the kernel, and compiles the source if needed.
     """
     return _kernel(source, function, threads, blocks_per_multiprocessor, current_device())
 

@@ -32,7 +32,7 @@ class Kernel(NamedTuple):
 
 
 def kernels() -> list[Kernel]:
-    """Return all recorded kernels. The list is empty if they were recorded with another version of CuPy."""
+    """Return all recorded kernels of CuPy, or an empty list if another version of CuPy is installed."""
     import cupy
 
     version, recorded_kernels = recorded()
@@ -62,10 +62,11 @@ def compiled(kernel: Kernel, architecture: str) -> bytes:
 
 
 def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes | None:
-    """Return machine code that contains a kernel and the others of its group, or None if the kernel must be compiled
-    alone.
+    """Return machine code that contains one of CuPy's kernels and the other kernels of its group.
 
-    Threads begin to compile the groups that follow, because functions tend to use kernels in the recorded order.
+    `source` and `options` are those with which CuPy compiles the kernel. Return None if the kernel must be compiled
+    alone, because it was not recorded or its group can't be compiled. Threads begin to compile the groups that follow,
+    because functions tend to use kernels in the recorded order.
     """
     place = _group_numbers().get(Kernel(source, tuple(option for option in options if not option.startswith("-I"))))
     if place is None:
@@ -79,9 +80,9 @@ def grouped(source: str, options: tuple[str, ...], architecture: str) -> bytes |
 
 
 def begin(place: int, architecture: str) -> Future[bytes] | None:
-    """Begin to compile group number `place` in a thread, unless its compilation has begun before.
+    """Begin to compile a group of CuPy's kernels in a thread, unless its compilation has begun before.
 
-    Return the thread's future result, or None if no thread can be started.
+    `place` is the number of the group. Return the thread's future result, or None if no thread can be started.
     """
     place %= len(groups())
     with _lock:
@@ -114,7 +115,7 @@ def _code_of(place: int, architecture: str) -> bytes:
 
 @functools.cache
 def groups() -> list[list[Kernel]]:
-    """Return the recorded kernels in groups, each of which is compiled as one source.
+    """Return the recorded kernels of CuPy in groups, each of which is compiled as one source.
 
     A group's kernels have the same options and headers and different names.
     """

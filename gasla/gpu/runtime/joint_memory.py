@@ -56,7 +56,9 @@ def _driver() -> Any:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """Call a function of the CUDA driver. Raise MemoryError if memory is short, else RuntimeError for an error."""
+    """Call a function of the CUDA driver by its name. Raise MemoryError if memory is short, or RuntimeError for an
+    error.
+    """
     status = getattr(_driver(), name)(*arguments)
     if status == OUT_OF_MEMORY:
         raise MemoryError("the GPUs have no room left for an array that is spread over them")
@@ -79,9 +81,9 @@ def can_map(cards: Sequence[int]) -> bool:
 
 
 class _Joint:
-    """A range of addresses over the memory of several GPUs.
+    """A range of addresses over the memory of several GPUs, of which each GPU holds a part.
 
-    It is freed when the last array in it is gone and all kernels that may use it have ended.
+    The memory is freed when the last array in the range is gone and all kernels that may use it have ended.
     """
 
     def __init__(self, sizes: Sequence[int], cards: Sequence[int]) -> None:
@@ -123,7 +125,7 @@ class _Joint:
             _held[card] += size
 
     def on(self, card: int) -> Any:
-        """Return CuPy's pointer to the range, for use on one GPU."""
+        """Return CuPy's pointer to the memory that is spread over several GPUs, for arrays of the GPU `card`."""
         cuda = require_gpu().cuda
         return cuda.MemoryPointer(cuda.UnownedMemory(self.address, self.size, self, card), 0)
 
@@ -150,10 +152,10 @@ def freeing_later() -> Iterator[None]:
 
 
 def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards: Sequence[int]) -> None:
-    """Free a range of addresses after the kernels that may use the range have ended.
+    """Free memory that is spread over several GPUs, after the kernels that may use it have ended.
 
-    This waits for all of `cards`, also those that hold no part of the range. In a `freeing_later` block, the range is
-    only recorded, and freed at the end of the block.
+    This waits for all GPUs in `cards`, also those that hold no part of the memory. In a `freeing_later` block, the
+    range of addresses is only recorded, and freed at the end of the block.
     """
     if (later := getattr(_thread_state, "later", None)) is not None:
         later.append((address, size, mapped, cards))
@@ -171,9 +173,10 @@ def _free(address: int, size: int, mapped: Sequence[tuple[int, int, int]], cards
 
 
 def spread_array(counts: Sequence[int], cards: Sequence[int], kind: Any) -> list[Any]:
-    """Allocate one array over several GPUs, where each GPU holds as many entries as `counts` says, in order.
+    """Allocate one array over several GPUs, in which each GPU holds a part, with as many entries as `counts` says.
 
-    Return a CuPy array for each GPU. All of them are the same memory.
+    Return a CuPy array for each GPU, by which the GPU's kernels access the whole array. All of them are the same
+    memory.
     """
     cupy: Any = require_gpu()
     kind = np.dtype(kind)
@@ -225,7 +228,7 @@ def spreading(cards: Sequence[int], least: int, free: Callable[[], object] = lam
 
 
 def free_blocks(cards: Sequence[int]) -> None:
-    """Free the blocks of CuPy's memory pools that no array uses, so that other allocations can have the memory."""
+    """Free the memory that CuPy keeps for later arrays on the GPUs `cards`, so that other allocations can have it."""
     cupy: Any = require_gpu()
     for card in sorted(set(cards)):
         with cupy.cuda.Device(card):
@@ -233,14 +236,14 @@ def free_blocks(cards: Sequence[int]) -> None:
 
 
 def require_room(sizes: Sequence[int], cards: Sequence[int]) -> None:
-    """Raise MemoryError if a GPU of `cards` has fewer bytes left than the number for this GPU in `sizes`."""
+    """Raise MemoryError if any of the GPUs `cards` has less free memory than the number of bytes for it in `sizes`."""
     for card, size in zip(cards, sizes, strict=True):
         if size > (free := room(card)):
             raise MemoryError(f"card {card} has {free:,} bytes left for an array over several; expected {size:,}")
 
 
 def room(card: int) -> int:
-    """Return how many bytes CuPy's memory pool may still allocate on a GPU."""
+    """Return how many bytes can still be allocated on a GPU, within the limit of CuPy's memory pool if one is set."""
     cupy: Any = require_gpu()
     with cupy.cuda.Device(card):
         pool = cupy.get_default_memory_pool()

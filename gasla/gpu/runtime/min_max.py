@@ -40,7 +40,10 @@ extern "C" __global__ void total(
 
 
 class Page(ctypes.Structure):
-    """Pinned host memory to which the kernel writes its result (`MinMaxPage` in min_max.cuh)."""
+    """Pinned host memory to which a kernel writes the sum, or the smallest and largest value, of an array.
+
+    The struct is `MinMaxPage` in min_max.cuh.
+    """
 
     _fields_ = [
         ("below", ctypes.c_uint64),
@@ -63,11 +66,11 @@ class Summary(NamedTuple):
 
 
 class _Place:
-    """The memory that a thread's launches on a stream use: a page, words in device memory, and the number of the last
-    launch.
+    """The memory by which kernels that reduce an array return their result, for the launches of one thread on one
+    stream.
 
-    Launches on a stream run one after the other. So they can all use the same memory, even if the wait for one of them
-    was interrupted.
+    It has a page of host memory, words in device memory, and the number of the last launch. Launches on a stream run
+    one after the other. So they can all use the same memory, even if the wait for one of them was interrupted.
     """
 
     def __init__(self) -> None:
@@ -89,25 +92,31 @@ _thread = _ThreadPlaces()
 
 
 def summary(values: Any) -> Summary:
-    """Return the smallest value, the largest value and the checksum of an array that is not empty."""
+    """Return the smallest value, the largest value and a checksum of a GPU array that is not empty."""
     converted = values.astype(np.float32) if values.dtype == np.float16 else values
     return summary_of(_reduce(converted, "min_max", source(converted.dtype)), values.dtype)
 
 
 def total(values: Any, magnitudes: bool = False) -> int:
-    """Return the exact sum of an array of integers or bool, or of their absolute values."""
+    """Return the exact sum of a GPU array of integers or bool. With `magnitudes`, return the sum of their absolute
+    values.
+    """
     page = _reduce(values, "total", source_of_totals(values.dtype), np.int32(magnitudes))
     return total_of(page, is_signed=values.dtype.kind == "i" and not magnitudes)
 
 
 def total_of(page: Page, is_signed: bool) -> int:
-    """Convert the page to which the kernel has written a sum to a Python int."""
+    """Return the sum that a kernel has written to host memory, a `Page`, as a Python int."""
     above = page.above - 2**64 if is_signed and page.above >= 2**63 else page.above
     return int((above << 32) + page.below)
 
 
 def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
-    """Launch a kernel on an array, and wait for it. Return the page to which it has written the result."""
+    """Launch a kernel that reduces an array, such as to its sum, and wait for the kernel.
+
+    `function` is the name of the kernel in the CUDA source, and `more` are further arguments. Return the host memory to
+    which the kernel has written the result.
+    """
     import cupy
 
     key = current_device(), cupy.cuda.get_current_stream().ptr
@@ -131,7 +140,10 @@ def _reduce(values: Any, function: str, source: str, *more: Any) -> Page:
 
 
 def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
-    """Convert the page to which the kernel has written its result to NumPy scalars of a dtype."""
+    """Return the smallest value, the largest value and the checksum that a kernel has written to host memory, a `Page`.
+
+    The two values are converted to NumPy scalars of a dtype.
+    """
     if page.unordered:
         return Summary(dtype.type(np.nan), dtype.type(np.nan), page.checksum)
     bits = 64 if dtype.itemsize == 8 else 32
@@ -141,13 +153,13 @@ def summary_of(page: Page, dtype: np.dtype[Any]) -> Summary:
 
 @functools.cache
 def source(dtype: np.dtype[Any]) -> str:
-    """Return the CUDA source of the kernel that finds the smallest and the largest of values of a dtype."""
+    """Return the CUDA source of the kernel that finds the smallest and the largest value of an array of a dtype."""
     return _SOURCE.format(type=ctype(dtype))
 
 
 @functools.cache
 def source_of_totals(dtype: np.dtype[Any]) -> str:
-    """Return the CUDA source of the kernel that adds up integers of a dtype."""
+    """Return the CUDA source of the kernel that adds up an array of integers of a dtype."""
     return _SOURCE_OF_TOTALS.format(type=ctype(dtype))
 
 

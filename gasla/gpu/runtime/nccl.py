@@ -25,7 +25,10 @@ def obstacle() -> str:
 
 
 def new_key() -> np.ndarray:
-    """Return the key of a new connection. One process makes the key, and sends it to all others."""
+    """Return a new key, by which the processes of several ranks join the same NCCL connection.
+
+    One process makes the key, and sends it to all others.
+    """
     from cupy.cuda import nccl
 
     return np.frombuffer(nccl.get_unique_id(), np.uint8)
@@ -38,8 +41,9 @@ class Connection:
     Parameters
     ----------
     rank, size : int
+        The number of this rank, and the number of ranks.
     key : ndarray
-        The same on all ranks; see `new_key`.
+        The key of the connection from `new_key`, the same on all ranks.
     """
 
     def __init__(self, rank: int, size: int, key: np.ndarray) -> None:
@@ -52,9 +56,10 @@ class Connection:
         self.exchange(one_byte_per_rank, [1] * size, lambda: None)
 
     def exchange(self, sent: Sequence[Any], sizes: Sequence[int], show: Callable[[], None]) -> list[Any]:
-        """Send an array of bytes to each rank. Return the arrays that the ranks have sent here, of the given sizes.
+        """Send the array of bytes `sent[r]` to each rank r, and return the arrays that all ranks have sent to this
+        rank.
 
-        `show` is called ten times a second while this waits.
+        `sizes` are the bytes of the arrays to receive. `show` is called ten times a second while this waits.
         """
         cupy: Any = require_gpu()
         received, stream = [cupy.empty(size, np.uint8) for size in sizes], cupy.cuda.get_current_stream().ptr

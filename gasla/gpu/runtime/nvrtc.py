@@ -37,17 +37,17 @@ def compile_text(
 
 @functools.cache
 def threads() -> "ThreadPoolExecutor":
-    """Return the pool of threads that compile. NVRTC lets several compile at the same time."""
+    """Return the pool of threads that compile CUDA sources. NVRTC can compile several sources at the same time."""
     from concurrent.futures import ThreadPoolExecutor  # imported here, because the import takes 10 ms
 
     return ThreadPoolExecutor(thread_name_prefix="gasla compiles")
 
 
 def in_thread(function: Callable[..., bytes], *arguments: Any) -> "Future[bytes] | None":
-    """Call a function in one of the threads that compile. Return its future result, or None if no thread can be
-    started.
+    """Call a function that compiles a CUDA source in a background thread, with the given arguments.
 
-    Python starts no threads once the main thread has ended, although other threads may still run.
+    Return the function's future result, or None if no thread can be started: Python starts no threads once the main
+    thread has ended, although other threads may still run.
     """
     try:
         return threads().submit(function, *arguments)

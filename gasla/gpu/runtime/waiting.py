@@ -40,7 +40,10 @@ def yielding() -> Iterator[None]:
 
 
 def wait(page: Any, launch: int, show: Callable[[], Any] | None = None, asks: bool = False) -> None:
-    """Wait until a kernel has written the number of its launch to `page.ended`. `show` is called ten times a second.
+    """Wait until a kernel has written the number of its launch to `page.ended`, in host memory, as kernels do at their
+    end.
+
+    `show` is called ten times a second.
 
     For up to `PATIENCE` seconds, this polls without a pause, because the system may take long for even the shortest
     pause. No other Python thread runs in this time, except in a `yielding` block. With `asks`, this also asks the CUDA
@@ -78,7 +81,7 @@ def wait_for_stream(show: Callable[[], Any]) -> None:
 
 
 def is_idle() -> bool:
-    """Return whether the current stream has nothing left to do. If a kernel failed, CuPy's error is raised.
+    """Return whether the current CUDA stream has nothing left to do. If a kernel failed, CuPy's error is raised.
 
     CuPy's `Stream.done` is not used, because it reports a kernel that crashed as still running.
     """
@@ -92,12 +95,12 @@ def is_idle() -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error of CuPy is one after which CUDA lets this process use the GPU no more."""
+    """Return whether CUDA lets this process use the GPU no more after an error of CuPy, such as a kernel's crash."""
     return getattr(error, "status", None) in LOST
 
 
 def work_page() -> Any:
-    """Return two words of host memory that a kernel reads and writes while it runs (`page.cuh`).
+    """Return two words of host memory by which a kernel with many pieces of work reports its progress (`page.cuh`).
 
     The host sets the first word to stop the kernel. In the second word, the kernel counts the pieces of work that it
     has begun.

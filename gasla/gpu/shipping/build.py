@@ -44,7 +44,7 @@ def build(folder: Path, seconds: float | None = None) -> None:
 
 
 def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
-    """Return what is to be compiled: for each kernel, the key of its code, and a function that compiles the code.
+    """Return the machine code to ship in a wheel: for each kernel, its key, and a function that compiles the kernel.
 
     CuPy's kernels, which all functions use, come before gasla's own.
     """
@@ -60,9 +60,9 @@ def code_to_ship() -> list[tuple[str, Callable[[], bytes]]]:
 
 
 def sources_to_ship() -> dict[str, list[str]]:
-    """Return the CUDA sources of gasla's functions, for each architecture that a wheel supports.
+    """Return the CUDA sources that gasla's public functions need, for each architecture that a wheel supports.
 
-    Several processes record them, each for some of the functions.
+    They are recorded while the functions run on the CPU, in several processes.
     """
     # Each process calls the CPU engine with one thread, because there are as many processes as cores.
     os.environ.setdefault("GASLA_NUM_THREADS", "1")
@@ -71,7 +71,11 @@ def sources_to_ship() -> dict[str, list[str]]:
 
 
 def sources_for(name: str) -> Noted:
-    """Return the CUDA sources that one function of `calls.names` needs, for small graphs and a network of flights."""
+    """Return the CUDA sources that one of gasla's public functions needs on a GPU, for example graphs.
+
+    `name` is the function's name. The function is called on the CPU with small graphs and a network of flights, while
+    its sources are recorded.
+    """
     with recording() as recorder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scores that have not converged cause warnings
         for kind in (*calls.small(), *calls.large()[:2]):

@@ -51,7 +51,9 @@ The sources are keys of a dict, which keeps their order.
 
 
 class Recorder:
-    """An engine that records the CUDA sources for each call, and lets the CPU engine do the work."""
+    """An engine in place of the CPU engine, which does the work, while the CUDA sources that a GPU would need are
+    recorded.
+    """
 
     def __init__(self) -> None:
         self._cpu = engines.engine("cpu")
@@ -60,7 +62,10 @@ class Recorder:
             self._note(source)
 
     def sources(self, architecture: str) -> list[str]:
-        """Return the sources recorded for an architecture. Those for graphs of the first shape come first."""
+        """Return the CUDA sources that have been recorded for an architecture such as "sm_90".
+
+        Sources that are needed for small graphs, the first of `SHAPES`, come first.
+        """
         return merged([self.noted])[architecture]
 
     def __getattr__(self, name: str) -> Any:
@@ -73,7 +78,10 @@ class Recorder:
     def prepare(
         self, program: Any, graph: Any, way: int, deterministic: bool = False, scheduled: bool = False
     ) -> engines.Runs:
-        """Prepare runs on the CPU, and record the program's CUDA source for graphs of every shape."""
+        """Prepare runs of a program on the CPU, and record the program's CUDA source for graphs of every shape.
+
+        A shape is what a kernel's variant is chosen by, such as whether the graph is small or has hubs.
+        """
         kind: Any = type(program)
         for (architecture, shared), (rank, shape) in itertools.product(SHARED.items(), enumerate(SHAPES)):
             shape = shape._replace(most_shared=shared)
@@ -93,13 +101,15 @@ class Recorder:
                 self.noted[architecture][rank].setdefault(joint.source)
 
     def staged(self, program: Any, graph: Any, fields: Mapping[str, Any]) -> Any:
-        """Return the program's stages on the CPU, and record their CUDA source."""
+        """Return a program's stages, such as `gather`, on the CPU, and record the CUDA source of the kernels for the
+        stages.
+        """
         kind: Any = type(program)
         self._note(generate.module(kind, graph.id_dtype, Variant(INT, staged=True)).source)
         return self._cpu.staged(program, graph, fields)
 
     def products(self) -> Any:
-        """Return the CPU engine's products. Each call also records the CUDA source of the product's kernels."""
+        """Return the CPU engine's matrix products. A call of a product also records the CUDA source of its kernels."""
         cpu_products: Any = self._cpu.products()
         return _Recording(cpu_products, ready=self._ready, ready_wide=self._ready_wide, of_matrices=self._of_matrices,
                        at_entries=self._at_entries)  # fmt: skip
@@ -129,7 +139,11 @@ class Recorder:
         self._of_matrices(A, B, terms, mask)
 
     def primitives(self) -> Any:
-        """Return the CPU engine's primitives. Calls of those with several kernels also record their CUDA source."""
+        """Return the CPU engine's primitives, which are algorithms with kernels of their own, such as triangle
+        counting.
+
+        A call of a primitive with several kernels also records their CUDA source.
+        """
         of_cpu: Any = self._cpu.primitives()
         return _Recording(of_cpu, intersect=self._intersect, count_at_edges=self._count_at_edges, walk=self._walk,
                        count_common_neighbors=self._count_common_neighbors)  # fmt: skip
@@ -148,9 +162,9 @@ class Recorder:
 
 
 def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
-    """Combine the sources of several recorders, for each architecture, without duplicates.
+    """Combine the CUDA sources that several recorders have recorded, for each architecture, without duplicates.
 
-    Sources that are needed for graphs of the first shape come first.
+    Sources that are needed for small graphs, the first of `SHAPES`, come first.
     """
     by_architecture: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
     for noted, architecture in itertools.product(several, SHARED):
@@ -163,7 +177,9 @@ def merged(several: Iterable[Noted]) -> dict[str, list[str]]:
 
 
 class _Recording:
-    """The functions of an engine, some of which first call a function that records their arguments."""
+    """An object with the same functions as another, of which some first record their arguments by a function in
+    `before`.
+    """
 
     def __init__(self, functions: Any, **before: Callable[..., None]) -> None:
         self._functions, self._before = functions, before
@@ -181,7 +197,10 @@ class _Recording:
 
 
 def _common_sources() -> Iterator[str]:
-    """Yield the CUDA sources that graphs need whichever program runs, and those of primitives with a single kernel."""
+    """Yield the CUDA sources that are recorded at once, because graphs need them whichever program runs.
+
+    The sources of algorithms with a single kernel, such as sampling, are among them.
+    """
     dtypes = [np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64)]
     yield from (lists_gpu.source(offset, SIZE, size) for offset in (SIZE, 8) for size in (4, 8))
     yield from map(min_max.source, dtypes)
@@ -199,7 +218,10 @@ def _common_sources() -> Iterator[str]:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Yield a recorder that sees every call on the CPU in the `with` block. No other thread may call gasla."""
+    """Return a context manager whose `with` block runs all calls of the CPU engine through a `Recorder`.
+
+    The recorder is what `as` gets. No other thread may call gasla in the block.
+    """
     recorder, original_face, caches = (
         Recorder(),
         engines._face,
