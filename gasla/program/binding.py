@@ -45,11 +45,14 @@ class Synchronous:
     """
 
     def leave(self, until: int) -> bool:
-        """Return False, which means that the run can't go on asynchronously."""
+        """Return False: a run of this class never goes on while its caller does other work.
+
+        The caller has to wait for the run instead.
+        """
         return False
 
     def known(self) -> dict[str, Any]:
-        """Return an empty dict: before the end of a run nothing is known of its result."""
+        """Return an empty dict, because nothing is known of the results of a run before its end."""
         return {}
 
     def finish(self) -> None:
@@ -57,9 +60,10 @@ class Synchronous:
 
 
 def by_number(graph: Graph, values: dict[str, Any]) -> dict[str, Any]:
-    """Return start values as arrays of NumPy or CuPy.
+    """Return the start values of a program's fields, by name, in forms that a run can use.
 
-    If a start value is a dict by vertex, and the graph has names of vertices, the dict's keys become vertex ids.
+    Arrays of other libraries become arrays of NumPy or CuPy. If a start value is a dict by vertex, and the graph's
+    vertices have names, the dict's keys become vertex ids.
     """
     for field, start_value in values.items():
         if type(start_value) not in _USED_AS_GIVEN:
@@ -93,9 +97,9 @@ class Binding:
         self.ids, self.traced, self.xp = graph.id_dtype, self.plan.traced, xp
 
     def by_inner_name(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return start values by the names that fields have in generated code, given a dict by the program's own names.
+        """Return the start values `fields` with inner names as keys, which are the names of fields in generated code.
 
-        `gasla.names` describes these inner names.
+        The keys of `fields` are the program's own names. `gasla.names` describes how the two differ.
         """
         return {inner(name): value for name, value in fields.items()} if self.traced.renames else fields
 
@@ -130,7 +134,11 @@ class Binding:
                         check_start(type(self.program), given_name(name), value, field_type)
 
     def _check_start_of_vertex(self, name: str, v: Any, value: Any, field_type: Any) -> None:
-        """Raise an error if `v` is not a vertex, or if its start value does not fit the field."""
+        """Raise an error if a start value can't be given to vertex `v`, because `v` is no vertex or the value does not
+        fit.
+
+        `name` is the field, and `field_type` its type.
+        """
         self._vertex(name, v)
         # A plain number of moderate size fits every field. It is the usual case, so it is accepted without further
         # tests.
@@ -199,7 +207,10 @@ class Binding:
         return {name: dtype.type(self._number(name, dtype)) for name, dtype in self.traced.parameter_types.items()}
 
     def _number(self, name: str, dtype: np.dtype) -> Any:
-        """Return a parameter as a Python number. Raise an error if its value is not a number that its type can hold."""
+        """Return the value of the program's parameter `name` as a Python number.
+
+        Raise an error if the value is not a number that the parameter's type, `dtype`, can hold.
+        """
         value = self.program.values[given_name(name) if self.traced.renames else name]
         # a float is the usual case, and fits every float type, so it is returned without further tests
         if type(value) is float and dtype.kind == "f":
@@ -215,7 +226,11 @@ class Binding:
         return array.astype(dtype).item()
 
     def _sides(self) -> tuple["NeighborLists", "NeighborLists"]:
-        """Return the adjacency lists that vertices gather over, and those that lead from active vertices onward."""
+        """Return the adjacency lists over which vertices gather, and those that lead from active vertices to their
+        receivers.
+
+        The `direction` of the program says which are in-edges and which are out-edges.
+        """
         ordered = self.plan.reduces_in_order
         if self.program.direction == "all":
             both_directions = NeighborLists(self.graph, "all", ordered)
@@ -230,15 +245,17 @@ class Binding:
 
     @property
     def row_count(self) -> int:
-        """The number of vertices that may have edges to gather over.
+        """The number of vertices whose adjacency lists may have entries for a vertex to gather over.
 
-        Vertices with ids from this number on have none.
+        The adjacency lists of vertices with ids from this number on are empty.
         """
         return self.graph.n
 
     @cached_property
     def sends(self) -> "NeighborLists":
-        """The adjacency lists that lead from active vertices to those that receive."""
+        """The adjacency lists along which active vertices send values: from an active vertex to the vertices that
+        receive.
+        """
         return self._sides()[1]
 
     def _vertex_array(self, name: str, start_value: Any) -> Any:
@@ -282,7 +299,7 @@ class Binding:
         return array
 
     def _alike(self, name: str, value: Any) -> Any:
-        """Return the start value that all vertices share as an array with one entry, or None if vertices may differ.
+        """Return an array with one entry if all vertices have the same start value of the field `name`, or else None.
 
         Vertices may differ if the start value is a function, a dict by vertex, or an array with one entry per vertex.
         """
@@ -328,7 +345,7 @@ class Binding:
         return values.T if values.ndim == 2 else values
 
     def weighted(self, name: str) -> Graph:
-        """Return a graph whose edge values are those that a read-only edge field of the program holds.
+        """Return a graph whose edge values are those that the program's edge field `name` has in a run.
 
         If the field is declared with an edge attribute, it is a graph with this attribute as values, otherwise the
         bound graph itself.
@@ -340,9 +357,10 @@ class Binding:
         return self.graph.weighted_by(attribute)
 
     def lengths(self) -> Graph:
-        """Return a graph whose edge values are the lengths that priorities add up along a path.
+        """Return a graph whose edge values are the lengths of edges, for a program whose priorities are lengths of
+        paths.
 
-        These are the values of the first read-only edge field. Without such a field it is the graph itself.
+        The lengths are the values of the first read-only edge field. Without such a field, the bound graph is returned.
         """
         fields = self.plan.edge_values
         return self.weighted(fields[0]) if fields else self.graph
@@ -354,7 +372,10 @@ class Binding:
         return self._fill_array(self._where(name), start_value, field_type, self.graph.m, "edges")
 
     def _is_ready(self, array: Any, expected_layout: Layout) -> bool:
-        """Return whether an array can be used as a field without a copy, by its shape, dtype and memory layout."""
+        """Return whether a run can use an array of start values as a field's array, without a copy.
+
+        The array must have the shape and dtype in `wanted`, be on the graph's device, and be contiguous and writable.
+        """
         shape, dtype = expected_layout
         if not isinstance(array, self.xp.ndarray) or array.shape != shape or array.dtype != dtype:
             return False
@@ -362,7 +383,10 @@ class Binding:
         return bool(flags.c_contiguous and (self.xp is not np or flags.behaved))  # behaved means aligned and writable
 
     def _fill_array(self, where: str, start_value: Any, field_type: Any, count: int, owners: str) -> Any:
-        """Return a new array of `count` values of a field's type, copied from a scalar or an array."""
+        """Return a new array of `count` values of a field's type, copied from a start value: a scalar or an array.
+
+        Errors call the field `where`, and what the values belong to `owners`, such as "vertices".
+        """
         shape, base = layout(field_type, count)
         if isinstance(start_value, self.xp.ndarray):
             array = start_value
@@ -379,7 +403,10 @@ class Binding:
 
     @staticmethod
     def _check_array(where: str, array: Any, expected_layout: Layout, owners: str) -> None:
-        """Raise an error if an array of start values has a shape or a dtype that the field can't take."""
+        """Raise an error if an array of start values has a shape or a dtype that the field can't take.
+
+        `wanted` is the field's shape and dtype. Errors call the field `where`, and what the values belong to `owners`.
+        """
         shape, base = expected_layout
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):
             raise TypeError(
@@ -393,9 +420,9 @@ class Binding:
 
 
 def are_fixed(parameters: Mapping[str, Any]) -> bool:
-    """Return whether all parameters are plain numbers, which stay the same until the next run.
+    """Return whether all parameters of a program are plain numbers, which stay the same until the next run.
 
-    A parameter that is an array with one entry is not fixed, as the caller can write to the array between runs.
+    A parameter that is an array with one entry is not fixed, because the caller can write to the array between runs.
     """
     return all(isinstance(value, (int, float, np.number, np.bool_)) for value in parameters.values())
 
@@ -445,16 +472,24 @@ class NeighborLists:
 
     @property
     def entries(self) -> int:
-        """The number of entries: the number of edges, or twice that for adjacency lists of both directions."""
+        """The number of entries in all adjacency lists: the number of edges, or twice that if they have both
+        directions.
+        """
         return len(self._lists.stored_ids)
 
     @property
     def are_cached(self) -> bool:
-        """Whether the graph keeps these adjacency lists after a run, so that later runs need not make them again."""
+        """Whether the graph keeps these adjacency lists after a run, so that later runs need not make them again.
+
+        The graph doesn't keep lists that have been sorted into the order of the input for one run.
+        """
         return not self._ordered or self._lists is self._adjacency()
 
     def caches_values(self, dtype: np.dtype, graph: Graph) -> bool:
-        """Return whether the graph also keeps its edge values as this dtype, in the order of these adjacency lists."""
+        """Return whether the graph keeps its edge values in the order of these adjacency lists, with the dtype `dtype`.
+
+        If so, a run reads the values without making a copy.
+        """
         return graph.value_type == dtype and self._values_are_cached
 
     def cached_values(self, graph: Graph) -> Any:
@@ -472,19 +507,25 @@ class NeighborLists:
         return self._lists.indices
 
     def stored_ids(self) -> Any:
-        """Return the ids of the neighbors of all vertices in the form that kernels read, which may be packed."""
+        """Return the ids of all neighbors, list after list, in the form that kernels read: an array, or packed into
+        fewer bits.
+        """
         return self._lists.stored_ids
 
     @property
     def has_ids(self) -> bool:
-        """Whether edge ids differ from the positions of the edges in the adjacency lists."""
+        """Whether an edge's id may differ from its position in these adjacency lists, so that the ids are stored
+        separately.
+        """
         return self._lists.edge_ids is not None
 
     def ids(self) -> Any:
         return self._lists.numbers()
 
     def leaving(self) -> Any:
-        """Return a boolean array that says which entries of adjacency lists of both directions are out-edges."""
+        """Return a boolean for each entry of adjacency lists that have both directions: whether the entry is an
+        out-edge.
+        """
         assert self.side == "all"
         return self.graph.leaving
 
@@ -510,7 +551,7 @@ class NeighborLists:
 
 
 def values_in_order(graph: Graph, kind: Any) -> Any:
-    """Return the graph's edge values as the given dtype, in the order of edge ids.
+    """Return the graph's edge values as the given dtype, in the order of edge ids (positions in the graph's input).
 
     The value of an edge's reverse edge, `edge.back`, is looked up in this array by the reverse edge's id.
     """
@@ -551,5 +592,5 @@ def field_layouts(plan: Any, n: int) -> dict[str, Layout]:
 
 
 def layout(kind: Any, count: int) -> Layout:
-    """Return the shape and dtype of an array that holds `count` values of a scalar or vector type."""
+    """Return the shape and dtype of an array that holds `count` values of the type `kind`, a dtype or a vector type."""
     return ((count, kind.length), kind.scalar) if isinstance(kind, VectorType) else ((count,), kind)

@@ -157,7 +157,7 @@ class Declared:
             raise self._unknown_argument_error(min(values.keys() - self.parameters.keys()))
 
     def _unknown_argument_error(self, argument: str) -> TypeError:
-        """Return the error for a keyword argument that is not a parameter of the program."""
+        """Return the error for a keyword argument, with the name `given`, that is not a parameter of the program."""
         name, option_values = type(self).__name__, self._chosen
         if argument in option_values:
             return TypeError(f"{name}.{argument} is {option_values[argument]!r} in this class; expected no other value")
@@ -167,9 +167,10 @@ class Declared:
 
     @classmethod
     def _kept_names(cls) -> dict[str, str]:
-        """Return the names that a program may not give to its fields, each with the reason that errors give.
+        """Return the names that a program may not give to its fields, parameters and aggregates, because gasla uses
+        them.
 
-        The names depend on the base class, such as `VertexProgram` or `WalkProgram`.
+        The values are reasons for error messages. The names depend on the base class, such as `VertexProgram`.
         """
         base_class: Any = next(base for base in cls.__mro__ if "_hooks" in vars(base))
         attributes = {
@@ -223,7 +224,10 @@ def check_spelling(program: type[Declared]) -> None:
 
 
 def check_parameters(where: str, function: Callable[..., Any], expected: tuple[str, ...]) -> None:
-    """Raise TypeError if a function can't be called with `self` and the expected arguments."""
+    """Raise TypeError if a user's function can't be called with `self` and the arguments that gasla passes to it.
+
+    `expected` has the names of these arguments, and `where` the function's name for the error message.
+    """
     signature = inspect.signature(function)
     try:
         signature.bind(None, *expected)
@@ -403,9 +407,10 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
 
 
 def _are_within(start_value: Any, lowest: int, highest: int, dtype: np.dtype) -> bool:
-    """Return whether all given numbers are whole, and from `lowest` to `highest`.
+    """Return whether all start values in `given` are whole numbers from `low` to `high`, so that an integer field can
+    hold them.
 
-    Return True also for values that are not numbers, as other checks refuse those.
+    Return True also for values that are not numbers, because other checks refuse those.
     """
     array: Any = start_value if hasattr(start_value, "dtype") else np.asarray(start_value)
     if array.dtype.kind not in "iuf" or array.size == 0 or np.can_cast(array.dtype, dtype, "safe"):
@@ -417,7 +422,10 @@ def _are_within(start_value: Any, lowest: int, highest: int, dtype: np.dtype) ->
 
 @functools.cache
 def bounds_of(kind: Any) -> tuple[int, int] | None:
-    """Return the smallest and the largest number of a field's type, or None for floats, which round instead."""
+    """Return the smallest and the largest number that a field of type `kind` can hold.
+
+    Return None for floats, to which any number can be rounded.
+    """
     base = kind.scalar if isinstance(kind, VectorType) else kind
     if base.kind == "f":
         return None
@@ -464,7 +472,7 @@ def check_lanes(program: type[Declared], kind: Any) -> None:
 
 
 def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
-    """Return the vertex id that a function computes, as an int64 expression.
+    """Return a vertex id that a user's function has computed, as an int64 expression. Raise TypeError for other values.
 
     `asked` is the call that takes the id, such as "self.at", for error messages.
     """
@@ -476,7 +484,7 @@ def as_index(where: str, index: Any, asked: str = "self.at") -> Expr:
 
 
 def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
-    """Raise TypeError if the declared `missing` of a field is not a value of the field's type."""
+    """Raise TypeError if a vertex field's `missing`, its value for indices out of range, is not of the field's type."""
     shape = (kind.length,) if isinstance(kind, VectorType) else ()
     if callable(missing) or np.shape(missing) not in ((), shape) or np.asarray(missing).dtype.kind not in "biuf":
         raise TypeError(f"{program.__name__}.{name} has missing={missing!r}; expected a value of type {kind}")
@@ -484,7 +492,8 @@ def check_missing(program: type, name: str, missing: Any, kind: Any) -> None:
 
 
 def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
-    """Raise TypeError if a field can't be read at another vertex.
+    """Raise TypeError if a user's function reads a field of another vertex, by `self.at`, that can't be read in this
+    way.
 
     Such a field is a vector of more than 8 items, or has no value (`missing`) for indices out of range.
     """
@@ -501,7 +510,7 @@ def check_other(where: str, name: str, kind: Any, missing: Any) -> None:
 
 
 def refuse_degree(where: str, name: str) -> Any:
-    """Raise the error for a function that reads a degree of another vertex by `self.at`.
+    """Raise an error for a function that reads the in-degree or out-degree of another vertex by `self.at`.
 
     The error says what to write instead.
     """

@@ -140,7 +140,7 @@ class Frontier:
         return self._combine(other, "^", xor)
 
     def _combine(self, other_frontier: "Frontier", sign: str, operation: Callable[[Any, Any], Any]) -> "Frontier":
-        """Return the set that an operator such as ``|`` gives for this set and another.
+        """Return the set of vertices that an operator such as ``|`` gives for this set and another.
 
         `operation` combines the masks of both sets, and `sign` is the operator as text, for errors.
         """
@@ -196,7 +196,7 @@ class EdgeFrontier:
 
 
 def as_frontier(graph: OfVertices, active: Any) -> Frontier:
-    """Return the active vertices that a caller has given as a `Frontier`.
+    """Convert the argument `active` of a run, which says which vertices are active at first, to a `Frontier`.
 
     `active` may be None for all vertices, a Frontier, a boolean mask, or ids or names of vertices.
     """

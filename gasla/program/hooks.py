@@ -26,7 +26,7 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Hook(NamedTuple):
-    """One function that a program may define: its arguments, its result, and when and where it runs."""
+    """A function that a vertex program may define: its arguments, its result, and when and where it runs."""
 
     when: When
     parameters: tuple[str, ...]  # names of the arguments that the hook receives
@@ -113,7 +113,10 @@ HOOKS: Mapping[str, Hook] = MappingProxyType(
 
 
 def at(*times: When) -> tuple[str, ...]:
-    """Return the names of the hooks that run at the given times, such as "gather", in the order of `HOOKS`."""
+    """Return the names of the functions that a program may define for the given times in a run, such as "gather".
+
+    The names are in the order of `HOOKS`, the table of these functions.
+    """
     return tuple(name for name, hook in HOOKS.items() if hook.when in times)
 
 

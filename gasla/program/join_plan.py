@@ -23,10 +23,10 @@ class Reach(NamedTuple):
 
 
 class Join(NamedTuple):
-    """The conditions for a vertex of the graph to be matched with vertex number `vertex` of the pattern.
+    """The conditions under which a join matches a vertex of the graph with vertex number `vertex` of the pattern.
 
-    Each vertex of the graph also has one bit for each vertex k of the pattern. The bit says whether the two may be
-    matched: they have the same label, and the graph's vertex has at least as many neighbors.
+    For each vertex of the graph, a bit for each vertex k of the pattern says whether the two may be matched at all:
+    they have the same label, and the graph's vertex has at least as many neighbors.
     """
 
     within: tuple[Reach, ...]  # sets of neighbors: the matched vertex must be in each of them
@@ -45,17 +45,22 @@ class Join(NamedTuple):
 
 
 class Test(NamedTuple):
-    """A test whether the vertex matched at `place` is among the neighbors that `reach` describes."""
+    """A test of a join: whether the vertex that is matched at one place of the order is among certain neighbors of
+    another.
+
+    `place` is the position of the former in the join's order of vertices, and `reach` says which neighbors.
+    """
 
     reach: Reach
     place: int
 
 
 class Free(NamedTuple):
-    """A vertex of the pattern that no condition of another vertex mentions, so that its matches are only counted.
+    """A vertex of a join's pattern that no condition of another vertex mentions, so that its matches are only counted.
 
-    The count is the number of the graph's vertices that satisfy `join`, less those that are matched already. `met`
-    has the places of matched vertices that may have been counted, each with the tests that say whether it was.
+    The count is the number of the graph's vertices that satisfy `join`, less those that are matched already. `met` has
+    the places of matched vertices that may have been counted, each with the tests that say whether the vertex was
+    counted.
     """
 
     join: Join
@@ -68,10 +73,10 @@ class Free(NamedTuple):
 
 
 class JoinPlan(NamedTuple):
-    """A plan of a join, which says how a pattern's vertices are matched with vertices of a graph.
+    """The plan of a join, which says in which order and how a pattern's vertices are matched with vertices of a graph.
 
-    `joins` are the conditions for the pattern's vertices that are matched one by one, and `free` is for those whose
-    matches are only counted. The second vertex that is matched is always a neighbor of the first.
+    `joins` are the conditions for the pattern's vertices that are matched one by one, and `free` is for the vertices
+    whose matches are only counted. The second vertex that is matched is always a neighbor of the first.
     """
 
     joins: tuple[Join, ...]
@@ -88,11 +93,11 @@ class JoinPlan(NamedTuple):
 
     @property
     def tabled(self) -> list[int]:
-        """The positions in `free` of vertices whose neighbors are the first matched vertex and one after the
-        second.
+        """The positions in `free` of those pattern vertices whose matches a table counts.
 
-        For each first vertex, the numbers of its common neighbors with all others are computed once, by going along two
-        edges, and put in a table.
+        The two neighbors of such a vertex in the pattern are the vertex that is matched first and one that is matched
+        after the second. For each match of the first vertex, a table gets the number of common neighbors of this vertex
+        and every other, by going along two edges.
         """
         return [k for k, free_vertex in enumerate(self.free) if _is_between(free_vertex.join)]
 

@@ -70,10 +70,11 @@ def option(default: Any) -> Any:
 
 
 def resolved(declared: Any, members: Mapping[str, Any]) -> Any:
-    """Return a declaration in which options are replaced by their values, or None if its option `when` is false.
+    """Return the declaration of a field or another member of a program, with options replaced by their values.
 
-    `members` are the members of the class by name. An option that has a value is there as that value. A member that
-    is the option of another member, as in ``everyone = settles``, gets that member's value.
+    Return None if the declaration's option `when` is false. `members` are the members of the class by name. An option
+    that has a value is in `members` as that value. A member that is the option of another member, as in ``everyone =
+    settles``, gets that member's value.
     """
     if isinstance(declared, Option):
         return _resolve_value(declared, members)
@@ -108,7 +109,9 @@ def _resolve_value(declared_value: Any, members: Mapping[str, Any]) -> Any:
 
 
 def specialized(program: type, options: Mapping[str, Option], given: Mapping[str, Any]) -> type:
-    """Return the subclass of a program in which each option has a value: the given one, or else its default."""
+    """Return the subclass of a program in which each option is a plain attribute: its value in `given`, or else its
+    default.
+    """
     values = [given.get(name, option.default) for name, option in options.items()]
     try:
         return _make_subclass(program, *values)
@@ -128,9 +131,9 @@ def _make_subclass(program: Any, *values: Any) -> type:
 
 
 def check_value(where: str, default: Any, value: Any) -> None:
-    """Raise TypeError if an option can't have a value.
+    """Raise TypeError if an option of a program can't have a value. Errors call the option `where`.
 
-    The value must be hashable, and neither a function nor an array. If the default is a bool, it must be a bool.
+    The value must be hashable, and neither a function nor an array. If the default is a bool, the value must be a bool.
     """
     try:
         hash(value)

@@ -97,17 +97,21 @@ class PartTracer(Tracer):
     """
 
     def _parameter_symbol(self, name: str) -> Expr:
-        """Return the symbol of a parameter, an int64 number, that only the program of a part has."""
+        """Return the symbol of a parameter that the program of one part has in addition to the user's: an int64 number.
+
+        An example is the number of vertices that the part owns.
+        """
         return self._symbol("self", name, np.dtype(np.int64))
 
     def _is_own(self, source_role: str) -> Any:
-        """Return an expression that is true if the part owns the vertex that is the argument `source_role`, such as
-        "dst".
+        """Return an expression that is true if a part of the graph owns a vertex, which is false for mirrors (copies).
+
+        `role` is the argument of the user's function that stands for the vertex, such as "dst".
         """
         return self._symbol(source_role, "id", self.id_type) < self._parameter_symbol(OWN)
 
     def _local_number(self, index: Any) -> Any:
-        """Return an expression for the number that a part gives to the vertex with the global id `index`.
+        """Return an expression for the number that a part of the graph gives to a vertex, from the global id `index`.
 
         The function `local_vertex` computes this number.
         """
@@ -116,13 +120,16 @@ class PartTracer(Tracer):
         )
 
     def _make_vertex(self, source_role: str) -> Record:
-        """Return the record that functions get for a vertex. Its id and degrees are those in the whole graph."""
+        """Return the record that a user's function gets for a vertex, such as `src`, while the function is traced.
+
+        Its id and degrees are those in the whole graph.
+        """
         fields = dict(super()._make_vertex(source_role)._fields)
         fields["id"] = cast_expr(fields["id"], self.program._whole.id_type)
         return Record("vertex", renamed(fields, OF_VERTEX), self._of_self)
 
     def _make_edge(self) -> Record:
-        """Return the record that functions get for an edge.
+        """Return the record that a user's function gets for an edge while the function is traced.
 
         `edge.leaves` says whether the edge is an out-edge in the whole graph. A part stores only in-edges, so this is a
         constant, or a field of the part if the program gathers over edges of both directions.
@@ -134,16 +141,20 @@ class PartTracer(Tracer):
         return Record("edge", renamed(fields, OF_EDGE), self._of_self)
 
     def _make_self(self, where: str) -> Declared:
-        """Return the object that functions get as `self` while they are traced. Its `n` is that of the whole graph."""
+        """Return the object that a user's functions get as `self` while they are traced for one part of a graph.
+
+        Its `n` and `iteration` are those of the whole run, not of the part.
+        """
         stand_in = super()._make_self(where)
         attributes = stand_in.__dict__
         attributes.update({name: attributes[PREFIX + name] for name in NUMBERS if PREFIX + name in attributes})
         return stand_in
 
     def _record_at(self, where: str, given_index: Any) -> Record:
-        """Return the record that `self.at` returns for a global id, with fields that the part stores.
+        """Return the record that `self.at` returns in the program for one part of a graph.
 
-        A program that calls `self.at` may read any vertex, so each of its parts has mirrors of all vertices of other
+        `given_index` is a global id. The record's fields are read from the vertices and mirrors that the part stores. A
+        program that calls `self.at` may read any vertex, so each of its parts has mirrors of all vertices of other
         parts.
         """
         local_index = self._local_number(given_index)
@@ -155,10 +166,10 @@ class PartTracer(Tracer):
         }))  # fmt: skip
 
     def trace(self) -> Traced:
-        """Trace all functions of the program.
+        """Trace all functions of the program for one part of a graph.
 
-        Mirrors (copies of vertices that other parts own) must not receive, as the owners compute their values. So with
-        `everyone = True` the program gets a mask that refuses mirrors.
+        Mirrors (copies of vertices that other parts own) must not receive, because the owners compute their values. So
+        with `everyone = True` the program gets a mask that refuses mirrors.
         """
         if self.program.everyone:
             self._set_result("mask", semirings.as_expr(self._is_own("vertex")))
@@ -167,9 +178,10 @@ class PartTracer(Tracer):
     def _trace_function(
         self, name: str, expected: Any, *records: Any, function: Callable[..., Any] | None = None
     ) -> None:
-        """Trace one function so that mirrors (copies of vertices that other parts own) have no effect.
+        """Trace one function of the program for a part of a graph, so that mirrors have no effect on its results.
 
-        Aggregates skip mirrors. If every vertex receives (`everyone = True`), the mask refuses mirrors as well.
+        Mirrors are copies of vertices that other parts own. Aggregates skip them. If every vertex receives (`everyone =
+        True`), the mask refuses mirrors as well.
         """
         earlier_function = self.functions.get(name)
         super()._trace_function(name, expected, *records, function=function)
@@ -187,7 +199,9 @@ class PartTracer(Tracer):
                 self._set_result(name, semirings.where(is_own, term, term.type.type(identity)))
 
     def _set_result(self, name: str, result: Any) -> None:
-        """Store an expression as the result of a traced function, in place of the result that it had."""
+        """Store `result`, an expression, as the result of the traced function `name`, in place of the result that it
+        had.
+        """
         results = result if isinstance(result, tuple) else (result,)
         function = Function(inner(name), result, symbols_of(results), self.sources, name in self.program.aggregates)
         self.functions[inner(name)] = function

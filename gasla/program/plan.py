@@ -41,9 +41,10 @@ MOST_PARTS = 8
 
 
 class Part(NamedTuple):
-    """One number of a gathered value, such as an item of a tuple.
+    """One of the numbers that make up a gathered value, such as an item of a tuple, with the expression that combines
+    two.
 
-    It is reduced independently of the value's other numbers.
+    The number is reduced independently of the value's other numbers.
     """
 
     item: int | None  # position of the number's item in the tuple, or None if no tuple is gathered
@@ -186,7 +187,9 @@ class Plan:
 
     @property
     def stages(self) -> list[str]:
-        """The names of the stages that the user's own loop over the program calls, such as "gather" and "apply"."""
+        """The names of the stages, such as "gather" and "apply", that a user's own loop over the program calls one by
+        one.
+        """
         hook_stages = (HOOKS[name].stage for name in self.functions if name in HOOKS)
         return [*dict.fromkeys(("apply", *filter(None, hook_stages)))]
 
@@ -216,7 +219,11 @@ class Plan:
         return bool(read & self.traced.writes(*WRITING) - self.doubled - self.behind)
 
     def where_found(self, function: str, field: str) -> Where:
-        """Return from which of a field's arrays a function reads by `self.at`, such as "old" (see `Where`)."""
+        """Return from which of a field's arrays a function reads the field of another vertex by `self.at`.
+
+        Fields may have several arrays, such as the values before and after an iteration. The result is one of the words
+        that `Where` explains, such as "old".
+        """
         if field in self.traced.deposits:
             return "reduced" if function == "stop" else "reduced before"
         if field in self.behind:
@@ -227,9 +234,9 @@ class Plan:
 
     @functools.cached_property
     def changes(self) -> list[str]:
-        """The names of the parameters that `idle` changes during a run.
+        """The names of the parameters that the program's `idle` changes during a run.
 
-        There are none in the user's own loop over stages, as it does not call `idle`.
+        There are none in a user's own loop over stages, because such a loop does not call `idle`.
         """
         return [] if self.staged or "idle" not in self.functions else list(self.functions["idle"].result)
 
@@ -268,7 +275,8 @@ class Plan:
         return self.find_read({"iteration", *varying}, later | varying)
 
     def first_active(self, given: "Frontier") -> "Frontier":
-        """Return the vertices that are active when a run starts, where `given` are those that the caller asks for.
+        """Return the vertices that are active when a run starts, where `given` are the vertices that the caller asks
+        for.
 
         This is `given`, if the run keeps track of active vertices. Otherwise all vertices are active, unless `given` is
         empty.
@@ -288,10 +296,11 @@ class Plan:
         return not {"activate", "wake"} & self.traced.functions.keys()
 
     def find_read(self, of_self: Collection[str], of_vertices: Collection[str]) -> tuple[str, str] | None:
-        """Return the first function that reads any of the given names, and the name that it reads, or None.
+        """Return the first function of the program that reads any of the given names, together with that name.
 
-        Only functions that determine the new fields of a vertex are searched, such as `gather` and `apply`. `of_self`
-        are names of attributes of `self`, and `of_vertices` are names of vertex fields.
+        Return None if there is no such function. Only functions that determine the new fields of a vertex are searched,
+        such as `gather` and `apply`. `of_self` are names of attributes of `self`, and `of_vertices` are names of vertex
+        fields.
         """
         for name in COMPUTING:
             for source_role, field in self._values_read(name):
@@ -300,9 +309,10 @@ class Plan:
         return None
 
     def _values_read(self, name: str) -> list[tuple[str, str]]:
-        """Return what a function reads, as pairs such as ("src", "level"): the field `level` of the argument `src`.
+        """Return what the function `name` of the program reads, as sorted pairs of an argument and a field of the
+        argument.
 
-        The list is sorted. It is empty if the program does not have the function.
+        An example is ("src", "level"). The list is empty if the program does not have the function.
         """
         function = self.traced.functions.get(name)
         return [] if function is None else sorted(function.sources[symbol.name] for symbol in function.symbols)
@@ -336,7 +346,9 @@ class Plan:
         return self._is_always_true("wake") and not {"bucket", "stop"} & self.functions.keys()
 
     def _is_always_true(self, test: str) -> bool:
-        """Return whether the function `test` returns True for every vertex, whatever the vertex's fields are."""
+        """Return whether one of the program's functions, `test`, returns True for every vertex, whatever its fields
+        are.
+        """
         function = self.functions.get(test)
         return function is not None and function.result is semirings.as_expr(np.bool_(True))
 
@@ -398,7 +410,7 @@ class Plan:
 
     @functools.cached_property
     def ranks_least(self) -> bool:
-        """Whether a vertex's priority is the minimum of the fields that pushed values are reduced into.
+        """Whether a vertex's priority is the minimum of those fields into which gathered values are reduced directly.
 
         If so, a push that lowers one of these fields can lower the priority without reading the other fields.
         """
@@ -409,9 +421,11 @@ class Plan:
 
     @functools.cached_property
     def lane_gather(self) -> Function | None:
-        """The gather function for one item of a vector, or None if items are computed in different ways.
+        """The program's `gather` as a function that computes one item of a vector, for a warp whose threads compute all
+        items.
 
-        In this function, the symbol of a vector field stands for one item of the vector.
+        It is None if items are computed in different ways. In this function, the symbol of a vector field stands for
+        one item of the vector.
         """
         gathered_type, gather = self.traced.gathered_type, self.functions["gather"]
         if not isinstance(gathered_type, VectorType) or not self.parts:
@@ -445,7 +459,7 @@ class Plan:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether a tuple is gathered, not a single number or a vector."""
+        """Whether the program gathers a tuple, not a single number or a vector."""
         return self.gathers and isinstance(self.traced.gathered_type, TupleType)
 
     @functools.cached_property
@@ -478,7 +492,7 @@ class Plan:
 
     @functools.cached_property
     def is_single(self) -> bool:
-        """Whether a single number is gathered, not a tuple or a vector."""
+        """Whether the program gathers a single number, not a tuple or a vector."""
         return self.gathers and isinstance(self.traced.gathered_type, np.dtype)
 
     @functools.cached_property
@@ -521,7 +535,9 @@ class Plan:
 
     @functools.cached_property
     def edge_values(self) -> list[str]:
-        """The edge fields that hold the matrix's values and that some function reads."""
+        """The read-only edge fields that some function of the program reads. They hold the matrix's values or edge
+        attributes.
+        """
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("edge", n) in self.used]
 
     @functools.cached_property
@@ -530,7 +546,8 @@ class Plan:
 
     @functools.cached_property
     def starting(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that may be given start values, each with its type and the range of this type's numbers.
+        """The vertex and edge fields that a caller may give start values for, each with its type and the range of its
+        numbers.
 
         For floats, None stands in place of the range.
         """
@@ -539,11 +556,11 @@ class Plan:
 
     @functools.cached_property
     def back_values(self) -> list[str]:
-        """The edge fields with the matrix's values that some function reads of the reverse edge (`edge.back`)."""
+        """The read-only edge fields that some function of the program reads of an edge's reverse edge (`edge.back`)."""
         return [n for n in self.traced.edge_types if n not in self.edge_states and ("back", n) in self.used]
 
     def _edge_roles(self, *names: str) -> set[str]:
-        """Return what the named functions read of an edge: names of fields, "id" and "leaves".
+        """Return what the named functions of the program read of an edge: names of fields, "id" and "leaves".
 
         "back" is included if a function reads anything of the reverse edge.
         """
@@ -571,7 +588,7 @@ class Plan:
 
     @functools.cached_property
     def knows_partners(self) -> bool:
-        """Whether any function reads an edge's partner, which is the reverse edge."""
+        """Whether any function of the program reads an edge's partner, which is the edge in the other direction."""
         return any(source_role == "back" for source_role, _ in self.used)
 
     @functools.cached_property
@@ -606,7 +623,11 @@ class Plan:
 
     @functools.cached_property
     def scatters_from_tails(self) -> bool:
-        """Whether scatter traverses adjacency lists that contain every edge twice, and skips one of the two entries."""
+        """Whether the program's `scatter` runs on edges in adjacency lists that contain every edge twice, once at each
+        end.
+
+        It then skips one of the two entries.
+        """
         return "scatter" in self.functions and self.traced.program.direction == "all"
 
     @functools.cached_property
@@ -622,14 +643,17 @@ class Plan:
 
 
 def _terms_of_sum(e: Expr) -> list[Expr]:
-    """Return the terms of a sum, without casts. If the expression is not a sum, return the expression alone."""
+    """Return the terms of an expression that is a sum: a, b and c for `a + (b + c)`. Casts are removed.
+
+    If the expression is not a sum, the result has the expression alone.
+    """
     if e.op == "cast":
         return _terms_of_sum(e.args[0])
     return [term for operand in e.args for term in _terms_of_sum(operand)] if e.op == "add" else [e]
 
 
 def _operands_of_minimum(e: Expr, look: Callable[[Expr], Expr] = lambda e: e) -> set[Expr]:
-    """Return the operands of nested minima: a, b and c for `minimum(a, minimum(b, c))`.
+    """Return the operands of nested minima in an expression: a, b and c for `minimum(a, minimum(b, c))`.
 
     `look` is called on each expression first, for example to remove its casts.
     """
@@ -646,19 +670,19 @@ def _is_vector(e: Expr) -> bool:
 
 
 def _item_symbol(lane: int, e: Expr, _: Any) -> Expr | None:
-    """Return a symbol with the name of a vector field if `e` is item `lane` of that field, or None if it is not.
+    """Return a symbol with the name of a vector field if the expression `e` is item `lane` of that field, else None.
 
-    Applied to a function's result for each item, this shows whether all items are computed in the same way: the
-    results are then equal.
+    With these symbols in a function's result for each item, the results are equal if all items are computed in the same
+    way.
     """
     is_own = e.op == "item" and e.payload == lane and _is_vector(e.args[0]) and isinstance(e.args[0], Symbol)
     return Symbol(str(e.args[0].payload), e.type) if is_own else None
 
 
 def _positions(value_type: Any) -> list[tuple[int | None, int | None]]:
-    """Return where each number of a gathered value is: its position in the tuple, and its position in the vector.
+    """Return where each number of a gathered value of type `kind` is: its position in the tuple, and in the vector.
 
-    A position is None if the value is no tuple, or if the number is not in a vector.
+    The first is None if the value is no tuple, and the second if the number is not in a vector.
     """
     items = list(enumerate(value_type.items)) if isinstance(value_type, TupleType) else [(None, value_type)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]

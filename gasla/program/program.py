@@ -173,7 +173,11 @@ class VertexProgram(Declared):
     @classmethod
     @functools.cache
     def traced(cls, id_type: Any = np.int32) -> Traced:
-        """Return the program with its functions as expressions: each function is called once, with symbols."""
+        """Return the program with its functions as expressions, which result from one call of each function with
+        symbols.
+
+        `id_type` is the dtype of vertex ids.
+        """
         if cls.options:
             return type(cls()).traced(id_type)
         check_spelling(cls)

@@ -15,9 +15,10 @@ from gasla.program.program import VertexProgram
 
 
 def ways(plan: Plan, direction: int) -> Mapping[int, str]:
-    """Return the reasons why iterations pull and why they push, in a few words each, for `Result.trace`.
+    """Return the reasons why iterations of a run pull and why they push, as a dict with the keys PULL and PUSH.
 
-    `direction` is the one that the caller of the run asks for: AUTO, PUSH or PULL.
+    Each is a few words, for `Result.trace`. `direction` is the one that the caller of the run asks for: AUTO, PUSH or
+    PULL.
     """
     pull = "many edges are active"
     if plan.scheduled:
@@ -64,7 +65,10 @@ def _direction_sentences(plan: Plan, direction: int) -> list[str]:
 
 
 def _reduction_sentences(plan: Plan) -> list[str]:
-    """Return sentences that say where gathered values are reduced, and in which iteration new values are read."""
+    """Return sentences of `gasla.explain` on where a program's gathered values are reduced: into a field or separately.
+
+    They also say in which iteration new values are read.
+    """
     lines = []
     if plan.absorbs:
         fields = " and ".join(map(given, plan.absorbs))
@@ -84,7 +88,10 @@ def _reduction_sentences(plan: Plan) -> list[str]:
 
 
 def why_it_waits(plan: Plan) -> str:
-    """Return the reason why gathered values are read only in the next iteration, not reduced directly into a field."""
+    """Return the reason why a program's gathered values are read only in the next iteration.
+
+    Other programs reduce gathered values directly into a field, where they can be read at once.
+    """
     if plan.scheduled:
         return "a schedule says when each vertex receives"
     if plan.traced.program.everyone:
@@ -95,7 +102,9 @@ def why_it_waits(plan: Plan) -> str:
 
 
 def _order_sentences(plan: Plan) -> list[str]:
-    """Return sentences on the order in which vertices are processed, gathered values reduced, and aggregates summed."""
+    """Return sentences of `gasla.explain` on the order in which a run processes vertices, and reduces and sums their
+    values.
+    """
     lines, functions = [], plan.traced.functions
     if plan.prioritised:
         width = "from the mean edge value and the degrees" if plan.adds_up else "as a fraction of the waiting range"
@@ -129,7 +138,7 @@ def _order_sentences(plan: Plan) -> list[str]:
 
 
 def _copies_sentences(plan: Plan) -> list[str]:
-    """Return sentences on the fields that have a second copy, and on why they have one."""
+    """Return sentences of `gasla.explain` on which fields of a program have a second copy, and why."""
     lines = []
     read_by_neighbors, read_by_at = plan.traced.gathers_what_apply_writes, plan.traced.looked_up
     for name in sorted(plan.doubled):
@@ -158,7 +167,7 @@ def _copies_sentences(plan: Plan) -> list[str]:
 
 
 def _edge_sentences(plan: Plan) -> list[str]:
-    """Return sentences on the edge data that a run reads besides sources and targets."""
+    """Return sentences of `gasla.explain` on what a run reads of edges besides their sources and targets."""
     lines = []
     if plan.needs_gather_ids or plan.needs_send_ids:
         states = " and ".join(map(given, plan.edge_states))
@@ -201,14 +210,17 @@ def why_endless(plan: Plan) -> str | None:
 
 
 def why_unstable(plan: Plan) -> str:
-    """Return the reason why a run may have to go on after an iteration that changes no field."""
+    """Return the reason why a run of a program may have to go on after an iteration that changes no field."""
     assert plan.what_varies is not None
     return f"{' reads '.join(plan.what_varies)}, so that an iteration which changes nothing may not be the last"
 
 
 @functools.cache
 def endless(program: type[VertexProgram], id_type: np.dtype[Any]) -> str | None:
-    """Return the reason why a run without a schedule ends only by `max_iterations`, or None if it may end earlier."""
+    """Return the reason why only `max_iterations` can end a run of a program without a schedule.
+
+    Return None if the run may end earlier. `id_type` is the dtype of vertex ids.
+    """
     return why_endless(Plan(program.traced(id_type)))
 
 
@@ -237,9 +249,9 @@ NAMES = {"in": "in-edges", "out": "out-edges", "all": "edges of both directions"
 
 
 def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> list[str]:
-    """Return sentences that say which adjacency lists a run traverses, and which of them it copies.
+    """Return sentences of `gasla.explain` that say which adjacency lists a run traverses, and which of them it copies.
 
-    `made` says when the copies are made, such as "for each run".
+    `made` says when the run makes copies of adjacency lists and edge values, such as "for each run".
     """
     binding = Bound(plan, program, graph)
     gather, send = binding._sides()
@@ -265,7 +277,7 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 def _origin_of_lists(lists: NeighborLists, when_made: str) -> str:
     """Return the part of a sentence that says where a run gets adjacency lists from, and how large they are.
 
-    An example is "as the graph was given". `when_made` says when copies are made.
+    An example is "as the graph was given". `made` says when copies of adjacency lists are made, such as "for each run".
     """
     if lists.are_given:
         return "as the graph was given"
@@ -275,8 +287,10 @@ def _origin_of_lists(lists: NeighborLists, when_made: str) -> str:
 
 
 def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: NeighborLists, when_made: str) -> str:
-    """Return a sentence that says whether an edge field's values are read where they are, copied or converted.
+    """Return a sentence of `gasla.explain` that says whether a run reads an edge field's values where the user gave
+    them.
 
+    Otherwise the sentence says that the values are copied or converted, and `made` says when, such as "for each run".
     `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
     """
     subject, size_text = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
@@ -292,7 +306,11 @@ def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: Neigh
 
 
 def of_memory(plan: Plan, graph: Graph, workspace: int) -> str:
-    """Return a sentence with the number of bytes of the program's fields, and of the buffers of a run (`workspace`)."""
+    """Return a sentence of `gasla.explain` with the bytes that a run takes for the program's fields and for its
+    buffers.
+
+    `workspace` is the number of bytes of the buffers.
+    """
     layouts = [
         *field_layouts(plan, graph.n).values(),
         *(layout(plan.traced.edge_types[n], graph.m) for n in plan.edge_states),

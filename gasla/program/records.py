@@ -12,7 +12,7 @@ class Record:
     """An argument of a program's functions, such as `src`: the fields of a vertex or an edge as attributes."""
 
     def __init__(self, what: str, fields: Mapping[str, Any], of_self: Collection[str] = ()) -> None:
-        """Store the fields.
+        """Store the fields of a vertex or an edge, which a program's function reads as attributes.
 
         `what` is the kind of record for error messages, such as "vertex". `of_self` has the names of attributes of the
         program: if one of them is read from the record, the error says to read it from `self`.

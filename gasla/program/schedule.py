@@ -75,7 +75,7 @@ class Schedule:
 
     @cached_property
     def depth(self) -> int:
-        """The number of iterations."""
+        """The number of iterations that a run with this schedule has."""
         return max(0, int(self.levels.max()) - self.first + 1) if len(self) else 0
 
     def reversed(self) -> Schedule:
@@ -87,7 +87,7 @@ class Schedule:
 
 
 def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
-    """Return the levels of a schedule as int32, and the level of its first iteration.
+    """Return the levels of a schedule (the iteration in which each vertex receives) as int32, and its first level.
 
     Raise ValueError if the schedule has too many iterations for 32 bits.
     """
@@ -103,7 +103,7 @@ def in_32_bits(schedule: Schedule) -> tuple[Any, int]:
 
 
 def as_schedule(n: int, given: Any) -> Schedule:
-    """Return the argument `schedule` of a run as a Schedule, which it may be already, or an array of levels.
+    """Convert the argument `schedule` of a run, which is a Schedule or an array of levels, to a Schedule.
 
     Raise an error if it does not fit a graph of n vertices.
     """

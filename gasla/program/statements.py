@@ -35,10 +35,10 @@ class LoadEdge(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A copy of a field's value from one local variable to another.
+    """A copy of a field's value from one local variable of generated code to another.
 
-    Each variable belongs to an argument of the program's functions, which is its role: the value of the role `of` is
-    copied to `role`.
+    A variable is named after an argument of the program's functions (its role) and the field. The variable of the role
+    `of` is copied to the variable of `role`.
     """
 
     role: str
@@ -47,7 +47,7 @@ class Copy(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a function that returns fields of a vertex or an edge.
+    """A call, in generated code, of one of the program's functions that returns fields of a vertex or an edge.
 
     Each field goes to a local variable that is named after `role`, such as "after".
     """
@@ -72,7 +72,7 @@ class StoreEdge(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """A reduction of one vertex's value into an aggregate, which has one value for the whole graph."""
+    """A reduction of one vertex's value into an aggregate that has a single value for the whole graph."""
 
     aggregate: str
 
@@ -91,9 +91,10 @@ Statement = Load | LoadEdge | Copy | Call | Store | StoreEdge | Reduce | Deposit
 
 
 def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
-    """Return the names of the fields of an argument, such as "src", that any of the named functions reads.
+    """Return the sorted names of the fields that some of the program's functions read of an argument, such as "src".
 
-    Functions that the program does not have are skipped.
+    `role` is the argument, and `functions` are the names of functions. Functions that the program does not have are
+    skipped.
     """
     return sorted({field for name in functions if name in plan.functions for field in plan.functions[name].reads(role)})
 
@@ -107,12 +108,15 @@ def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Sta
 
 
 def edge_loads(plan: Plan, *functions: str) -> list[LoadEdge]:
-    """Return statements that load the fields that the named functions read of an edge and of its reverse edge."""
+    """Return statements of generated code that load the fields that the named functions read of an edge and its reverse
+    edge.
+    """
     return [LoadEdge(field, edge_role) for edge_role in ("edge", "back") for field in read(plan, edge_role, functions)]
 
 
 def applied(plan: Plan) -> list[Statement]:
-    """Return the statements that run `apply` for one vertex: load fields, call apply, store the new fields.
+    """Return the statements of generated code that run `apply` for one vertex: load fields, call apply, store new
+    fields.
 
     Further statements pass the old and the new values to aggregates and to `activate`.
     """
@@ -130,7 +134,10 @@ def applied(plan: Plan) -> list[Statement]:
 
 
 def revised(plan: Plan, function: str) -> list[Statement]:
-    """Return the statements of a hook that changes new fields of a vertex after `apply` has run for all vertices."""
+    """Return the statements of generated code that run a hook for one vertex after `apply` has run for all vertices.
+
+    The hook, whose name is `function`, changes new fields of the vertex once more.
+    """
     return [
         *loads(plan, "vertex", function, copy="new"),
         Call(function, "after"),
@@ -139,7 +146,10 @@ def revised(plan: Plan, function: str) -> list[Statement]:
 
 
 def scattered(plan: Plan) -> list[Statement]:
-    """Return the statements of `scatter` for one edge, after the fields of the edge's source have been loaded."""
+    """Return the statements of generated code that run `scatter` for one edge.
+
+    They come after the statements that load the fields of the edge's source.
+    """
     return [
         *loads(plan, "dst", "scatter", copy="new"),
         *[_load_before_scatter(plan, load) for load in edge_loads(plan, "scatter")],
@@ -149,15 +159,16 @@ def scattered(plan: Plan) -> list[Statement]:
 
 
 def _load_before_scatter(plan: Plan, load: LoadEdge) -> Statement:
-    """Return a load of an edge's field as `scatter` needs it, from before the scatter if the field has a copy of then.
+    """Return the statement by which `scatter` loads a field of an edge or of its reverse edge.
 
-    Without this copy, another thread might write the field of the reverse edge while it is read.
+    If `scatter` itself writes a field that it reads of the reverse edge, the field has a copy from before the scatter,
+    which is then loaded. Otherwise another thread might write the field while it is read.
     """
     return load._replace(copy="before") if load.role == "back" and load.field in plan.edges_behind else load
 
 
 def observed(plan: Plan) -> list[Statement]:
-    """Return statements that load the fields that aggregates over the start values read.
+    """Return the statements of generated code that load the fields for aggregates over the start values.
 
     Before the first iteration, the vertices "before" and "after" an iteration have the same fields.
     """
@@ -165,11 +176,14 @@ def observed(plan: Plan) -> list[Statement]:
 
 
 def watched(plan: Plan) -> list[str]:
-    """Return the fields whose values before or after `apply` are read by aggregates or by `activate`."""
+    """Return the names of the fields that aggregates or `activate` read of a vertex before or after `apply`."""
     observers = [*plan.traced.measures, "activate"]
     return sorted({field for state_role in ("before", "after") for field in read(plan, state_role, observers)})
 
 
 def written_by(plan: Plan, function: str) -> list[str]:
-    """Return the fields that a function returns. The list is empty if the program does not have the function."""
+    """Return the names of the fields that one of the program's functions returns, to be written.
+
+    The list is empty if the program does not have the function.
+    """
     return list(plan.functions[function].result) if function in plan.functions else []

@@ -26,7 +26,7 @@ Multiply = Callable[[Array, Any, bool, tuple[Array, ...]], bool]
 
 @dataclass(eq=False)
 class Lists:
-    """The rows of a matrix as CSR arrays, or its columns as CSC arrays.
+    """The rows of a sparse matrix as CSR arrays, or its columns as CSC arrays, for products over semirings.
 
     Without `values` all entries are True. `products` are compiled products of this matrix. They are stored only if the
     object itself is cached: with a graph, or on a GPU with a matrix.
@@ -77,7 +77,7 @@ class Terms:
 
     @functools.cached_property
     def combination(self) -> Expr:
-        """The expression that reduces two products, the symbols `a` and `b`, by the semiring's monoid."""
+        """The expression that combines two products of a row, the symbols `a` and `b`, by the semiring's monoid."""
         return self.monoid.combination(self.type, "a", "b")
 
     @functools.cached_property
@@ -92,7 +92,7 @@ class Terms:
 
     @functools.cached_property
     def final(self) -> Expr | None:
-        """The test whether a row's total can no longer change, so that the rest of the row may be skipped.
+        """The test whether a row's total can no longer change, so that the rest of the row's entries may be skipped.
 
         It is an expression of the symbol `a`, the total so far, or None if a total can always change.
         """
@@ -102,13 +102,15 @@ class Terms:
 
     @functools.cached_property
     def reads_old(self) -> bool:
-        """Whether the expression that is stored reads the value that the output had before, as with `accum`."""
+        """Whether the value that is stored in the output depends on the value that the output had before, as with
+        `accum`.
+        """
         return self.merged is not None and any(
             symbol.payload == "old" for symbol in semirings.free_symbols(self.merged)
         )
 
     def reads(self, name: str) -> bool:
-        """Return whether the product of a matrix entry depends on a symbol, such as "row" for the entry's row."""
+        """Return whether the product of a matrix entry depends on a symbol like "row" for the entry's row number."""
         return any(symbol.name == name for symbol in self.symbols)
 
 
@@ -158,10 +160,12 @@ def trace(semiring: Semiring, by_column: bool, value_type: Any, x_type: Any, mer
 def _merge_with_old(
     lifted_total: Expr | None, has_entry: Expr | None, product_type: Any, merging: Any
 ) -> tuple[Expr | None, Any]:
-    """Return the expression whose value is stored for a row, and its type, or None if the total itself is stored.
+    """Return the expression for what a matrix product stores for a row, and its type, if results are merged with old
+    values.
 
-    `product_type` is the type of the products. `has_entry`, for a monoid without identity, is an expression that says
-    whether the row has any entry: if it has none, the old value stays.
+    `total` is the row's total, of the type `product_type`, and `merging` has the function that merges it and the types
+    of the output, or is None if the total itself is stored. `has_entry`, for a monoid without identity, is an
+    expression that says whether the row has any entry. If it has none, the old value stays.
     """
     if merging is None:
         return lifted_total, product_type
@@ -189,9 +193,11 @@ def parts(kind: Any) -> tuple[Any, ...]:
 def reduce_lists(
     ready: Callable[[Lists, Terms, bool], Multiply], monoid: Monoid, indptr: Array, ids: Array, values: Array
 ) -> Array:
-    """Return the reductions of ``values[ids[indptr[k]:indptr[k + 1]]]`` by a monoid, for all k.
+    """Reduce segments of an array by a monoid: return the reductions of ``values[ids[indptr[k]:indptr[k + 1]]]`` for
+    all k.
 
-    `ready` is the function of an engine that compiles products.
+    This is done as a product of a sparse matrix and a vector. `ready` is the function of an engine that compiles
+    products.
     """
     terms = trace(Semiring(monoid, semirings.plus_second.multiply), False, ids.dtype, values.dtype, None)
     lists = Lists(indptr, ids, ids, len(values))

@@ -39,7 +39,7 @@ from semirings.types import computed, has_wide
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a program, traced: its result as expressions, and what the symbols in them stand for."""
+    """A traced function of a program, such as `gather`: its result as expressions, and what the symbols mean."""
 
     name: str
     result: Any  # the returned value: an expression, a tuple of expressions, or a dict of expressions by field
@@ -50,7 +50,7 @@ class Function:
 
     @property
     def printed(self) -> str:
-        """The function's name in generated source."""
+        """The name that the function has in generated C++ or LLVM source."""
         return f"measure_{self.name}" if self.is_aggregate else f"{self.name.replace('_', '')}_"
 
     def reads(self, role: str) -> set[str]:
@@ -94,7 +94,11 @@ class Traced:
         return _type_of_result(self.functions["gather"].result) if self.keyed is None else self.keyed.gathered_type
 
     def bounds(self, name: str) -> Mapping[str, tuple[int, int]]:
-        """Return the smallest and the largest value of each symbol of a function that stands for an id or a count."""
+        """Return the range of each symbol in a traced function that stands for an id or a count: its smallest and
+        largest value.
+
+        `name` is the function.
+        """
         # the largest values: iterations are numbered from 0, and engines allow at most 2**31 - 1 of them
         # (`schedule.MOST`)
         largest_values = {"id": int(np.iinfo(self.id_type).max) - 1, "iteration": 2**31 - 2}
@@ -108,7 +112,10 @@ class Traced:
         }
 
     def writes(self, *names: str) -> set[str]:
-        """Return the names of the fields or parameters to which the named functions give new values."""
+        """Return the names of the fields or parameters to which some of the program's functions give new values.
+
+        `names` are the functions, such as "apply".
+        """
         return {f for n in names if n in self.functions for f in self.functions[n].result}
 
     @functools.cached_property
@@ -150,7 +157,9 @@ class Traced:
 
     @functools.cached_property
     def looks_up(self) -> bool:
-        """Whether any function reads vertices by `self.at`, or any aggregate has a value for each vertex."""
+        """Whether any function of the program reads other vertices by `self.at`, or any aggregate has a value for each
+        vertex.
+        """
         return self.deposits != {} or any(function.reads("other") for function in self.functions.values())
 
     @property
@@ -160,7 +169,7 @@ class Traced:
 
     @functools.cached_property
     def reads_ahead(self) -> bool:
-        """Whether a function reads an aggregate within an iteration, such as `gather` or `apply`.
+        """Whether a function that runs within an iteration, such as `gather` or `apply`, reads an aggregate.
 
         For the first iteration, the aggregate is then computed over the start values.
         """
@@ -172,7 +181,7 @@ class Traced:
 
     @functools.cached_property
     def changing(self) -> set[str]:
-        """The names of the attributes of `self` that may differ between iterations."""
+        """The names of the attributes of `self`, such as "iteration", that may differ between iterations of a run."""
         return {"iteration", "bucket", *self.aggregates, *self.writes("idle"), *self.program._changing}
 
     @property
@@ -194,7 +203,7 @@ class Traced:
 
     @functools.cached_property
     def settles(self) -> bool:
-        """Whether apply writes values that do not depend on gathered values to all fields that the mask reads.
+        """Whether `apply` writes, to all fields that the mask reads, values that do not depend on gathered values.
 
         If so, several threads may apply different gathered values to one vertex at the same time. Whichever value is
         applied, the mask gives the same answer for the vertex afterwards. At most one number that apply writes may
@@ -363,11 +372,13 @@ class Tracer:
 
     @property
     def _of_self(self) -> set[str]:
-        """The names of the program's parameters, aggregates and options, which are attributes of `self`."""
+        """The names of the program's parameters, aggregates and options, which functions read from `self`."""
         return {*self.program.parameters, *self.program.aggregates, *self.program._chosen}
 
     def _check_hooks(self) -> None:
-        """Raise ValueError if the program lacks a function that another needs, or has two that exclude each other."""
+        """Raise ValueError if the program lacks a function that another of its functions needs, or has two that exclude
+        each other.
+        """
         where, defined = (
             self.program.__name__,
             {name for name in HOOKS if getattr(self.program, name, None) is not None},
@@ -383,7 +394,8 @@ class Tracer:
                     raise ValueError(f"{where} has a {name} and a {other_hook}: {reason}; remove one")
 
     def _make_gathered(self) -> dict[str, Any]:
-        """Return the argument `gathered` of apply, in a dict: a symbol or a record that stands for the reduced value.
+        """Return what `apply` gets as the argument `gathered` while it is traced, in a dict: a symbol or a record of
+        symbols.
 
         If the program has no gather, the argument is None.
         """
@@ -413,7 +425,7 @@ class Tracer:
             )
 
     def _make_key_and_total(self) -> dict[str, Any]:
-        """Return the arguments `key` and `total` of the function choose as symbols, in a dict.
+        """Return what the program's `choose` gets as `key` and `total` while it is traced: a dict of two symbols.
 
         The dict is empty if the program does not reduce by key.
         """
@@ -428,7 +440,7 @@ class Tracer:
         return {"key": self._symbol("", "key", key_dtype), "total": self._symbol("", "total", gather.result.type)}
 
     def _check_choice(self) -> None:
-        """Store the types of keys, totals and scores in `self.keyed`, after the function choose has been traced."""
+        """Store the types of keys, totals and scores in `self.keyed`, after the program's `choose` has been traced."""
         where, choose, key_dtype = self.program.__name__, self.functions["choose"], self.functions["key"].result.type
         self.keyed = as_keyed(
             where, self.program.reduce, self.functions["gather"].result.type, key_dtype, choose.result
@@ -465,7 +477,11 @@ class Tracer:
     def _trace_deposit(
         self, name: str, declared: Aggregate, this: Any, before: Record, after: Record
     ) -> tuple[Expr, Expr]:
-        """Return the expressions of an aggregate with a value per vertex: the id to reduce at, and the value."""
+        """Return the two expressions of an aggregate that has a value per vertex, by calling the user's functions with
+        symbols.
+
+        One is the id of the vertex at which a value is reduced, and the other is the value.
+        """
         where, dtype = f"{self.program.__name__}.{name}", self.deposit_types[inner(name)]
         check_parameters(where, declared.function, ("before", "after"))
         value = semirings.as_expr(semirings.trace(declared.function, this, before, after))
@@ -476,7 +492,7 @@ class Tracer:
     def _make_self(self, where: str) -> Declared:
         """Return the object that is passed as `self` to a program's functions while they are traced.
 
-        It has symbols for parameters, aggregates and counters.
+        It has symbols for parameters, aggregates and numbers such as `iteration`, in place of their values.
         """
         stand_in = object.__new__(self.program)
         types = self.parameter_types | self.aggregate_types | self._counters()
@@ -592,7 +608,10 @@ def trace_start(program: type[Declared], id_type: np.dtype) -> Function | None:
 
 
 def _type_of_result(result: Expr | tuple[Expr, ...]) -> Any:
-    """Return the type of a value or a tuple of values. The type of a NamedTuple has the names of its items."""
+    """Return the type of what a traced function returns, which is an expression or a tuple of expressions.
+
+    The type of a NamedTuple has the names of its items.
+    """
     if isinstance(result, tuple):
         return TupleType(tuple(e.type for e in result), getattr(result, "_fields", None))
     return result.type
@@ -604,7 +623,7 @@ def symbols_of(results: Any) -> tuple[Symbol, ...]:
 
 
 def _cast_to_declared(where: str, value: Any, expected: Any) -> Expr:
-    """Return `value` cast to the declared type of its field.
+    """Return the expression `value`, the result of a user's function, cast to the declared type of its field.
 
     Raise TypeError for a cast such as from float to integer.
     """

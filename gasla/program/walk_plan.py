@@ -29,7 +29,7 @@ MOST_PAIRS = 3
 
 
 class Input(NamedTuple):
-    """An array or a number that a walk program's functions read, and that its kernel takes as an argument."""
+    """An array or a number that the functions of a walk program (for random walks) read, as a kernel's argument."""
 
     role: str  # what the value belongs to: "vertex", "edge", or "self" for a parameter
     field: str
@@ -38,12 +38,12 @@ class Input(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of this argument in generated source, such as `v_rank`."""
+        """The name that this array or number has in generated source, such as `v_rank`."""
         return f"{'v' if self.role == 'vertex' else 'e' if self.role == 'edge' else self.role}_{self.field}"
 
 
 class WalkTracer(Tracer):
-    """A tracer that calls the functions of a walk program with symbols."""
+    """A tracer that calls the functions of a program for random walks with symbols in place of values."""
 
     def walk_plan(self) -> WalkPlan:
         """Trace all functions of the walk program, and return its plan."""
@@ -85,7 +85,7 @@ class WalkTracer(Tracer):
         return stand_in
 
     def _has_edge_symbol(self, where: str, *ends: Any) -> Expr:
-        """Return a boolean symbol that stands for the result of `self.has_edge(src, dst)`.
+        """Return a boolean symbol that stands for the result of `self.has_edge(src, dst)` while `accept` is traced.
 
         Calls with the same two vertices get the same symbol.
         """
@@ -101,7 +101,9 @@ class WalkTracer(Tracer):
 
 
 class WalkPlan:
-    """What engines need of a walk program: its functions as expressions, and what they read."""
+    """The plan of a walk program (for random walks): its functions as expressions, and which arrays and numbers they
+    read.
+    """
 
     # Names of all fields. No function of a walk program writes a field, so `Binding` may use the caller's arrays
     # without a copy.
@@ -162,13 +164,16 @@ def _make_function(name: str, result: tuple[Expr, ...], sources: Mapping[str, tu
 
 
 def _result_for_answers(accept: Function, answers: tuple[bool, ...]) -> Expr:
-    """Return the result of accept, as an expression, with each `has_edge` call replaced by True or False."""
+    """Return the result of a walk program's `accept`, as an expression, for given answers to its calls of `has_edge`.
+
+    `answers` has True or False for each call, which replaces the call's symbol.
+    """
     replaced: dict[Expr, Expr] = {Symbol(f"near_{i}", bool): as_expr(answer) for i, answer in enumerate(answers)}
     return rebuilt(accept.result, lambda e, _: replaced.get(e))
 
 
 def walk_plan(program: Any, id_type: np.dtype[Any]) -> WalkPlan:
-    """Return the plan of a class of walk programs. It is made once for each dtype of vertex ids."""
+    """Return the plan of a class of walk programs (for random walks). It is made once for each dtype of vertex ids."""
     return _make_walk_plan(program, id_type)
 
 
@@ -189,7 +194,7 @@ class WalkBinding(Binding):
         self.check(self.given)
 
     def bound(self) -> float:
-        """Return the largest result of `accept`, which the program's function `bound` computes.
+        """Return the upper bound of the results of `accept`, which the walk program's function `bound` computes.
 
         Raise an error if `bound` does not return a finite number above 0.
         """
@@ -205,9 +210,9 @@ class WalkBinding(Binding):
         return float(result)
 
     def refuse(self, walker: int, step: int, function: int, value: float) -> NoReturn:
-        """Raise the error for a function that returned a probability out of range.
+        """Raise the error for a walk program's function that returned a probability out of range, `value`.
 
-        `function` is 0 for `stop`, 1 for `restart`, and 2 for `accept`.
+        `walker` and `step` say where. `function` is 0 for `stop`, 1 for `restart`, and 2 for `accept`.
         """
         name, upper_bound = ("stop", "restart", "accept")[function], self.bound() if function == 2 else 1.0
         raise ValueError(
@@ -216,7 +221,10 @@ class WalkBinding(Binding):
         )
 
     def arrays(self) -> list[Any]:
-        """Return the arrays and numbers that are arguments of the kernel, in the order of `plan.inputs`."""
+        """Return the arrays and numbers that a walk program's functions read, as arguments of its kernel.
+
+        They are in the order of `plan.inputs`.
+        """
         numbers = self.parameters()
         return [
             numbers[argument.field] if argument.is_number else as_bits(self._array(argument))

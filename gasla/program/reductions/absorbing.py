@@ -23,9 +23,10 @@ Fields = tuple[str, ...]
 
 
 def absorbing_fields(t: Traced) -> Fields | str:
-    """Return the fields into which gathered values may be reduced directly, one for each gathered item.
+    """Return the fields into which a program may reduce gathered values directly, one for each gathered item.
 
-    Return a sentence that says why if there are no such fields.
+    If there are no such fields, return a sentence that says why. A run then reduces gathered values separately, and
+    `apply` reads the result.
     """
     monoid = t.monoid
     if monoid is None:
@@ -52,7 +53,8 @@ def absorbing_fields(t: Traced) -> Fields | str:
 
 
 def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
-    """Return an expression for each number in some fields of a vertex: one for each item of a vector field.
+    """Return a list of expressions of all numbers in some fields of a vertex: one for a number, several for a vector
+    field.
 
     `role` is the argument that stands for the vertex, such as "src".
     """
@@ -60,10 +62,11 @@ def leaves(t: Traced, role: str, fields: Fields) -> list[Expr]:
 
 
 def _find_absorbing_fields(traced: Traced, independent_parts: Sequence[Expr]) -> Fields:
-    """Return the names of the fields into which `apply` reduces the gathered items by the monoid, one field per item.
+    """Return the names of the fields into which `apply` reduces the gathered items by the program's monoid, one per
+    item.
 
-    Return an empty tuple if `apply` does anything else. `independent_parts` are the expressions that combine two
-    numbers each.
+    Return an empty tuple if `apply` does anything else. `parts` has, for each number of the gathered value, the
+    expression that combines two such numbers.
     """
     gathered_type: Any = traced.gathered_type
     gathered: Any = Symbol("gathered", gathered_type)
@@ -85,7 +88,7 @@ def _find_absorbing_fields(traced: Traced, independent_parts: Sequence[Expr]) ->
 
 
 def _why_order_matters(traced: Traced, fields: Fields, independent_parts: Sequence[Expr]) -> str | None:
-    """Return a sentence that names a function whose result depends on the order in which values are reduced.
+    """Return a sentence that names a function of the program whose result depends on the order of gathered values.
 
     Return None if there is no such function, so that values may be reduced directly into `fields`.
     """

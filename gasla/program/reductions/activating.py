@@ -31,9 +31,10 @@ def change(traced: Traced) -> Function:
 
 
 def _change_expressions(old_value: Expr, new_value: Expr) -> list[Any]:
-    """Return one expression for each number of a field, which says whether the number has changed.
+    """Return boolean expressions that say whether the numbers of a field have changed, one for each number.
 
-    NaN counts as equal to NaN. A vector of more than 8 numbers has one expression for all of them.
+    `before` and `after` are the field's values. NaN counts as equal to NaN. A vector of more than 8 numbers has one
+    expression for all of them.
     """
     old_value, new_value = (cast_expr(e, computed(e.type)) for e in (old_value, new_value))
     field_type: Any = old_value.type
@@ -78,7 +79,7 @@ def activates_on_change(traced: Traced, fields: tuple[str, ...]) -> bool:
 
 
 def _operands_of_or(e: Expr) -> list[Expr]:
-    """Return the operands of nested logical ors: a, b and c for `a | (b | c)`."""
+    """Return the operands of nested logical ors in an expression: a, b and c for `a | (b | c)`."""
     if e.op in ("bitwise_or", "logical_or") and e.type == np.dtype(bool):
         return [operand for arg in e.args for operand in _operands_of_or(arg)]
     return [e]

@@ -22,7 +22,7 @@ NONE = -1  # the key that a vertex gathers if it has no edges with a key of 0 or
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The types of a program that reduces by key.
+    """The types of the values in a program that reduces the values of a vertex's edges separately for each key.
 
     A vertex gathers a tuple of a key, the total of the key's values, and the key's scores.
     """
@@ -75,7 +75,10 @@ class Keyed:
 
 
 def check_values(where: str, monoid: Monoid, gathered: Any) -> None:
-    """Raise an error if a program can't reduce by key, because of its monoid or of the type that gather returns."""
+    """Raise an error if a program with the function `key` can't reduce values separately for each key.
+
+    The reason is its monoid, or the type of what `gather` returns.
+    """
     if not monoid.commutative:
         raise ValueError(
             f"{where} reduces by key with {monoid.name}, which depends on the order of values; expected a monoid that "
@@ -98,7 +101,10 @@ def key_type(where: str, key: Any) -> np.dtype:
 
 
 def as_keyed(where: str, monoid: Monoid, total: np.dtype, key: np.dtype, chosen: Any) -> Keyed:
-    """Return the types of a program that reduces by key, given what its function choose has returned for symbols."""
+    """Return the types of a program that reduces by key: those of its keys, the keys' totals and the keys' scores.
+
+    `chosen` is what the program's `choose` has returned for symbols.
+    """
     scores: Sequence[Expr] = chosen if isinstance(chosen, tuple) else (chosen,)
     for score in scores:
         if getattr(score.type, "kind", "") not in tuple("iuf"):
