@@ -42,8 +42,9 @@ def aggregate(run: Pass):
 
 @stage
 def sum_up(run: Pass):
-    """Compute the aggregates of an iteration from the terms that its vertices have stored, and add terms in a fixed
-    order.
+    """Compute the aggregates of an iteration from the terms (one value for each vertex) that its vertices have stored.
+
+    Terms are added in a fixed order, so that results do not depend on the number of threads.
     """
     variables(run)
     for chunk in range(run.thread, chunks_of(run.self_n), run.threads):
@@ -61,9 +62,9 @@ def sum_up(run: Pass):
 
 
 def begin_chunk(run: Pass, chunk):
-    """Begin the aggregates of one chunk (`DENSE_CHUNK` consecutive vertices) with the identity.
+    """Begin the partial aggregates of one chunk of vertices: set each to the identity of its reduction.
 
-    Return the first vertex of the chunk, and the end of the chunk.
+    A chunk is `DENSE_CHUNK` consecutive vertices, and `chunk` is its number. Return its first vertex, and its end.
     """
     for name in plan.traced.aggregates:
         run.ordered[name] = plan.aggregate_identity(name)
@@ -71,7 +72,10 @@ def begin_chunk(run: Pass, chunk):
 
 
 def end_chunk(run: Pass, chunk):
-    """Store the aggregates of one chunk of vertices, to be combined with those of the other chunks."""
+    """Store the partial aggregates of one chunk of vertices, to be combined later with those of all other chunks.
+
+    `chunk` is the number of the chunk, a range of consecutive vertices.
+    """
     for name in plan.traced.aggregates:
         run.part[name][run.parity, chunk * 8] = run.ordered[name]
 
@@ -97,16 +101,19 @@ def begin_aggregates(run: Loop):
 
 
 def sum_up_in_order(run: Loop):
-    """If the program needs a fixed order of additions, add up the terms of aggregates that vertices have stored."""
+    """Add up the terms of aggregates that vertices have stored, if the program needs a fixed order of additions.
+
+    If it does not, do nothing, as threads have reduced the aggregates already.
+    """
     if plan.sums_in_order:
         sum_up(run)
         barrier(run.control, run.threads)
 
 
 def take_sums(run: Loop, parity):
-    """Combine the partial results of all threads or chunks to the values of the aggregates.
+    """Combine the partial results of all threads or chunks of vertices to the values of the program's aggregates.
 
-    The partial results are in row `parity` of their arrays, which have a row each for even and odd iterations.
+    Arrays of partial results have a row each for even and odd iterations, and `parity` (0 or 1) is the row to read.
     """
     for name in plan.traced.aggregates:
         run.self_[name] = combined(

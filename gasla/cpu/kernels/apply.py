@@ -1,6 +1,6 @@
-"""Receivers apply gathered values to their fields.
+"""Vertices that receive in an iteration apply the values that they have gathered to their fields.
 
-A receiver for which `activate` holds is active in the next iteration.
+A vertex for which the program's `activate` then holds is active in the next iteration.
 """
 
 import numpy as np
@@ -23,10 +23,10 @@ def is_admitted(run: Pass, v):
 
 
 def apply(run: Pass, v):
-    """Call the program's `apply` for a vertex, store its new fields, and reduce the aggregates.
+    """Call the program's `apply` for the vertex `v`, store the new fields of the vertex, and reduce its aggregates.
 
-    The value that the vertex has gathered is in `gathered`. Functions read wide vectors in memory, so their new values
-    are stored only after all functions have read the old values.
+    The value that the vertex has gathered is in the variable `gathered`. Functions read wide vectors in memory, so new
+    values are stored only after all functions have read the old values.
     """
     if plan.sees_rows:
         perform(run, plan.but_stores(applied(plan)), v)
@@ -40,7 +40,9 @@ def apply(run: Pass, v):
 
 
 def is_active(run: Pass):
-    """Return whether the vertex that has just applied a value is active next, as the program's `activate` decides."""
+    """Return whether the vertex that has just applied a value is active in the next iteration, by the program's
+    `activate`.
+    """
     if "activate" not in plan.functions:
         return False
     return run.activates if plan.sees_rows else call(run, "activate")
@@ -72,14 +74,17 @@ def apply_and_list(run: Pass, v):
 
 
 def put_aside(run: Pass, v):
-    """Store the gathered value of a vertex in arrays, from which a later stage of the iteration applies it."""
+    """Store the gathered value of the vertex `v` in scratch arrays, so that a later stage of the iteration can apply
+    it.
+    """
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, run.gathered[i] if plan.is_tuple else run.gathered)
 
 
 def take_back(run: Pass, v):
-    """Load the gathered value of a vertex, which an earlier stage of the iteration has stored in arrays, into
-    `gathered`.
+    """Load the gathered value of the vertex `v` from scratch arrays, and set the variable `gathered` to it.
+
+    An earlier stage of the iteration has stored the value there.
     """
     values = tuple(item(run.local[name], kind, v) for name, kind in plan.components)
     if plan.components:  # a program without `gather` has no such arrays
@@ -87,7 +92,10 @@ def take_back(run: Pass, v):
 
 
 def forget(run: Run, v):
-    """Reset the stored value of a vertex to the identity of the reduction, so that pushes can reduce into it again."""
+    """Reset the stored gathered value of the vertex `v` to the identity of the reduction.
+
+    After that, the pushes of the next iteration can reduce into it again.
+    """
     for i, (name, kind) in enumerate(plan.components):
         store(run.local[name], kind, v, identity(run)[i] if plan.is_tuple else identity(run))
 
@@ -97,7 +105,7 @@ def forget(run: Run, v):
 
 @stage
 def admit_list(run: Pass):
-    """Store for each of the given vertices whether the program's `mask` allows the vertex to receive."""
+    """Store for each vertex in the list of receivers whether the program's `mask` allows the vertex to receive."""
     variables(run)
     for v in all_receivers(run, 2):
         run.activated[v] = is_admitted(run, v)
@@ -133,8 +141,9 @@ def release(run: Pass):
 
 @stage
 def revise(run: Pass):
-    """Call those functions of the program that change receivers (the vertices of this iteration) after all have
-    applied.
+    """Call those functions of the program that change vertices again after all vertices of the iteration have applied.
+
+    The vertices are the receivers, those that have applied a value in this iteration.
     """
     variables(run)
     for v in all_receivers(run, 4):

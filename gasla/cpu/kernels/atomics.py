@@ -1,7 +1,7 @@
 """Reductions into arrays that other threads may reduce into at the same time.
 
-The parameter `key` is the name of the function that combines two values, and `shared` says whether there are several
-threads.
+The parameter `key` selects the function that combines two values (None for that of the gathered value), and `shared`
+says whether there are several threads, so that the reduction must be atomic.
 """
 
 from gasla.compiler.function import compiled
@@ -12,7 +12,10 @@ from gasla.cpu.runtime.intrinsics import compare_and_swap_relaxed, load_unordere
 
 @compiled
 def improve(run: Run, key: Constant, field, v, value, shared):
-    """Reduce a value into `field[v]`: set it to `combine(field[v], value)`. Return whether this changed it."""
+    """Reduce a value into `field[v]`, the item of vertex `v`, and return whether this changed the item.
+
+    The item becomes `combine(field[v], value)`, where `key` selects the function. With `shared`, this is atomic.
+    """
     while True:
         old = load_unordered(field, v)
         new = run.combine[key](old, value)
@@ -27,7 +30,10 @@ def improve(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def accumulate(run: Run, key: Constant, field, v, value, shared):
-    """Reduce a value into `field[v]`: set it to `combine(field[v], value)`. Return the value that it had before."""
+    """Reduce a value into `field[v]`, the item of vertex `v`, and return the value that the item had before.
+
+    The item becomes `combine(field[v], value)`, where `key` selects the function. With `shared`, this is atomic.
+    """
     if not shared:
         old = field[v]
         field[v] = run.combine[key](old, value)
@@ -42,7 +48,10 @@ def accumulate(run: Run, key: Constant, field, v, value, shared):
 
 @compiled
 def combined(run: Run, key: Constant, part, parts):
-    """Combine the partial results of an aggregate, in a fixed order, and return the result."""
+    """Combine `parts` partial results of an aggregate, which are in the array `part`, in a fixed order.
+
+    Return the total. `key` is the name of the aggregate, which selects the function that combines two values.
+    """
     total = part[0]
     for i in range(1, parts):
         total = run.combine[key](total, part[8 * i])

@@ -1,6 +1,6 @@
 """Random numbers for walks. Each is a hash of the seed and of the numbers of the walker, the step and the draw.
 
-`semirings.hash(seed, walker, step, draw)` is computed in steps: `mixed` mixes one more number into a hash.
+The hash `semirings.hash(seed, walker, step, draw)` is computed in steps, in which `mixed` adds one number to a hash.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 @compiled
 def mixed(state, number):
-    """Mix a number into a hash, and return the new hash. `semirings.hash` computes the same."""
+    """Mix one more number into the hash `state`, and return the new hash, as `semirings.hash` computes it."""
     z = (number + ONE) * _A + state
     z = (z ^ (z >> _30)) * _B
     z = (z ^ (z >> _27)) * _C
@@ -34,16 +34,17 @@ def share(bits, count):
 
 @compiled
 def fraction(bits):
-    """Return a float in [0, 1) made of random bits, as `semirings.random` makes it."""
+    """Return a float in [0, 1) made of the 64 random bits `bits`, equal to what `semirings.random` makes of them."""
     return np.float64(bits >> _11) * 2.0**-53
 
 
 @compiled
 def aimed(sums, first, last, part):
-    """Return where to search in the prefix sums of weights for the edge that a random number draws.
+    """Return where to search in the prefix sums of edge weights for the edge that a random number selects.
 
-    `part` is a random number in [0, 1). Return the threshold that the prefix sum at the edge must exceed, and an index
-    into the table of guides, which has a position near the edge.
+    `sums` has the prefix sums, and a vertex's adjacency list is at positions `first` to `last`. `part` is a random
+    number in [0, 1). Return the threshold that the prefix sum at the edge must exceed, and an index into the table of
+    guides: the entry there is a position near the edge.
     """
     total, size = sums[last - ONE], last - first
     mark = part * total
@@ -56,7 +57,8 @@ def aimed(sums, first, last, part):
 def exceeding(sums, first, k, mark):
     """Return the first position of an adjacency list at which the prefix sum of weights exceeds the threshold `mark`.
 
-    The search begins at position k, which is near the result, and goes down or up from there.
+    `sums` has the prefix sums, and the list begins at position `first`. The search begins at position k, which is near
+    the result, and goes down or up from there.
     """
     while k > first and sums[k - ONE] > mark:
         k -= ONE

@@ -15,9 +15,9 @@ from semirings.types import has_wide
 
 
 def call(run: Run, function):
-    """Call one of the program's functions with fields that have been loaded before.
+    """Call one of the program's functions with fields that have been loaded into local variables before.
 
-    A wide vector that it returns is stored in a row of a scratch array.
+    Return its result. A wide vector (one too long for registers) is stored in a row of a scratch array instead.
     """
     return run.local[plan.functions[function].printed](
         *tuple(argument(run, function, name, field) for name, field in plan.passed(function)), *scratch(run, function)
@@ -25,9 +25,10 @@ def call(run: Run, function):
 
 
 def argument(run: Run, function, name, field):
-    """Return one argument of a function of the program: a local variable, or a whole array.
+    """Return the argument for one parameter (`name`) of a function of the program.
 
-    It is an array if the function reads a field of any vertex.
+    If the function may read the vertex field `field` at any vertex, this is the field's whole array, and else a local
+    variable.
     """
     return run.local[name] if field is None else copy_of(run, function, field)
 
@@ -69,21 +70,29 @@ def identity(run: Run):
 
 
 def part_of(value, part):
-    """Return one part of a gathered value: an item of a tuple, a lane of a vector, or the value itself."""
+    """Return one part (a single number) of a gathered value: an item of a tuple, a lane of a vector, or the value
+    itself.
+
+    `part` says which item and which lane.
+    """
     if part.item is None:
         return value if part.lane is None else value[part.lane]
     return value[part.item] if part.lane is None else value[part.item][part.lane]
 
 
 def place_of(array, v, part):
-    """Return where an atomic operation finds one part of a vertex's value: an array, and an index into it."""
+    """Return an array, and the index in it, at which an atomic operation finds one number of the value of vertex `v`.
+
+    `array` has the values of all vertices. If they are vectors, `part` says which lane (number of the vector) is meant.
+    """
     return (array, v) if part.lane is None else (array[v], part.lane)
 
 
 def load(run: Pass, role, at, *functions, copy="old", but="", number=None):
     """Load the fields of the vertex `at` that some functions of the program read, into local variables.
 
-    Fields that the function `but` reads as well are left out, because they have been loaded already.
+    `role` is what the vertex is to these functions, such as "src". Fields that the function `but` reads as well are
+    left out, because they have been loaded already.
     """
     perform(run, plan.loads(role, *functions, copy=copy, but=but), at, number=number)
 
@@ -97,9 +106,11 @@ def load_edge(run: Pass, side, place, *functions, but="", number=None):
 
 
 def perform(run: Pass, statements, at="", side="s", place="", number=None):
-    """Emit code for statements, such as the load of a field, the call of a function, or the store of its result.
+    """Emit code for statements such as the load of a field, the call of a function of the program, or the store of a
+    result.
 
-    They are about the vertex `at`, and about the edge at position `place` of the adjacency lists of a side.
+    The statements are about the vertex `at`, or about the edge at position `place` of the adjacency lists to gather
+    (`side` "g") or to send (`side` "s").
     """
     for statement in statements:
         match statement:
@@ -132,9 +143,10 @@ def perform(run: Pass, statements, at="", side="s", place="", number=None):
 
 
 def deposit(run: Pass, name, row):
-    """Reduce a value into an aggregate that is kept for each vertex, at the vertex that the program's function chooses.
+    """Reduce a value into an aggregate that has a value for each vertex, at the vertex that the program chooses.
 
-    Ids out of range are ignored.
+    The program's function for the aggregate `name` returns the id of that vertex, and the value. Ids out of range are
+    ignored. `row` is the row of the aggregate's array to write to.
     """
     run.local["place", name], run.local["given", name] = call(run, name)
     if np.uint64(run.local["place", name]) < np.uint64(run.self_n):
@@ -163,9 +175,9 @@ def vertex_field(run: Pass, field, at, copy="old"):
 
 
 def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
-    """Return the value of a field of an edge, or of its reverse edge if the role is "back".
+    """Return the value of a field of an edge, or of its reverse edge if `role` is "back".
 
-    The edge is given by its position (`place`) in the adjacency lists of a side.
+    The edge is at position `place` in the adjacency lists to gather (`side` "g") or to send (`side` "s").
     """
     if field == "id":
         return np.int64(edge_number(run, side, place, role))
@@ -183,16 +195,19 @@ def edge_field(run: Pass, field, side, place, role="edge", copy="now"):
 
 
 def edge_number(run: Pass, side, place, role):
-    """Return the number of an edge, or of its reverse edge if the role is "back", in the order in which the user
-    gave the edges.
+    """Return the number of an edge, or of its reverse edge if `role` is "back", in the order in which the user gave the
+    edges.
+
+    The edge is at position `place` in the adjacency lists to gather (`side` "g") or to send (`side` "s").
     """
     return run.local[side + ("b" if role == "back" else "e")][place]
 
 
 def item(array, kind, at, races=False):
-    """Return an item of an array. A short vector becomes a tuple, and a wide vector a row of the array.
+    """Return the item at index `at` of an array whose items have the type `kind`, such as the value of a vertex field.
 
-    `races` says that other threads may write the item meanwhile, so that it is read atomically.
+    A short vector becomes a tuple, and a wide vector a row of the array. `races` says that other threads may write the
+    item meanwhile, so that it is read atomically.
     """
     if has_wide(kind):
         return array[at]
@@ -204,9 +219,10 @@ def item(array, kind, at, races=False):
 
 
 def store(array, kind, at, value, races=False):
-    """Set an item of an array: a number, a short vector given as a tuple, or a wide vector.
+    """Set the item at index `at` of an array whose items have the type `kind`, such as the value of a vertex field.
 
-    `races` says that other threads may read or write the item meanwhile, so that it is written atomically.
+    The value is a number, a short vector given as a tuple, or a wide vector. `races` says that other threads may read
+    or write the item meanwhile, so that it is written atomically.
     """
     if has_wide(kind):
         copy_lanes(array[at], value, kind.length)

@@ -75,7 +75,7 @@ plan: Decisions = known()
 
 
 class Run(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernel which finds matches of a pattern share.
 
     They are the arguments of the kernel, the state of a thread, and the adjacency list that is being read.
     """
@@ -148,7 +148,9 @@ def join(
 
 @compiled
 def starts(run: Run):
-    """Return whether the first two vertices of a match, the ends of an edge, fit the pattern."""
+    """Return whether the current edge can begin a match: whether both of its ends fit the first two vertices of the
+    pattern.
+    """
     u, w = run.row[ZERO], run.row[ONE]
     if not (run.marks[u] & plan.kind(plan.joins[0]) and run.marks[w] & plan.kind(plan.joins[1])):
         return False
@@ -163,7 +165,8 @@ def starts(run: Run):
 
 @compiled
 def begin_root(run: Run):
-    """Begin the matches with a new first vertex: mark its adjacency lists, and count what depends on this vertex alone.
+    """Begin the matches with a new first vertex: mark the entries of its adjacency lists, and count what depends on it
+    alone.
 
     Return False if no match begins with this vertex.
     """
@@ -235,9 +238,9 @@ def list_of(run: Run, reach):
 
 
 def is_in(run: Run, reach, w):
-    """Return whether the vertex `w` is in an adjacency list of a matched vertex, by bisection.
+    """Return whether the vertex `w` is in an adjacency list of a matched vertex, by bisection of the list.
 
-    `reach` says which list.
+    `reach` says of which matched vertex, and which of its lists (by relation and direction).
     """
     v = list_of(run, reach)
     return contains(run.indices, np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE]), w)
@@ -245,14 +248,15 @@ def is_in(run: Run, reach, w):
 
 @compiled
 def contains(indices, low, high, w):
-    """Return whether an ascending list, from `low` to `high`, contains `w`."""
+    """Return whether the ascending list at positions `low` to `high` of the array `indices` contains the vertex `w`."""
     at = first_not_less(indices, low, high, w)
     return at < high and np.uint64(indices[at]) == w
 
 
 @compiled
 def advance(indices, low, high, w):
-    """Return the first position in [low, high) of an ascending list whose entry is at least w, or `high`.
+    """Return the first position in [low, high) of an ascending list in `indices` whose entry is at least w, or else
+    `high`.
 
     The search is fast if the position is near `low`: its steps double until they lead too far.
     """
@@ -264,23 +268,30 @@ def advance(indices, low, high, w):
 
 
 def mark(run: Run, reach):
-    """Mark all vertices in an adjacency list of a matched vertex, by setting the bit that stands for this list."""
+    """Mark all vertices in an adjacency list of a matched vertex, by setting the bit that stands for this list at each.
+
+    `reach` says of which matched vertex, and which of its lists (by relation and direction).
+    """
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] |= plan.bit(reach)
 
 
 def unmark(run: Run, reach):
-    """Undo `mark`: clear the bit that stands for an adjacency list at all vertices in the list."""
+    """Undo `mark`: at all vertices in an adjacency list of a matched vertex, clear the bit that stands for this list.
+
+    `reach` says of which matched vertex, and which of its lists (by relation and direction).
+    """
     v = list_of(run, reach)
     for e in range(np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])):
         run.marks[np.uint64(run.indices[e])] &= plan.all_but(reach)
 
 
 def fill_table(run: Run, number, amount):
-    """Count, for each vertex w of the graph, the vertices that fit between the first matched vertex and w.
+    """Count, for each vertex w of the graph, the vertices that are adjacent to both the first matched vertex and w.
 
-    With an `amount` of 0, set these counts back to 0.
+    They fit the pattern vertex with the given `number`, which is only counted and not matched. `amount` is 1 to count,
+    and 0 to set these counts back to 0.
     """
     begin_list(run, plan.free[number].join.within[0])
     raise_low(run, plan.free[number].join)
@@ -299,7 +310,7 @@ def fill_table(run: Run, number, amount):
 
 
 def gather(run: Run, join, place, collects):
-    """Find the vertices of the graph that may be matched next in a match of `place` vertices.
+    """Find the vertices of the graph that may be matched next, after `place` vertices of the pattern have been matched.
 
     The vertices are collected in a buffer, or only counted if `collects` is False. Their number becomes `run.count`.
     """
@@ -321,13 +332,19 @@ def gather(run: Run, join, place, collects):
 
 
 def begin_list(run: Run, reach):
-    """Set `run.low` and `run.high` to where an adjacency list of a matched vertex begins and ends."""
+    """Set `run.low` and `run.high` to the positions where an adjacency list of a matched vertex begins and ends.
+
+    `reach` says of which matched vertex, and which of its lists (by relation and direction).
+    """
     v = list_of(run, reach)
     run.low, run.high = np.uint64(run.indptr[v]), np.uint64(run.indptr[v + ONE])
 
 
 def begin_shortest(run: Run, join, place):
-    """Choose the shortest of the lists that the next vertex must be in, and set its bounds `run.low` and `run.high`."""
+    """Choose the shortest of the adjacency lists that must contain the vertex to match next, so that this list is read.
+
+    Set `run.low` and `run.high` to the positions where the list begins and ends.
+    """
     begin_list(run, plan.earlier(join, place)[0])
     for reach in plan.rest(plan.earlier(join, place)):
         v = list_of(run, reach)
@@ -336,9 +353,10 @@ def begin_shortest(run: Run, join, place):
 
 
 def raise_low(run: Run, join):
-    """Leave out vertices whose ids are too small, so that each match is found only once.
+    """Skip the entries of the list from `run.low` whose ids are too small for the next vertex, by raising `run.low`.
 
-    Where vertices of a pattern could be exchanged, the id of the later one has to be larger.
+    Where vertices of a pattern could be exchanged, the id of the later one has to be larger, so that each match is
+    found only once.
     """
     if join.above:
         bound = run.row[np.uint64(join.above[0])]
@@ -348,9 +366,10 @@ def raise_low(run: Run, join):
 
 
 def scan(run: Run, join, place, searched, collects):
-    """Collect or count the vertices that pass all tests in the adjacency list from `run.low` to `run.high`.
+    """Collect or count the vertices that may be matched next, from the adjacency list at `run.low` to `run.high`.
 
-    First a vertex's bits are tested. A vertex that passes is then searched in the lists `searched`.
+    First a vertex's bits are tested, which tell in which marked lists the vertex is. A vertex that passes is then
+    searched in the lists `searched`.
     """
     raise_low(run, join)
     for i in plan.apart(join, place):
@@ -375,10 +394,10 @@ def scan(run: Run, join, place, searched, collects):
 
 
 def search(run: Run, name, w, is_within):
-    """Search the vertex `w` in an adjacency list, from the position where the search for the vertex before ended.
+    """Search the vertex `w` in an adjacency list, from the position where the search for the vertex before `w` ended.
 
-    The vertex must be in the list if `is_within` is True, and must not be in the list otherwise. Set `run.fits` to
-    False if that is not so.
+    `name` says which list. The vertex must be in the list if `is_within` is True, and must not be in the list
+    otherwise. If that is not so, set `run.fits` to False.
     """
     run.at[name] = advance(run.indices, run.at[name], run.end[name], w)
     is_there = run.at[name] < run.end[name] and np.uint64(run.indices[run.at[name]]) == w
@@ -391,7 +410,8 @@ def search(run: Run, name, w, is_within):
 def count_free(run: Run, number):
     """Count the vertices of the graph that fit a vertex of the pattern which is only counted, not matched.
 
-    Matched vertices that are certainly among the counted ones are subtracted, as no vertex may be used twice.
+    `number` is the number of that pattern vertex. Matched vertices that are certainly among the counted ones are
+    subtracted, as no vertex of the graph may be used twice in a match.
     """
     if plan.is_tabled(number):
         if run.total[FILLED] == 0:
@@ -428,17 +448,21 @@ def finish(run: Run):
 
 
 def product(run: Run, numbers):
-    """Return the product of one or two counts of fitting vertices, or 1 if `numbers` is empty."""
+    """Return the product of the counts of fitting vertices for one or two pattern vertices, or 1 if `numbers` is empty.
+
+    `numbers` has the numbers of pattern vertices that are only counted, not matched.
+    """
     if not numbers:
         return ONE
     return run.size[numbers[0]] * run.size[numbers[1]] if len(numbers) > 1 else run.size[numbers[0]]
 
 
 def coincides(run: Run, join, place, tests):
-    """Return 1 if the vertex matched at `place` is among the vertices that were counted for an unmatched vertex,
-    else 0.
+    """Return 1 if the matched vertex number `place` was counted among the vertices that fit an unmatched pattern
+    vertex.
 
-    A caller subtracts the result, as no vertex of the graph may stand for two vertices of the pattern.
+    Otherwise return 0. `tests` decide about it. A caller subtracts the result from the count, as no vertex of the graph
+    may stand for two vertices of the pattern.
     """
     run.fits = True
     for test in tests:
@@ -452,7 +476,9 @@ def coincides(run: Run, join, place, tests):
 
 @compiled
 def add(total, a, b):
-    """Add the product of two numbers below 2**62 to a total of 128 bits, which takes two words."""
+    """Add the product of two numbers below 2**62, `a` and `b`, to a number of 128 bits: the words LOW and HIGH of
+    `total`.
+    """
     mask, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     if b == 1 or (a < mask and b < mask):
         low, high = a * b, ZERO
@@ -467,7 +493,9 @@ def add(total, a, b):
 
 
 def write(run: Run):
-    """Write a match to the result, unless it is one of the matches to skip, or enough matches have been written."""
+    """Write the current match to the array of matches, unless it is one to skip, or all wanted matches have been
+    written.
+    """
     if run.total[SKIP] > 0:
         run.total[SKIP] -= ONE
     elif run.total[LOW] < run.total[LEFT]:

@@ -1,4 +1,5 @@
-"""Reductions by key: a vertex adds up the values of its edges for each key, and then chooses one of the keys.
+"""Reductions by key: a vertex adds up the values of its edges separately for each key, and then chooses one of the
+keys.
 
 Each thread has a hash table that holds the keys of one vertex at a time.
 """
@@ -28,7 +29,7 @@ def begin_table(run: Pass, v):
 
 
 def reduce_by_key(run: Pass):
-    """Add the value of an edge to the total of the edge's key, in the hash table.
+    """Add the value of the current edge to the total of the edge's key, in the hash table of the receiving vertex.
 
     Edges with a negative key are ignored.
     """
@@ -47,7 +48,8 @@ def reduce_by_key(run: Pass):
 
 
 def fetch_fields(run: Pass, e):
-    """Prefetch the fields of a neighbor that is read some edges later, because its key is computed from these fields.
+    """Prefetch the fields of a neighbor from which the key of a later edge (some entries after position `e`) is
+    computed.
 
     The processor can't predict whether a key is new, and each wrong prediction delays the loads that follow.
     """
@@ -58,7 +60,7 @@ def fetch_fields(run: Pass, e):
 
 
 def fetch(array, name, at):
-    """Prefetch a field of a vertex, or the first cache line of the field if it is a vector."""
+    """Prefetch the field `name` of the vertex `at` from its array, or its first cache line if the field is a vector."""
     if isinstance(plan.vertex_type(name), VectorType):
         prefetch(array[at], ZERO)
     else:
@@ -66,9 +68,9 @@ def fetch(array, name, at):
 
 
 def choose(run: Pass, v):
-    """Choose the best key of a vertex, and empty the hash table.
+    """Choose the best key of the vertex `v` among the keys of its edges in the hash table, and empty the table.
 
-    If the vertex receives, `gathered` becomes that key with its total and its scores.
+    If the vertex receives, the variable `gathered` becomes that key with its total and its scores.
     """
     load(run, "vertex", v, "choose")
     run.local["best", plan.entry] = identity(run)
@@ -114,7 +116,7 @@ def choose_of_few(run: Pass, v, asks_active):
 
 
 def is_first_of_key(run: Pass, i, count):
-    """Return whether the key of edge i is valid, and no edge before the edge number `count` has the same key."""
+    """Return whether edge i of a vertex has a valid key that none of the first `count` edges of the vertex has."""
     if count == 0:
         return run.local["key", i] >= 0
     return is_first_of_key(run, i, count - 1) & (run.local["key", count - 1] != run.local["key", i])

@@ -118,7 +118,10 @@ def run_loop(run: Loop):
 
 
 def take_over(run: Loop):
-    """When one thread goes on alone, move the queues of all threads to it, and clear the other threads' counters."""
+    """When one thread goes on alone, move the active vertices in all threads' queues to its queue.
+
+    The counters of the other threads are cleared.
+    """
     if run.threads < run.team:
         if "queues" in plan.arrays:
             collect(run.counts, run.self_iteration, run.form, run.queues[run.self_iteration & 1])
@@ -128,7 +131,7 @@ def take_over(run: Loop):
 
 
 def look_ahead(run: Loop):
-    """Decide whether another iteration follows, and estimate its work in vertices and edges."""
+    """Decide whether another iteration of the loop follows, and estimate its work as a number of vertices and edges."""
     run.goes_on = (
         has_more(run)
         and run.self_iteration < run.limit
@@ -149,9 +152,10 @@ def has_more(run: Loop):
 
 
 def reach(run: Loop):
-    """Return the estimated work of a push, as a number of vertices and edges.
+    """Return the estimated work of an iteration in which active vertices push, as a number of vertices and edges.
 
-    The vertices are those that are active or deferred. The edges are the out-edges of the active vertices.
+    The vertices are those that are active, or deferred to a later bucket of priorities. The edges are the out-edges of
+    the active vertices.
     """
     return run.size + run.edges + run.left if plan.prioritised else run.size + run.edges
 
@@ -202,7 +206,8 @@ def iterate(run: Loop):
 
 
 def afterwards(run: Loop):
-    """Run the stages of an iteration that follow `apply`: scatter, revise, and updates of copies of fields.
+    """Run the stages of an iteration that follow `apply`: scatter, revise, and updates of the fields that have two
+    copies.
 
     At the end of each stage, all threads wait for each other.
     """

@@ -1,6 +1,7 @@
 """Loops over vertices, which threads divide among themselves, and over the edges of a vertex.
 
-Each stage of an iteration counts in local variables. At its end, `counted` adds these to the counters of the thread.
+A stage of an iteration counts edges and vertices in local variables. At its end, `counted` adds these to the counters
+of the thread.
 """
 
 import numpy as np
@@ -31,7 +32,7 @@ FEW = 4  # number of neighbors whose fields are prefetched for a vertex that wil
 
 @where_used
 def variables(run: Pass):
-    """Set the local variables that a stage of an iteration uses, such as this thread's rows of arrays."""
+    """Set the local variables that a stage of an iteration uses, such as this thread's rows of scratch arrays."""
     run.my_table_keys, run.my_table_totals, run.my_table_places = (
         run.table_keys[run.thread],
         run.table_totals[run.thread],
@@ -64,7 +65,10 @@ def variables(run: Pass):
 
 
 def counted(run: Pass):
-    """At the end of a stage, add what this thread has counted to its counters, and store its partial aggregates."""
+    """At the end of a stage, add the edges and vertices that this thread has counted to its counters.
+
+    The thread's partial results of the program's aggregates are stored as well.
+    """
     if is_used("listed"):
         run.counters[own_at(run.thread) + NEXT] += np.int64(run.listed)
     if is_used("received"):
@@ -105,11 +109,12 @@ def list_active(run: Pass, v):
 
 
 def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=False):
-    """Yield the vertices in the queues of all threads, in chunks, beginning with this thread's own queue.
+    """Yield the vertices in the queues `lists` of all threads, in chunks, beginning with this thread's own queue.
 
-    The length of a thread's queue is its counter `what`. If a `side` ("g" for gathering or "s" for sending) is
-    given, the adjacency lists of later vertices are prefetched: first their offsets, then their first entries, and then
-    the fields that a push reads at these entries.
+    The length of a thread's queue is its counter number `what` in `counts`, and `ticket` is the number of the counter
+    by which threads take chunks. If a `side` ("g" for gathering or "s" for sending) is given, the adjacency lists of
+    later vertices are prefetched: first their offsets, then their first entries, and then, with `fetches_targets`, the
+    fields that a push reads at these entries.
     """
     for shift in range(run.threads):
         other = (run.thread + shift) % run.threads
@@ -128,7 +133,9 @@ def queued(run: Pass, lists, counts, what, ticket, side="", fetches_targets=Fals
 
 
 def fetch_offset(run: Pass, side, v):
-    """Prefetch the offset of a vertex's adjacency list, which says where the list begins."""
+    """Prefetch the offset of the vertex `v` that says where its adjacency list (to gather or to send, by `side`)
+    begins.
+    """
     prefetch(run.local[side + "p"], np.uint64(v))
 
 
@@ -171,8 +178,9 @@ def newly_active(run: Pass, ticket):
 def all_receivers(run: Pass, ticket, side=""):
     """Yield the receivers of this iteration, that is, the vertices that gather or apply.
 
-    With a schedule, the receivers of all threads are in one array. If adjacency lists are short, each thread takes a
-    fixed part of the array. These vertices are similar from level to level, and so stay in the thread's cache.
+    `ticket` is the number of the counter by which threads take chunks of them. With a schedule, the receivers of all
+    threads are in one array. If adjacency lists are short, each thread takes a fixed part of the array. These vertices
+    are similar from level to level, and so stay in the thread's cache. `side` is as for `queued`.
     """
     if not plan.scheduled:
         yield from queued(run, run.receivers, run.counters, RECEIVED, ticket, side)
@@ -195,7 +203,7 @@ def all_receivers(run: Pass, ticket, side=""):
 
 
 def words(run: Pass):
-    """Yield the first vertex of each word of 64 bits in a bitmap of all vertices.
+    """Yield the first vertex of each word of 64 vertices in a bitmap that has a bit for every vertex of the graph.
 
     Threads share the words in chunks.
     """
@@ -226,6 +234,8 @@ def bits_of(word):
 
 
 def edges_of(run: Pass, side, center):
-    """Yield the positions of a vertex's edges in the adjacency lists of a side ("g" to gather, "s" to send)."""
+    """Yield the positions of the edges of the vertex `center` in the adjacency lists of a side ("g" to gather, "s" to
+    send).
+    """
     run.first, run.last = np.uint64(run.local[side + "p"][center]), np.uint64(run.local[side + "p"][center + ONE])
     yield from range(run.first, run.last)

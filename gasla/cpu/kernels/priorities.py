@@ -1,4 +1,5 @@
-"""Vertices in the order of their priorities. Those below a threshold are active, and the others are deferred.
+"""Processes vertices in the order of their priorities: vertices below a threshold are active, and all later ones
+deferred.
 
 Each thread has a list of the vertices that it has deferred.
 """
@@ -14,14 +15,17 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO, load_unordered
 
 
 def is_near(run: Pass, priority):
-    """Return whether a vertex of this priority is in the current bucket, and so becomes active and not deferred."""
+    """Return whether a vertex of this priority is in the current bucket, so that it becomes active and is not deferred.
+
+    A bucket is a range of priorities whose vertices are processed together.
+    """
     return priority < run.threshold
 
 
 def put_off(run: Pass, v):
-    """Defer a vertex, because its priority belongs to a later bucket.
+    """Defer the vertex `v`, because its priority belongs to a later bucket (range of priorities) than the current one.
 
-    It is appended to the thread's deferred vertices, unless it is among them already.
+    The vertex is appended to the thread's deferred vertices, unless it is among them already.
     """
     note_range(run)
     if claim(run.my_far_bits, v, False):
@@ -29,7 +33,7 @@ def put_off(run: Pass, v):
 
 
 def note_range(run: Pass):
-    """Extend the range of priorities that this thread has deferred by the priority of the current vertex."""
+    """Extend the range of priorities of the vertices that this thread has deferred, to include the current vertex."""
     run.low = min(run.low, run.priority)
     if not plan.adds_up:
         run.high = higher(run.high, run.priority)
@@ -74,9 +78,10 @@ def split(run: Pass):
 
 
 def rank(run: Pass, v):
-    """Load the fields from which the priority of a vertex is computed.
+    """Load the fields from which the priority of the vertex `v` is computed.
 
-    If the priority is the smallest number of the vertex's value, only the numbers that changed are loaded.
+    If the priority is the smallest of the numbers of which the vertex's value consists, such as distances from several
+    sources, only the numbers that changed are loaded.
     """
     if not plan.ranks_new:
         load(run, "vertex", v, "priority")
@@ -94,7 +99,9 @@ def rank(run: Pass, v):
 
 
 def priority_of(run: Pass):
-    """Return the priority of the current vertex as a finite number, so that priorities can be compared."""
+    """Return the priority of the current vertex as a finite number, so that infinite and NaN priorities can be
+    compared.
+    """
     return ranked(measured(run)) if plan.has_float_priorities else measured(run)
 
 

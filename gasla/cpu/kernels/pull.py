@@ -140,7 +140,10 @@ def gather_one_by_one(run: Pass, v, is_receiver):
 
 
 def take(run: Pass, e, u, is_receiver):
-    """Reduce the value of the edge from `u` at position `e` into `gathered`, and set `found` if the vertex receives."""
+    """Reduce the value of the edge from the vertex `u` into `gathered`, and set `found` if the current vertex receives.
+
+    The edge is at position `e` of the adjacency lists. `is_receiver` says that the vertex was chosen to receive.
+    """
     load(run, "src", u, "gather", "key", but="edge_mask")
     load_edge(run, "g", e, "gather", "key", but="edge_mask")
     if plan.keyed is not None:
@@ -154,7 +157,7 @@ def take(run: Pass, e, u, is_receiver):
 
 
 def reduce(run: Pass):
-    """Combine the value of one edge with `gathered`, the value of the edges before it."""
+    """Combine the value of the current edge with `gathered`, the reduced values of the vertex's edges before it."""
     if plan.takes_first:
         run.gathered = call(run, "gather")
     elif plan.is_wide:
@@ -167,8 +170,9 @@ def reduce(run: Pass):
 
 
 def gather_rows(run: Pass, v, is_receiver):
-    """Gather wide vectors of `FEW` edges at a time, so that `gathered`, in memory, is read and written once for all of
-    them.
+    """Gather wide vectors of `FEW` edges of the vertex `v` at a time.
+
+    The reduced vector `gathered` is in memory, and so is read and written once for several edges.
     """
     run.first, run.last = np.uint64(run.gp[v]), np.uint64(run.gp[v + ONE])
     begin = run.first
@@ -189,7 +193,8 @@ def gather_rows(run: Pass, v, is_receiver):
 
 
 def fetch_rows(run: Pass, e, distance):
-    """Prefetch the vectors of a neighbor that is read `distance` edges later.
+    """Prefetch the vectors of the neighbor whose entry comes `distance` edges after position `e` of the adjacency
+    lists.
 
     Only the first cache lines are prefetched. The hardware fetches the rest of a long vector.
     """
@@ -237,14 +242,20 @@ def gather_narrow(run: Pass, v, is_receiver):
 
 
 def within(run: Pass, k, value, identity, kind):
-    """Return `value`, computed for entry k of an adjacency list, or the identity if the list has no entry k."""
+    """Return `value` if the current adjacency list has an entry k, from which it was computed, or else the identity.
+
+    This takes no branch. `kind` is the type of the value.
+    """
     if isinstance(kind, VectorType):
         return tuple(within(run, k, value[i], identity[i], kind.scalar) for i in range(kind.length))
     return select(rank(run.last - run.first, kind) > rank(k, kind), value, identity)
 
 
 def rank(count, kind):
-    """Return a number below 2**23 in a form to compare: for types of floats, a float that compares like the number."""
+    """Return a number below 2**23 in a form that can be compared without a branch among values of the type `kind`.
+
+    For types of floats, it is a float that compares like the number.
+    """
     if kind.kind != "f":
         return np.uint64(count)
     if kind.itemsize == 4:

@@ -34,7 +34,7 @@ from gasla.program.statements import Call, Store, written_by
 
 @stage
 def expand(run: Pass):
-    """Append the vertices that active vertices have edges to, the receivers, to an array, each vertex once."""
+    """Append the vertices to which active vertices have edges (the receivers) to an array, each vertex once."""
     variables(run)
     for u in active_vertices(run):
         clear_claim(run, u)
@@ -112,7 +112,10 @@ def send(run: Pass, u):
 
 
 def arrive(run: Pass, u, v):
-    """Compute the value that an edge from `u` sends to `v`, and reduce it at `v`, in the way that suits the program."""
+    """Compute the value that an edge from the vertex `u` sends to the vertex `v`, and reduce the value at `v`.
+
+    The program's plan decides how: into a field of `v`, into an array, or by applying it at once.
+    """
     if plan.sends_news:
         improve_parts(run, u, v)
         if run.improved != ZERO:
@@ -150,7 +153,7 @@ def arrive(run: Pass, u, v):
 
 
 def list_improved(run: Pass, v):
-    """Make a vertex active in the next iteration, because a push has improved its value.
+    """Make the vertex `v` active in the next iteration, because a push has improved its value.
 
     If the program has priorities, a vertex that does not belong to the current bucket is deferred instead.
     """
@@ -173,7 +176,8 @@ def list_once(run: Pass, v):
 
 
 def improve_parts(run: Pass, u, v):
-    """Reduce the parts (numbers) of the value of `u` that have changed into the fields of `v`.
+    """Send those parts (numbers) of the value of vertex `u` that have changed to `v`, and reduce them into the fields
+    of `v`.
 
     Set `improved` to the bits of the parts of `v` that got better by this.
     """
@@ -242,7 +246,9 @@ def apply_at_once(run: Pass, v):
 
 
 def is_admitted_then(run: Pass):
-    """Return whether the program's `mask` admits a vertex if its fields had the values that `apply` has returned."""
+    """Return whether the program's `mask` would admit a vertex whose fields had the values that `apply` has just
+    returned.
+    """
     return run.local[plan.functions["mask"].printed](*run.local[plan.passed_after_apply])
 
 

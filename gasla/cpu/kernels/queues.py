@@ -91,9 +91,11 @@ def claim(bits, vertex, shared):
 
 @compiled
 def takes_turn(waiting, vertex, bucket, opened, shared):
-    """Return whether a vertex is active now, by its bucket: the bucket must be the current one, or one before it.
+    """Return whether a vertex is active now, by its bucket, which must be the current bucket (`opened`) or one before
+    it.
 
-    A vertex of a later bucket is marked as waiting. A vertex with a negative bucket is neither active nor waiting.
+    A vertex of a later bucket is marked in the bitmap `waiting`. A vertex with a negative bucket is neither active nor
+    waiting. `shared` says that other threads may set bits at the same time.
     """
     word, bit = vertex >> np.uint64(6), np.uint64(1) << (vertex & np.uint64(63))
     waits, waited = bucket > opened, load_unordered(waiting, word) & bit != np.uint64(0)
@@ -106,7 +108,10 @@ def takes_turn(waiting, vertex, bucket, opened, shared):
 
 @compiled
 def least_of(lowest, threads):
-    """Return the smallest bucket number in `lowest`, which has one for each thread, or -1 if there is none."""
+    """Return the smallest bucket number that any thread has seen, or -1 if no thread has seen a waiting vertex.
+
+    The array `lowest` has a number for each thread.
+    """
     least = np.int64(-1)
     for thread in range(threads):
         low = lowest[8 * thread]
@@ -117,7 +122,10 @@ def least_of(lowest, threads):
 
 @compiled
 def add_news(news, vertex, bits, shared):
-    """Mark parts (numbers) of a vertex's value as changed, so that the vertex sends them when it is active next."""
+    """Mark parts (numbers) of a vertex's value as changed, so that the vertex sends them when it is active next.
+
+    `news` has a byte for each vertex, in which `bits`, one for each changed part, are set.
+    """
     if shared:
         fetch_or_release(news, vertex, np.uint8(bits))
     else:
@@ -126,7 +134,10 @@ def add_news(news, vertex, bits, shared):
 
 @compiled
 def take_news(news, vertex, shared):
-    """Return the bits that say which parts (numbers) of a vertex's value have changed. Clear them, as it sends now."""
+    """Return the bits that say which parts (numbers) of a vertex's value have changed, and clear them.
+
+    The caller sends these parts now. `news` has a byte of bits for each vertex.
+    """
     bits = load_unordered(news, vertex)
     if shared:
         if bits != np.uint8(0):
@@ -138,7 +149,7 @@ def take_news(news, vertex, shared):
 
 @compiled
 def chunks_of(n):
-    """Return the number of chunks into which all n vertices are divided, which is at least 1."""
+    """Return the number of chunks (ranges of `DENSE_CHUNK` vertices) into which n vertices are divided, at least 1."""
     return max((n + DENSE_CHUNK - 1) // DENSE_CHUNK, 1)
 
 
@@ -158,7 +169,10 @@ def renew(thread, threads, counters):
 
 @stage
 def begin(control, counts):
-    """Reset the state of the loop at the start of a run, and set how many active vertices each thread's queue has."""
+    """Reset the state of the loop in the array `control` at the start of a run.
+
+    Also set how many active vertices the queue of each thread has at first.
+    """
     control[PROGRESS] = control[ITERATION] = control[FORM] = control[DONE] = 0
     control[TOTAL] = control[PUT_OFF] = control[WORK] = control[MISSED] = 0
     control[REMAINING] = control[EDGE_SUM] = control[ENTRIES]
@@ -189,7 +203,11 @@ def fill_field(low, high, field, values, places):
 
 @stage
 def fill_vectors(low, high, field, values, places):
-    """Fill a field of vectors for the vertices from `low` to `high`, as `fill_field` fills a field of numbers."""
+    """Fill a field of vectors for the vertices from `low` to `high`, which are the thread's part.
+
+    `values` has a vector for each vertex, or one for all vertices followed by those of the vertices in `places`. If it
+    is empty, the field stays as it is.
+    """
     if len(values) > len(places) + 1:
         for v in range(low, high):
             for lane in range(field.shape[1]):
@@ -233,7 +251,8 @@ def choose_threads(amount, in_row, counters, control, threads):
 def thin_work(control):
     """Return the number of vertices and edges below which an iteration counts as small, and may run on one thread.
 
-    The number is in the control array. If it is negative there, the limit is computed from measured costs of sharing.
+    The number is in the array `control`. If it is negative there, it is computed from the measured costs of sharing
+    work.
     """
     return control[THIN] if control[THIN] >= 0 else thin(words_at(control[POOL], POOL_SIZE))
 
@@ -311,7 +330,7 @@ LATE = np.nextafter(LATEST, 0.0)
 
 @compiled
 def ranked(priority):
-    """Return a priority as a finite number, in the same order. NaN becomes the largest number."""
+    """Return a priority as a finite number, such that numbers have the same order as priorities. NaN is the largest."""
     if priority != priority:
         return LATEST
     return min(max(priority, -LATEST), LATE)
@@ -325,7 +344,10 @@ def nearer(priority, other):
 
 @compiled
 def higher(high, priority):
-    """Return the larger one of two priorities, where a `priority` that stands for inf or NaN is ignored."""
+    """Return the larger one of `high`, the largest priority so far, and another priority.
+
+    A `priority` that stands for inf or NaN is ignored.
+    """
     return priority if high < priority < LATE else high
 
 
@@ -343,7 +365,7 @@ def share_of_range(low, lows, threads):
 
 @compiled
 def beyond(low, delta):
-    """Return the upper end of the bucket of width `delta` that contains the priority `low`.
+    """Return the upper end of the bucket (range of priorities) of width `delta` that contains the priority `low`.
 
     If the width is lost in rounding, the end is the next number above `low`.
     """
@@ -357,7 +379,7 @@ def beyond(low, delta):
 def take(counters, thread, ticket, size):
     """Reserve a chunk of a thread's queue, which has `size` entries, for the calling thread. Return its first index.
 
-    If no entries are left, return `size` or more.
+    If no entries are left, return `size` or more. `ticket` is the number of the counter by which chunks are taken.
     """
     at = own_at(thread) + 8 * ticket
     if load_relaxed(counters, at) >= size:
@@ -367,9 +389,10 @@ def take(counters, thread, ticket, size):
 
 @compiled
 def dense_is_cheaper(size, edges, remaining, n, ratio):
-    """Return whether a pull over all vertices is estimated to be cheaper than a push from the active vertices.
+    """Return whether a pull over all n vertices is estimated to be cheaper than a push from the active vertices.
 
-    `ratio` is the number of edges that a pull reads in the time in which a push sends along one edge.
+    A push would read `edges` edges, and a pull `remaining` edges. `ratio` is the number of edges that a pull reads in
+    the time in which a push sends along one edge.
     """
     return edges * ratio > remaining + (n * ratio >> 4)
 
@@ -407,9 +430,9 @@ def to_list(thread, threads, control, bits, queue):
 
 @compiled
 def clear(thread, threads, bits):
-    """Clear a bitmap together with the other threads: each thread clears an equal part.
+    """Clear a bitmap of vertices together with all other threads: each thread clears an equal part.
 
-    The result is visible to all threads after the caller's next barrier.
+    All threads see the cleared bitmap after the caller's next barrier.
     """
     words = len(bits)
     for w in range(words * thread // threads, words * (thread + 1) // threads):
@@ -418,9 +441,9 @@ def clear(thread, threads, bits):
 
 @stage
 def clear_both(thread, threads, pair):
-    """Clear two bitmaps together with the other threads: each thread clears a part of both.
+    """Clear two bitmaps of vertices together with all other threads: each thread clears a part of both.
 
-    The result is visible to all threads after the caller's next barrier.
+    All threads see the cleared bitmaps after the caller's next barrier.
     """
     clear(thread, threads, pair[0])
     clear(thread, threads, pair[1])
@@ -459,9 +482,9 @@ def sort_by_level(thread, threads, control, levels, starts, order):
 
 @stage
 def note(log, line, active, edges, way):
-    """Record one iteration in the log of a run: the number of active vertices, the edges read, and the direction.
+    """Record one iteration as a line of a run's log: the number of active vertices, the edges read, and the direction.
 
-    Iterations beyond the log are not recorded.
+    Iterations beyond the end of the log are not recorded.
     """
     if line < len(log):
         log[line, 0], log[line, 1], log[line, 2] = active, edges, way

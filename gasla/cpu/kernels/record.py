@@ -23,7 +23,9 @@ Number = Any  # a NumPy number or a bool
 
 
 class Run(Record):
-    """The arguments of a kernel, which each of its functions can use, and the functions of the user's program."""
+    """The arguments of the kernel of a vertex program, which each of its functions can use, and the program's own
+    functions.
+    """
 
     thread: Number
     threads: Number

@@ -57,13 +57,17 @@ def fill_active(run: Loop):
 
 
 def open_next(run: Loop):
-    """Make the waiting vertices of the lowest bucket active, and count these vertices and their out-edges."""
+    """Make the waiting vertices of the lowest bucket (priority class) active, and count these vertices and their
+    out-edges.
+    """
     run.self_bucket = open_bucket(run)
     count_active(run)
 
 
 def count_active(run: Loop):
-    """Add up how many vertices are active, and how many out-edges they have, over all threads."""
+    """Set the number of vertices that are active next, and the number of their out-edges, by adding up all threads'
+    counters.
+    """
     _, run.size, reached, _ = results_of(run.counts[(run.self_iteration + 2) % 3], run.threads)
     run.edges = reached if run.skewed else run.size * run.mean_degree
 
@@ -84,7 +88,9 @@ def own_words(run: Pass):
 
 @stage
 def wait_all(run: Pass):
-    """Mark all active vertices as waiting for their buckets, and empty the queues."""
+    """Mark all active vertices as waiting for their buckets (priority classes), and empty the queues of active
+    vertices.
+    """
     own_words(run)
     for i in range(run.mine[NEXT]):
         claim(run.waiting, np.uint64(run.queues[run.parity, run.thread, i]), run.threads > 1)
@@ -128,7 +134,10 @@ def open_bucket(run: Pass):
 
 
 def count_edges(run: Pass, v):
-    """Add the number of out-edges of a vertex to the thread's counter, if the kernel counts edges."""
+    """Add the number of out-edges of the vertex `v` to the thread's counter.
+
+    If degrees are so even that the number can be estimated, do nothing.
+    """
     if plan.sends and run.skewed:
         run.mine[EDGES] += np.int64(run.sp[v + ONE] - run.sp[v])
 

@@ -1,6 +1,6 @@
 """Kernels in which vertices write to fields of their out-edges, as the program's `scatter` says.
 
-If the lists have each edge from both of its ends, it is written once.
+If adjacency lists have each edge at both of its ends, the edge is written only once.
 """
 
 import numpy as np
@@ -37,7 +37,9 @@ def scatter_from(run: Pass, u):
 
 @stage
 def catch_up_edges(run: Pass):
-    """For all edges that `scatter` has written, update the copies of fields from which reverse edges read."""
+    """For all edges that `scatter` has written, update the copies of edge fields that are read as fields of reverse
+    edges.
+    """
     variables(run)
     for u in newly_active(run, 6):
         for e in edges_of(run, "s", u):

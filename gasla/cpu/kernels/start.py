@@ -16,7 +16,7 @@ from semirings import VectorType
 
 @compiled
 def start(run: Run):
-    """Set the initial state of a run (fields and scratch arrays), and compute the aggregates of this state."""
+    """Set the initial state of a run (vertex fields and scratch arrays), and compute the aggregates of this state."""
     fill_first(run)
     if run.thread == 0:
         run.control[FILLED] = 1
@@ -32,7 +32,10 @@ def fill_first(run: Run):
 
 @stage
 def fill(run: Pass):
-    """Fill fields and clear scratch arrays, on all threads, because page faults take most of the time before a run."""
+    """Fill vertex fields with initial values and clear scratch arrays.
+
+    All threads do this, because page faults take most of the time before a run.
+    """
     clear_bitmaps(run)
     if run.thread == 0:
         begin_active(run)
@@ -69,7 +72,10 @@ def begin_active(run: Pass):
 
 
 def clear_bitmaps(run: Pass):
-    """Clear the bitmaps that a run uses. The bitmap of active vertices is kept if the first iteration reads it."""
+    """Clear the bitmaps of vertices that a run uses, such as those of active and of claimed vertices.
+
+    The bitmap of active vertices is kept if the caller has set it for the first iteration.
+    """
     if "bits" in plan.arrays and not plan.starts_active:
         clear_both(run.thread, run.threads, run.bits)
     if "claimed" in plan.arrays:

@@ -1,7 +1,8 @@
-"""Hash tables with open addressing. Each thread has one, with twice as many entries as the longest adjacency list.
+"""Hash tables with open addressing, in which a vertex adds up the values of its edges by key.
 
-A vertex uses only twice as many entries as its own list has, so that these stay in the L1 cache if lists are short.
-Used entries are cleared after each vertex, so the table is empty between vertices.
+Each thread has a table, with twice as many entries as the longest adjacency list. A vertex uses only twice as many
+entries as its own list has, so that these stay in the L1 cache if lists are short. Used entries are cleared after each
+vertex, so the table is empty between vertices.
 """
 
 import numpy as np

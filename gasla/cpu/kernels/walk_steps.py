@@ -38,7 +38,11 @@ FEW = np.uint64(16)  # a part of a list with at most this many entries is search
 
 @compiled
 def draw_together(indptr, indices, weights, t, here, scratch, marks):
-    """Draw an edge for each walker of a group, as its position. A walker whose walk has ended gets NOWHERE."""
+    """Draw an edge for each walker of a group, as its position in the adjacency lists, and store it in a row of
+    `scratch`.
+
+    The vertex of a walker is in `here`. A walker whose walk has ended gets NOWHERE.
+    """
     keys, places, highs, bits, drawing = scratch[0], scratch[1], scratch[2], scratch[5], scratch[6]
     count = ZERO
     for i in range(np.uint64(len(here))):
@@ -55,9 +59,10 @@ def draw_together(indptr, indices, weights, t, here, scratch, marks):
 
 @compiled
 def begin_drawing(indices, weights, first, last, bits):
-    """Begin to draw an edge for one walker: without weights, draw a position from `first` to `last` uniformly.
+    """Begin to draw an edge for one walker, from the adjacency list at positions `first` to `last`.
 
-    With weights, return `first` instead. `pick_together` then draws the position for a group of walkers.
+    Without weights, return a position that the random number `bits` draws uniformly. With weights, return `first`: then
+    `pick_together` draws the position for a group of walkers.
     """
     if first == last:
         return NOWHERE
@@ -73,8 +78,8 @@ def begin_drawing(indices, weights, first, last, bits):
 def pick_together(indices, weights, bits, drawing, places, highs, marks):
     """Draw the positions of edges by weight, for the walkers of a group whose numbers are in `drawing`.
 
-    The group reads the total weights first, then the guides (positions near the results), and then the prefix sums, and
-    prefetches each before it is read. Without weights, do nothing.
+    The group reads the total weights of adjacency lists first, then the guides (positions near the results), and then
+    the prefix sums of weights, and prefetches each before it is read. Without weights, do nothing.
     """
     if weights is None:
         return
@@ -135,7 +140,10 @@ def search_together(near, ends, sought, is_found, number, lows, highs, doubtful,
 
 @compiled
 def is_edge(near, u, to):
-    """Return whether there is an edge from vertex `u` to vertex `to`, by a binary search of the list of `u`."""
+    """Return whether there is an edge from vertex `u` to vertex `to`, by a binary search of the adjacency list of `u`.
+
+    `near` has the adjacency lists in ascending order.
+    """
     indptr, indices = near
     if u >= np.uint64(len(indptr) - 1):
         return False
@@ -146,7 +154,10 @@ def is_edge(near, u, to):
 
 @compiled
 def weight(weights, first, k):
-    """Return the weight of the edge at position k, or 1 if the graph has no weights."""
+    """Return the weight of the edge at position k of an adjacency list, or 1 if the graph has no weights.
+
+    The list begins at position `first`.
+    """
     if weights is None:
         return 1.0
     sums = weights[0]
@@ -155,6 +166,9 @@ def weight(weights, first, k):
 
 @compiled
 def complain(complaint, walker, t, function, value):
-    """Record an invalid result of one of the program's functions, unless this thread has already recorded one."""
+    """Record an invalid result of one of the program's functions in the array `complaint`, for an error message.
+
+    If this thread has already recorded one, do nothing.
+    """
     if complaint[0] < 0:
         complaint[0], complaint[1], complaint[2], complaint[3] = walker, t, function, value

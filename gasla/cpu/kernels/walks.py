@@ -87,7 +87,7 @@ plan: WalkDecisions = known()
 
 
 class Walk(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernel for random walks share.
 
     They are the arguments of the kernel, and the state of a group of walkers.
     """
@@ -136,7 +136,7 @@ class Walk(Record):
 
 @compiled
 def walk(run: Walk):
-    """Walk from all starts. Each thread takes one group of walkers after another."""
+    """Walk the random walks from all start vertices. Each thread takes one group of walkers after another."""
     n, steps = np.uint64(len(run.starts)), np.uint64(run.walks.shape[1] - 1)
     my_scratch, my_marks, at = run.scratch[run.thread], run.marks[run.thread], run.ids[run.thread, 2]
     keys, places = my_scratch[0], my_scratch[1]
@@ -171,9 +171,10 @@ def walk(run: Walk):
 
 
 def arrive(run: Walk, start, end, t, places, at):
-    """Move the walkers of a group along the edges that they have drawn, to their next vertices.
+    """Move the walkers of a group along the edges that they have drawn in step `t`, to their next vertices.
 
-    A walker without an edge ends its walk. A walker that restarts goes back to its start.
+    `places` has the positions of these edges. A walker without an edge ends its walk. A walker that restarts goes back
+    to its start.
     """
     for w in range(start, end):
         place = places[w - start]
@@ -204,9 +205,9 @@ def asked(run: Walk, function, previous, v, k, start):
 
 
 def value_of(run: Walk, role, field, previous, v, k, start):
-    """Return the value of one parameter of a program's function, for a walker.
+    """Return the argument for one parameter of a function of the walk program, for one walker.
 
-    The parameter's role (such as "edge") and its field tell which value.
+    The parameter's `role` (such as "edge") and its `field` tell which value.
     """
     if role == "previous":
         return previous
@@ -233,7 +234,7 @@ def value_at(run: Walk, field, v):
 
 
 def unpack(run: Walk):
-    """Unpack adjacency lists, fields and parameters into the local variables that the program's functions read."""
+    """Unpack adjacency lists, fields and parameters into the local variables that the walk program's functions read."""
     run.indptr, run.indices = run.lists[0], run.lists[1]
     if plan.inputs:
         run.local[plan.inputs] = run.inputs
@@ -264,7 +265,11 @@ def decide_together(run: Walk, lists, inputs, keys, t, first, now, here, starts,
 
 
 def decide(run: Walk, i, v, function, number, draw, fate):
-    """Stop or restart walker i with a probability. The probability is what `function` of the program returns."""
+    """Stop walker i or let it restart, with the probability that the program's `function` ("stop" or "restart")
+    returns.
+
+    `v` is the walker's vertex, and `fate` is STOPS or RESTARTS.
+    """
     chance = asked(run, function, -1, v, 0, run.starts[i])
     if not 0.0 <= chance <= 1.0:
         complain(run.complaint, run.first + i, run.t, number, chance)
@@ -277,10 +282,11 @@ def decide(run: Walk, i, v, function, number, draw, fate):
 
 @compiled
 def accept_together(run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, complaint):
-    """Draw edges for a group of walkers, again and again, until `accept` has let one edge of each walker pass.
+    """Draw edges for a group of walkers, again and again, until the program's `accept` has let one edge of each walker
+    pass.
 
-    At the beginning, `places` has the positions of the first draws. The loop ends, because after many refused draws of
-    a walker all edges of its list are weighed.
+    At the beginning, `places` has the positions of the edges that were drawn first. The loop ends, because after many
+    refused draws of a walker, its edge is drawn by computing what `accept` returns for all edges of its adjacency list.
     """
     unpack(run)
     keys, run.places, run.highs, states, draws = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
@@ -368,10 +374,10 @@ def accept_doubtful(run: Walk):
 def draw_again(
     run: Walk, lists, near, inputs, bound, t, first, before, here, starts, scratch, marks, refused, complaint
 ):
-    """Draw an edge again for each walker whose last draw was refused.
+    """Draw an edge again for each walker whose last draw the program's `accept` has refused.
 
     Return for how many walkers `accept` has to decide again. Their numbers are in `opened`. If many draws of a walker
-    were refused, its edge is drawn by weighing all edges, and needs no decision.
+    were refused, its edge is drawn by weighing all edges of its adjacency list, and needs no decision.
     """
     indptr, indices = lists[0], lists[1]
     places, highs, states, draws, bits, opened = scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6]
@@ -396,9 +402,9 @@ def draw_again(
 
 @compiled
 def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complaint):
-    """Draw an edge of a whole list with a probability proportional to its weight times what `accept` returns.
+    """Draw an edge of a whole adjacency list with a probability proportional to its weight times what `accept` returns.
 
-    Return the edge's position, or NOWHERE if `accept` lets no edge pass.
+    The list is at positions `low` to `high`. Return the edge's position, or NOWHERE if `accept` lets no edge pass.
     """
     before, v, start, t, walker = at
     total, place = 0.0, NOWHERE

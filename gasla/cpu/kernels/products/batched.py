@@ -45,9 +45,9 @@ plan: BatchedPlan = known()
 
 
 class Batch(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernel for products in batches share.
 
-    They are the arguments of the kernel, the batch of entries that is laid out, and the semiring's functions.
+    They are the arguments of the kernel, the batch of matrix entries that is laid out, and the semiring's functions.
     """
 
     at: Any
@@ -79,7 +79,7 @@ class Batch(Record):
 
 @compiled
 def multiply(run: Batch, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+    """Multiply a sparse matrix by a vector, `chunk` rows of the matrix at a time, until no rows are left.
 
     If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
     """
@@ -122,9 +122,10 @@ def fail(run: Batch):
 
 
 def lay_out_rows(run: Batch):
-    """Fill the batch with the entries of rows, from row `i` on, until the next row has no room.
+    """Fill the batch (a table of matrix entries) with the entries of rows, from row `i` on, until the next row does not
+    fit.
 
-    If this row is longer than a whole batch, fill the batch with the first part of the row.
+    If row `i` is longer than a whole batch, fill the batch with the first part of the row.
     """
     while run.i < run.end and run.is_whole:
         last = np.uint64(run.indptr[run.i + ONE])
@@ -164,10 +165,12 @@ def lay_out_rows(run: Batch):
 
 
 def look_up_four(run: Batch, are_inside):
-    """Load four matrix entries, from entry `first` on, and lay them out below each other in a slot of the batch.
+    """Load four matrix entries, from entry `first` on, and lay them out below each other in a slot (column) of the
+    batch.
 
-    `at` is the position of the first one in the batch. Entries past the end of the row are laid out as well, and
-    ignored later. `are_inside` says that the matrix has four entries there. Otherwise its last entry is repeated.
+    `at` is the position in the batch of the first of the four. Entries past the end of the row are laid out as well,
+    and ignored later. `are_inside` says that the matrix has four entries from `first` on. Otherwise its last entry is
+    repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
@@ -192,7 +195,10 @@ def look_up_four(run: Batch, are_inside):
 
 
 def argument(run: Batch, name, k):
-    """Return the argument `name` of the semiring's product for the k-th of the four entries that are looked up."""
+    """Return the argument `name` of the semiring's product for the k-th of the four matrix entries that are looked up.
+
+    The argument is the entry's value, the element of the vector in its column, or the number of its row or column.
+    """
     if name == "value":
         return run.values[run.local["e", k]]
     if name == "x":
@@ -245,7 +251,10 @@ def reduce(run: Batch, rows, slots, *scratch):
 
 @compiled
 def sweep(run: Batch, slots, *scratch):
-    """Compute the products of all entries of a batch, and reduce the products of each slot (a column) to a total."""
+    """Compute the products of all entries of a batch, and reduce the products of each slot (a column) to a total.
+
+    `slots` is the number of slots.
+    """
     for s in range(slots):
         plan.total[s] = choose(plan.count[s] > 0, run.product(*plan.entry[s]), plan.identity)
     for k in range(np.uint64(1), np.uint64(plan.height)):
@@ -257,9 +266,9 @@ def sweep(run: Batch, slots, *scratch):
 
 @compiled
 def sweep_again(run: Batch, slots, height, *scratch):
-    """Reduce the totals of slots once more, for rows that have several slots.
+    """Reduce the totals of slots (columns of the batch) once more, for matrix rows that have several slots.
 
-    The totals were laid out in slots again.
+    The totals of each row have been laid out in `slots` new slots, of up to `height` totals.
     """
     for s in range(slots):
         plan.total[s] = plan.laid[s]
@@ -289,7 +298,10 @@ def choose(condition, a, b):
 
 
 def store(run: Batch):
-    """Write the results of a batch's rows to the output. With an accumulator, merge them with the old values there."""
+    """Write the results of a batch's matrix rows to the output, except where the mask leaves a row out.
+
+    If the product has an accumulator, it merges each result with the old value in the output.
+    """
     if plan.terms.reads_old:
         for k in range(run.taken):
             plan.stored[k] = plan.out[run.begin + k]
@@ -301,7 +313,9 @@ def store(run: Batch):
 
 @compiled
 def finish(run: Batch, rows, *scratch):
-    """Compute the value that is written for each row of a batch: the row's result, or its merger with the old value."""
+    """Compute what is written for each matrix row of a batch: the row's total, or its merger with the old value of the
+    output.
+    """
     for i in range(rows):
         if plan.terms.merged is None:
             plan.stored[i] = plan.result[i]

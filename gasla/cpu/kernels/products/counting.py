@@ -54,7 +54,7 @@ _PACKED = np.uint64(8)
 
 @compiled
 def check(thread, threads, control, indptr, indices, width, grain):
-    """Set the stop flag if an offset or a column of a matrix is out of range."""
+    """Check the offsets and columns of a matrix in CSR form, and set the stop flag if one of them is out of range."""
     rows, bound, stored = np.uint64(len(indptr) - 1), np.uint64(width), np.uint64(len(indices))
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
@@ -76,7 +76,9 @@ def check(thread, threads, control, indptr, indices, width, grain):
 
 @compiled
 def ascend(thread, threads, control, indptr, indices, grain):
-    """Set the stop flag if the columns of some row of a matrix do not strictly ascend."""
+    """Check whether the columns of each row of a matrix strictly ascend, and set the stop flag if they do not in some
+    row.
+    """
     rows = np.uint64(len(indptr) - 1)
     while True:
         start = np.uint64(fetch_add_relaxed(control, TICKET, 1)) * grain
@@ -92,7 +94,11 @@ def ascend(thread, threads, control, indptr, indices, grain):
 
 @compiled
 def place_of(indices, low, high, column):
-    """Return the position of a column among ascending columns, by bisection, or `high` if the column is not there."""
+    """Return the position of a column among the ascending columns at positions `low` to `high` of `indices`, by
+    bisection.
+
+    Return `high` if the column is not among them.
+    """
     place = first_not_less(indices, low, high, column)
     return place if place < high and indices[place] == column else high
 
@@ -122,9 +128,10 @@ def count(
     thread, threads, control, bounds, indptr, indices, other_indptr, other_indices,
     mask_indptr, mask_indices, all_stamps, counts, most,
 ):  # fmt: skip
-    """Count the entries of each row of a product, without computing them. Entries of the mask, if any, are left out.
+    """Count the entries of each row of a product of two sparse matrices, without computing their values.
 
-    Sets the stop flag once there are more than `most`.
+    Columns that the mask has in a row, if there is a mask, are left out. The stop flag is set once there are more than
+    `most` entries.
     """
     parts, stamps = np.uint64(len(bounds) - 1), all_stamps[thread]
     while True:
@@ -155,17 +162,21 @@ def count(
 
 @compiled
 def leave_out(stamps, stamp, indptr, indices, i):
-    """Stamp the columns that row i of a mask has, so that row i of the product leaves them out."""
+    """Stamp the columns that row i of a mask has, so that row i of the product leaves these columns out.
+
+    ``stamps[j]`` is set to `stamp` for each such column j, where `stamp` is a number that stands for row i.
+    """
     for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + _ONE])):
         stamps[np.uint64(indices[e])] = -stamp
 
 
 @compiled
 def in_order(columns, count, indices, start, marks, spans):
-    """Sort `count` different columns, and write them to `indices` from `start` on.
+    """Sort the first `count` entries of `columns`, which are all different, and write them to `indices` from `start`
+    on.
 
-    `marks` has a byte for each column, and `spans` a byte for each 64 columns. All of these bytes are 0 before and
-    after.
+    `marks` has a byte for each column of the matrix, and `spans` a byte for each 64 columns. All of these bytes are 0
+    before and after.
     """
     if count <= np.uint64(FEW):
         zero, one = simd4.spread(columns.dtype.type(0)), simd4.spread(columns.dtype.type(1))
@@ -199,14 +210,19 @@ def in_order(columns, count, indices, start, marks, spans):
 
 @compiled
 def gather_marks(marks, width, indices, start):
-    """Write all columns that are marked to `indices`, in ascending order, and clear the marks."""
+    """Write all columns whose byte in `marks` is set to `indices`, in ascending order from `start` on, and clear the
+    bytes.
+
+    `width` is the number of columns of the matrix.
+    """
     for span in range((np.uint64(width) + _BITS) >> _SIX):
         start = _unpack(marks, span, indices, start)
 
 
 @compiled
 def _unpack(marks, span, indices, start):
-    """Write the marked columns of one span (64 columns) to `indices`, in ascending order, and clear the marks.
+    """Write the marked columns of one span (64 columns) to `indices` from `start` on, in ascending order, and clear the
+    marks.
 
     Return the next position.
     """

@@ -45,7 +45,7 @@ plan: DensePlan = known()
 
 
 class Rows(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernel for products with dense matrices share.
 
     They are the arguments of the kernel, the current row, entry and column, and the semiring's functions.
     """
@@ -73,7 +73,7 @@ class Rows(Record):
 
 @compiled
 def multiply(run: Rows, thread, threads, control, columns, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+    """Multiply a sparse matrix by a dense matrix, `chunk` rows of the sparse matrix at a time, until no rows are left.
 
     If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
     """
@@ -124,7 +124,7 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def add_entries(run: Rows, count):
-    """Add the products of `count` entries, from entry `e` on, to the totals of all columns."""
+    """Add the products of `count` entries of a row, from entry `e` on, to the totals of all columns of the result."""
     for p in range(count):
         if plan.reads_columns:
             run.local["u", p] = np.uint64(run.indices[run.e + np.uint64(p)])
@@ -159,7 +159,9 @@ def reads_far(run: Rows, start, end, stored):
 
 
 def prefetch_rows(run: Rows):
-    """Prefetch the rows of x for four later entries, as the processor looks no further ahead than the current ones."""
+    """Prefetch the rows of the dense matrix x for four later entries, as the processor only looks ahead to the current
+    ones.
+    """
     for p in range(4):
         run.local["ahead", p] = np.uint64(run.indices[run.e + np.uint64(AHEAD + p)]) * run.columns
     for run.j in range(np.uint64(0), run.columns, np.uint64(plan.line)):
@@ -168,8 +170,10 @@ def prefetch_rows(run: Rows):
 
 
 def argument(run: Rows, name, p):
-    """Return the argument `name` of the semiring's product, for the p-th of the entries that are added and for
-    column `j`.
+    """Return the argument `name` of the semiring's product, for the p-th of the entries that are added and for column
+    `j`.
+
+    The argument is the entry's value, the element of x, or the number of the entry's row or column.
     """
     if name == "value":
         return run.local["v", p]
@@ -179,7 +183,9 @@ def argument(run: Rows, name, p):
 
 
 def store(run: Rows):
-    """Write the total of column `j` to the result, merged with the old value if there is an accumulator."""
+    """Write the total of column `j` in the current row to the result, merged with the old value if there is an
+    accumulator.
+    """
     if plan.terms.merged is None:
         plan.out[run.line + run.j] = plan.total[run.j]
     elif plan.terms.reads_old:

@@ -64,7 +64,7 @@ plan: SparsePlan = known()
 
 
 class Rows(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernels for products of two sparse matrices share.
 
     They are the arguments of the kernel, the current row and entries, and the semiring's functions.
     """
@@ -95,7 +95,10 @@ def fill(run: Rows,
     thread, threads, control, bounds, a_indptr, a_indices, b_indptr, b_indices, mask_indptr, mask_indices, ends, width,
     indptr, indices, all_stamps, all_columns, all_marks, all_spans, *arrays
 ):  # fmt: skip
-    """Compute all entries of the product of two sparse matrices. The number of entries of each row is known before."""
+    """Compute all entries of the product of two sparse matrices.
+
+    The number of entries of each row is known before, so that `indptr` has the offsets of the rows.
+    """
     run.parts = np.uint64(len(bounds) - 1)
     stamps, columns, marks, spans = all_stamps[thread], all_columns[thread], all_marks[thread], all_spans[thread]
     for p in plan.parts:
@@ -176,7 +179,7 @@ def at_entries(run: Rows,
 
 
 def rows(run: Rows):
-    """Yield the rows that this thread computes, one part of the rows after another.
+    """Yield the rows of the result that this thread computes. The thread takes one part of the rows after another.
 
     When none is left, leave the kernel.
     """
@@ -188,9 +191,9 @@ def rows(run: Rows):
 
 
 def columns_met(run: Rows):
-    """For row `i` of the result, yield the column of each product of two entries.
+    """Yield, for row `i` of the result, the column of each product of an entry of A and an entry of B.
 
-    Entry `e` of A is multiplied with entry `t` of B.
+    Meanwhile `e` is the position of the entry of A, and `t` that of the entry of B.
     """
     for run.e in range(np.uint64(run.a_indptr[run.i]), np.uint64(run.a_indptr[run.i + ONE])):
         run.k = np.uint64(run.a_indices[run.e])
@@ -199,9 +202,9 @@ def columns_met(run: Rows):
 
 
 def add(run: Rows, is_new):
-    """Add a product to the total of column `j`.
+    """Add the product of the current entries of A and B to the total of column `j` of the result's row.
 
-    If the column `is_new` in this row, the total starts from the identity.
+    If `is_new`, the row has no product in this column yet, so the total starts from the identity.
     """
     plan.total[run.j] = run.combine(choose(is_new, plan.identity, plan.total[run.j]), multiply(run))
 
@@ -212,7 +215,10 @@ def multiply(run: Rows):
 
 
 def argument(run: Rows, name):
-    """Return the argument `name` of the semiring's product: a value of A or B, or the number of a row or column."""
+    """Return the argument `name` of the semiring's product: a value of A or B, or the number of a row or column.
+
+    The values are those of entry `e` of A and entry `t` of B.
+    """
     if name == "value":
         return run.a_values[run.e]
     if name == "x":
@@ -230,7 +236,7 @@ def choose(condition, a, b):
 
 
 def store(run: Rows, at):
-    """Write a total, the one at index `at`, as entry `t` of the result.
+    """Write the total at index `at` of the thread's totals as entry `t` of the result.
 
     With an accumulator, merge it with the old value.
     """

@@ -45,7 +45,7 @@ plan: VectorPlan = known()
 
 
 class Rows(Record):
-    """The variables that the kernel's functions share.
+    """The variables that the functions of the kernel for products of a sparse matrix and a vector share.
 
     They are the arguments of the kernel, the current row and its entries, and the semiring's functions.
     """
@@ -82,7 +82,7 @@ class Rows(Record):
 
 @compiled
 def multiply(run: Rows, thread, threads, control, width, chunk, complement, indptr, indices, *arrays):
-    """Reduce `chunk` rows of the matrix at a time, until no rows are left.
+    """Multiply a sparse matrix by a vector, `chunk` rows of the matrix at a time, until no rows are left.
 
     If an offset or column of the matrix is out of range, set the stop flag, which the caller reports as an error.
     """
@@ -215,8 +215,8 @@ def reduce_by_four(run: Rows):
 
 
 def add_four(run: Rows):
-    """Add the products of the next four entries of a row to the four totals, the first product to the first total and
-    so on.
+    """Add the products of the next four entries of a row to the row's four totals: the first to the first total, and so
+    on.
     """
     if plan.asks_ahead:
         for k in plan.places:
@@ -227,7 +227,9 @@ def add_four(run: Rows):
 
 
 def multiply_last(run: Rows):
-    """Compute the products of the last one to four entries of a row. Other lanes of the vector hold the identity."""
+    """Compute the products of the last one to four entries of a row in a SIMD vector. Its other lanes hold the
+    identity.
+    """
     multiply_four(run)
     is_there, run.e = simd4.within(run.last - run.e), run.last
     if plan.is_tuple:
@@ -251,7 +253,10 @@ def multiply_four(run: Rows):
 
 
 def argument_of_four(run: Rows, name):
-    """Return the argument `name` of the semiring's product, as a vector for four entries from entry `e` on."""
+    """Return the argument `name` of the semiring's product, as a vector for the four matrix entries from entry `e` on.
+
+    The argument is the entries' values, the elements of x in their columns, or the numbers of their row or columns.
+    """
     if name == "value":
         return simd4.load(run.values, run.e)
     if name == "x":
@@ -260,7 +265,7 @@ def argument_of_four(run: Rows, name):
 
 
 def fold(run: Rows):
-    """Reduce the row's four totals, one for every fourth entry, to the row's `total`, in order.
+    """Reduce the current row's four totals, one for every fourth entry of the row, to a single `total`.
 
     For four bools, the result is looked up in a table of 16 bits.
     """
@@ -292,6 +297,8 @@ def look_up(run: Rows):
 def argument(run: Rows, name):
     """Return the argument `name` of the semiring's product for entry `e`, whose column and element of x have been
     loaded.
+
+    The argument is the entry's value, the element of x, or the number of the entry's row or column.
     """
     if name == "value":
         return run.values[run.e]
