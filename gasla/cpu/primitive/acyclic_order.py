@@ -23,9 +23,10 @@ _LOOKS = 16  # estimated time for each edge, in units of the time to read one ed
 
 
 def acyclic_order(graph: Graph) -> tuple[Array, Array, Array]:
-    """Return the vertices by level, their levels, and how many in-edges each vertex still waits for.
+    """Return the vertices of a graph by level, their levels, and how many in-edges each vertex still waits for.
 
-    Vertices on a cycle, or after one, wait for in-edges at the end. See `primitives.acyclic_order`.
+    The level of a vertex is the length of the longest path to it. Vertices on a cycle, or after one, wait for in-edges
+    at the end. See `primitives.acyclic_order`.
     """
     waiting, levels = graph.in_degrees.copy(), np.full(graph.n, -1, np.int32)
     order, queue, places = (np.empty(size, graph.id_dtype) for size in (graph.n, graph.n, graph.n + 1))

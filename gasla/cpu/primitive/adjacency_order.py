@@ -43,9 +43,10 @@ _UNSEEN, _TAKEN = -1, -2
 
 
 def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array, Array]:
-    """Return a maximum adjacency order, and the weight of edges from each vertex to earlier ones.
+    """Return a maximum adjacency order of a graph, and the weight of edges from each vertex to vertices earlier in it.
 
-    See `primitives.adjacency_order`.
+    `most` is the largest sum of weights that counts: vertices beyond it come in any order. See
+    `primitives.adjacency_order`.
     """
     n, starts = len(lists.indptr) - 1, lists.indptr.astype(np.int64, copy=False)
     order, sums = np.empty(n, lists.indices.dtype), np.zeros(n, np.int64)
@@ -59,8 +60,8 @@ def adjacency_order(lists: Adjacency, weights: Array, most: int) -> tuple[Array,
 def _order(thread, threads, control, indptr, indices, weights, bound, order, sums, keys, heap, place):
     """Take the vertex with the largest key from a heap, add edge weights to the keys of its neighbors, and repeat.
 
-    Keys grow no further than ``bound[0]``. ``place[v]`` is the position of v on the heap, or `_UNSEEN` before v is
-    pushed, or `_TAKEN` after it is in the order.
+    The vertices are written to `order` as they are taken. Keys grow no further than ``bound[0]``. ``place[v]`` is the
+    position of v on the heap, or `_UNSEEN` before v is pushed, or `_TAKEN` after it is in the order.
     """
     n, size, first, most = np.uint64(len(order)), _ZERO, _ZERO, bound[0]
     for i in range(n):

@@ -126,9 +126,11 @@ def balanced_parts(
     by_volume: bool,
     seed: int,
 ) -> tuple[Array, float, int]:
-    """Return the part of each vertex, the weight of the cut, and the communication volume.
+    """Return a partition of a graph into k parts of nearly equal weight, with a small cut or a small communication
+    volume.
 
-    See `gasla.engines.HostOnly`.
+    The result is the part of each vertex, the weight of the cut, and the communication volume. See
+    `gasla.engines.HostOnly`.
     """
     indptr, indices, values = lists
     n, level = len(weights), Level(indptr[:-1], indptr[1:], indices, values)
@@ -253,7 +255,9 @@ def _coarsen(
 def _sum_over_groups(levels: list[tuple[Level, Array]], groups: list[Array], values: Array) -> list[Array]:
     """Add up a number of each vertex, such as a weight, over the groups that are the vertices of coarser graphs.
 
-    Return a list with one array for each level. The first array is `values`, the numbers for the finest graph.
+    `levels` has the graphs from the finest to the coarsest, and `groups` the group of each vertex of all but the
+    coarsest. Return a list with one array for each graph. The first array is `values`, the numbers for the finest
+    graph.
     """
     sums = [values]
     for group, (_, coarser_weights) in zip(groups, levels[1:], strict=True):
@@ -336,7 +340,7 @@ def _halve(
 
 
 def _fill_side(level: Level, side: Array, needs: Array) -> None:
-    """Move vertices, in place, to a side that has too few vertices.
+    """Move vertices, in place, to a side of a bisected graph that has too few vertices.
 
     A side is later divided into ``needs[side]`` parts, and no part may be empty. So the side needs at least that many
     vertices. The vertices that raise the cut least are moved first.
@@ -353,7 +357,7 @@ def _fill_side(level: Level, side: Array, needs: Array) -> None:
 
 
 def _subgraph_of_side(level: Level, side: Array, which: int, count: int) -> Level:
-    """Return the subgraph of the vertices on side `which`, of which there are `count`."""
+    """Return the subgraph of the vertices on side `which` (0 or 1) of a bisected graph, of which there are `count`."""
     number = np.cumsum(side == which) - 1
     m = int((level.ends - level.starts).sum())
     ids = level.indices.dtype
@@ -410,10 +414,11 @@ def _grow_sides(
 
 
 def _limits(weights: Array, share: Array, slack: float) -> Array:
-    """Return the largest weight that each of the two sides may have, a (2,) array.
+    """Return the largest weight that each of the two sides of a bisected graph may have, a (2,) array.
 
-    The limits are wide enough that any vertex of a side above its limit fits into the other side. A limit also leaves
-    the other side at least an eighth of its share of the weight, unless there is a vertex too heavy for that.
+    `share` has the weight that each side should have, and `slack` the factor by which it may be exceeded. The limits
+    are wide enough that any vertex of a side above its limit fits into the other side. A limit also leaves the other
+    side at least an eighth of its share of the weight, unless there is a vertex too heavy for that.
     """
     return np.maximum(np.minimum(slack * share, share + share[::-1] * 7 / 8), share + weights.max() / 2)
 
@@ -438,7 +443,10 @@ def _new_scratch(part: Array, k: int) -> tuple[Array, ...]:
 
 
 def _lower_volume_in_passes(level: Level, weights: Array, part: Array, limits: Array) -> None:
-    """Move single vertices to other parts, in place, as long as this lowers the communication volume."""
+    """Move single vertices to other parts of a partition, in place, as long as this lowers its communication volume.
+
+    The communication volume is the number of other parts in which each vertex has neighbors, summed over vertices.
+    """
     k, ids = len(limits), part.dtype
     loads, members = np.bincount(part, weights, k), np.bincount(part, minlength=k)
     more, seen, met, near = np.zeros(k, np.int64), np.zeros(k, np.int64), np.empty(len(part), ids), np.empty(k, ids)
@@ -589,7 +597,7 @@ def _grow(starts, ends, indices, weights, side, share, first, queue):
 
 @compiled
 def _weigh_parts(starts, ends, indices, values, part, own, total):
-    """Store the summed weight of each vertex's edges to its own part in `own`, and of all its edges in `total`.
+    """Store the summed weight of each vertex's edges within its part in `own`, and that of all its edges in `total`.
 
     Self-loops do not count.
     """
@@ -666,7 +674,9 @@ def _refine(
     starts, ends, indices, values, weights, part, limits, sizes, needs, loads, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Move vertices until no part exceeds its limit, then to lower the cut. Return the weight of the cut."""
+    """Move vertices between parts until no part exceeds its weight limit, then to lower the weight of the cut, and
+    return it.
+    """
     n, parts = np.uint64(len(part)), np.uint64(len(limits))
     for p in range(parts):
         loads[p] = 0.0
@@ -699,10 +709,12 @@ def _lower_cut(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came,
 ):  # fmt: skip
-    """Lower the cut by searches that start with all boundary vertices, then by searches from each single one.
+    """Lower the cut of a partition by searches that start with all boundary vertices, then by searches from each single
+    one.
 
-    A search ends by going back to the best state that it has seen. A search from one vertex can leave a local minimum
-    that a search from all vertices does not leave, because moves elsewhere would make up for its gain.
+    A search moves vertices, and ends by going back to the best state that it has seen. A search from one vertex can
+    leave a local minimum that a search from all vertices does not leave, because moves elsewhere would make up for its
+    gain.
     """
     n = np.uint64(len(part))
     edges, total_edges_read = 0, 0
@@ -742,7 +754,8 @@ def _search(
     starts, ends, indices, values, weights, part, loads, limits, sizes, needs, members, own, total, sums, near, heap,
     place, keys, moved, came, size, patience,
 ):  # fmt: skip
-    """Move vertices to other parts, always the vertex with the largest gain, each vertex at most once.
+    """Search for a smaller cut: move vertices to other parts, always the vertex with the largest gain, each at most
+    once.
 
     At the end, go back to the state with the smallest cut. Return by how much the cut is lower, and how many edges were
     read. Keys on the heap are upper bounds of gains, so the gain of a vertex is computed again when the vertex comes

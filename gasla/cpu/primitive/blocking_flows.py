@@ -57,7 +57,9 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 def send_flow(network: Graph, source: int, target: int) -> tuple[int, Array]:
-    """Return the amount of a maximum flow, and the net flow of each edge (`primitives.send_flow`)."""
+    """Return the amount of a maximum flow from `source` to `target`, and the net flow of each edge
+    (`primitives.send_flow`).
+    """
     flow, state = np.zeros(network.m, np.int64), np.array([source, target, 0])
     level, ids = np.zeros(network.n, np.int64), [np.empty(network.n, network.id_dtype) for _ in range(3)]
     arcs = [np.empty(network.n, np.int64) for _ in range(2)]
@@ -73,7 +75,10 @@ def residual_sources(network: Graph, flow: Array, target: int) -> Array:
 
 
 def _run_on_one_thread(kernel: Any, network: Graph, *args: Array) -> None:
-    """Run a kernel on the network with one thread. The calling thread watches, so that Ctrl-C ends the run."""
+    """Run a kernel of this module on a flow network with one thread.
+
+    The calling thread watches meanwhile, so that Ctrl-C ends the run.
+    """
     lists, ids, capacity = network.out, network.out.numbers(), np.asarray(network.values)
     starts = lists.indptr.astype(np.int64, copy=False)
     run(kernel, 0, starts, lists.indices, ids, network.reverse_edge_ids, capacity, *args, most=1 << 62)
@@ -123,9 +128,10 @@ def _send_maximum_flow(
 
 @compiled
 def _extend_search(control, indptr, indices, numbers, back, capacity, flow, level, at, queue, first, end, side):
-    """Add the next layer of a breadth-first search to its queue. `side` is 1 from the source, and -1 from the target.
+    """Add the next layer of a breadth-first search along residual edges to the queue of the search.
 
-    Returns the end of the queue, the number of edges of the new layer, and whether an edge leads to the other search.
+    `side` is 1 for the search from the source, and -1 for that from the target. Return the end of the queue, the number
+    of edges of the new layer, and whether an edge leads to the other search.
     """
     last, work = end, 0
     for i in range(first, end):
@@ -151,10 +157,11 @@ def _extend_search(control, indptr, indices, numbers, back, capacity, flow, leve
 def _send_blocking_flow(
     control, indptr, indices, numbers, back, capacity, flow, level, at, arc, path, state, near, far
 ):
-    """Search depth-first from the source through the layers, and saturate an edge of each path to the target.
+    """Search depth-first from the source through the layers of vertices, and saturate an edge of each path to the
+    target.
 
-    Layers count up to `near` on the side of the source, and then from `far` up to -1 at the target. ``at[v]`` is the
-    position in v's list at which the search goes on.
+    Layers are vertices at equal distance. They count up to `near` on the side of the source, and then from `far` up to
+    -1 at the target. ``at[v]`` is the position in v's adjacency list at which the search goes on.
     """
     s, t, depth = np.uint64(state[0]), np.uint64(state[1]), _ZERO
     u = s
@@ -187,7 +194,7 @@ def _send_blocking_flow(
 
 @compiled
 def _augment(numbers, back, capacity, flow, arc, depth, state):
-    """Send as much flow along a path of `depth` edges as the path can carry.
+    """Send as much flow along the current path of `depth` edges as the residual capacities of its edges allow.
 
     Return the position on the path of the first edge that is saturated now.
     """
@@ -207,7 +214,7 @@ def _augment(numbers, back, capacity, flow, arc, depth, state):
 
 @compiled
 def _mark_sources(thread, threads, control, indptr, indices, numbers, back, capacity, flow, marks, queue, state):
-    """Mark all vertices from which the target is reached, by a search against the direction of residual edges.
+    """Mark all vertices from which the target is reached along residual edges, by a search backward from the target.
 
     Each step either extends from the vertices that were reached last, or tests all vertices that were not reached yet,
     whichever reads fewer edges.

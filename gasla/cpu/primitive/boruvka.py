@@ -82,7 +82,7 @@ def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
 def _limit_of_light_edges(n: int, weights: Array | None) -> Any:
     """Return the weight up to which edges count as light and are tried first, or None to try all edges at once.
 
-    The weight is estimated from a sample.
+    The weight is estimated from a sample of `weights`, the edges' weights, for a graph of n vertices.
     """
     if weights is None or len(weights) <= _MANY * n:
         return None
@@ -94,9 +94,10 @@ def _limit_of_light_edges(n: int, weights: Array | None) -> Any:
 def _grow_forest(
     thread, threads, control, indptr, indices, weights, limit, parents, roots, best, left, ends, others, counts, taken
 ):
-    """Unite trees along their lightest edges, first the light edges and then all others, until no edge joins two trees.
+    """Unite trees of a forest along lightest edges until no edge joins two trees: first light edges, then all others.
 
-    ``taken[r]`` is the position of the edge by which the former root r became a child.
+    ``taken[r]`` becomes the position of the edge by which the former root r became a
+    child.
     """
     n, m, team, thread_index = np.uint64(len(parents)), np.uint64(len(indices)), np.uint64(threads), np.uint64(thread)
     begin, end = m * thread_index // team, m * (thread_index + _ONE) // team
@@ -132,7 +133,8 @@ def _grow_forest(
 
 @inlined
 def _keep_edge(parents, a, b, e, weights, best, left, ends, others, left_end):
-    """Append an edge to `left`, the list of edges that join two trees, if it does, and offer the edge to both trees.
+    """Append edge e to `left`, the list of edges between trees, if its ends a and b are in two trees, and offer it to
+    both.
 
     Each tree keeps the lightest edge that it was offered. Return the new end of the list.
     """
@@ -185,7 +187,8 @@ def _hook_trees(roots, first, last, parents, best, left, ends, others, taken):
 def _keep_roots(roots, first, last, parents, best):
     """Drop from this thread's list of roots those that have become children of other vertices, and return its new end.
 
-    The best edges of the remaining roots are reset, as a new round begins.
+    The list is `roots` from `first` to `last`. The best (lightest) edges of the remaining roots are reset, as a new
+    round of joining trees begins.
     """
     new_end = first
     for i in range(first, last):

@@ -129,7 +129,7 @@ def _search(
 
 @compiled
 def _restore_ids(thread, threads, control, indptr, order, vertices):
-    """Replace positions in the degeneracy order by vertex ids, and sort the ids of each clique."""
+    """Replace positions in the degeneracy order by vertex ids in the cliques found, and sort the ids of each clique."""
     for start, end in blocks(control, np.uint64(len(indptr) - 1), np.uint64(_ROWS)):
         for row in range(start, end):
             first = np.uint64(indptr[row])
@@ -169,7 +169,9 @@ def _set_up_search(indptr, middles, heads, v, first, count, words, places, bits)
 
 @compiled
 def _extend_cliques(control, heads, first, words, least, bits, path, writing):
-    """Write the maximal cliques that consist of ``path[0]`` and some of the candidates."""
+    """Write the maximal cliques that consist of the vertex ``path[0]`` and some of the candidates, neighbors that
+    follow it.
+    """
     rows, sets = bits[0], bits[1]
     depth = _ZERO
     _choose_pivot(words, depth, bits)
@@ -236,10 +238,10 @@ def _keep_excluders(i, words, depth, bits):
 
 @compiled
 def _choose_pivot(words, depth, bits):
-    """Choose a pivot for this depth of the search, and mark candidates that are not adjacent to it as still to try.
+    """Choose a pivot for this depth of the search, and mark the candidates that are not adjacent to it as still to try.
 
-    No candidate is marked if a vertex that could extend the clique, but was tried before, is adjacent to all
-    candidates. Then no clique of this branch is maximal.
+    The pivot is a vertex that is adjacent to many candidates. No candidate is marked if a vertex that could extend the
+    clique, but was tried before, is adjacent to all candidates. Then no clique of this branch is maximal.
     """
     rows, sets, counts, numbers = bits
     current_sets, pivot, largest_count, size = sets[depth], _ZERO, np.int64(-1), 0
@@ -272,7 +274,9 @@ def _choose_pivot(words, depth, bits):
 
 @compiled
 def _count_adjacent_candidates(rows, number, words, current_sets):
-    """Return how many candidates are adjacent to the vertex of row `number`."""
+    """Return how many of the current candidates are adjacent to the vertex with row `number` in `rows`, a matrix of
+    bits.
+    """
     adjacent_count = 0
     for w in range(words):
         adjacent_count += np.int64(count_bits(current_sets[_CANDIDATES, w] & rows[number, w]))

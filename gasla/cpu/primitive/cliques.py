@@ -114,7 +114,11 @@ def _count(thread, threads, control, indptr, heads, k, all_places, all_rows, all
 
 @compiled
 def _search(control, rows, words, lack, sets, states, leaves):
-    """Count the cliques of `lack` vertices among the candidates in ``sets[0, 0]``, depth-first without recursion."""
+    """Count the cliques of `lack` vertices among the candidates in ``sets[0, 0]``, depth-first without recursion.
+
+    `rows` has the adjacency matrix of the candidates as bits. The ends of branches of the search are counted in
+    `leaves`.
+    """
     members, untried = sets[0], sets[1]
     states[0, 0], states[0, 1] = lack, 0
     states[0, 2] = _choose_pivot(rows, words, members[0], untried[0])
@@ -150,7 +154,9 @@ def _search(control, rows, words, lack, sets, states, leaves):
 
 @compiled
 def _next_candidate(words, untried, state):
-    """Return the number of the candidate to try next, the pivot first, or -1 if none is left."""
+    """Return the number of the candidate that the search for cliques tries next, the pivot first, or -1 if none is
+    left.
+    """
     if state[2] >= 0:
         return state[2]
     for word in range(words):
@@ -161,9 +167,10 @@ def _next_candidate(words, untried, state):
 
 @compiled
 def _choose_pivot(rows, words, members, untried):
-    """Return the pivot: the candidate in `members` with the most neighbors among them.
+    """Return the pivot of the search for cliques: the candidate in `members` with the most neighbors among the
+    candidates.
 
-    Marks the pivot, and the candidates that are not adjacent to it, as still to be tried.
+    The pivot, and the candidates that are not adjacent to it, are marked in `untried` as still to be tried.
     """
     best, largest_count = _NONE, np.int64(-1)
     for word in range(words):

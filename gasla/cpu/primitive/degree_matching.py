@@ -39,9 +39,9 @@ _LOOKS = 16  # estimated time for each edge, in units of the time to read one ed
 
 
 def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Array) -> Array:
-    """Return the vertex that each vertex is matched with, or -1.
+    """Return the vertex that each vertex is matched with in a maximal matching, or -1.
 
-    Each edge has to be in one of the two sets of lists, at both of its ends.
+    Each edge has to be in `lists` or in `in_lists`, the adjacency lists of out- and in-neighbors, at both of its ends.
     """
     n, m = len(lists.indptr) - 1, len(lists.indices)
     mates, order = np.full(n, -1, lists.indices.dtype), np.empty(n, lists.indices.dtype)
@@ -57,7 +57,10 @@ def match_by_degrees(lists: Adjacency, in_lists: Adjacency | None, degrees: Arra
 
 @compiled
 def _match(thread, threads, control, outgoing, incoming, vertices, sorting):
-    """Match the edges of one degree after another. A vertex gets degree 0 in `degrees` once it is matched."""
+    """Match the free vertices along the edges of one degree after another, from the smallest.
+
+    The degree of an edge is the smaller degree of its ends. A vertex gets degree 0 in `degrees` once it is matched.
+    """
     degrees, order, mates = vertices
     ends, places, keys = sorting
     _sort_vertices(degrees, order, ends)
@@ -107,9 +110,9 @@ def _sort_vertices(degrees, order, ends):
 
 @compiled
 def _sample_limit(lists, order, first, last, keys):
-    """Return a power of two such that u ^ v is smaller for roughly one in `_SHARE` edges u - v, by a sample of edges.
+    """Return a power of two that is larger than u ^ v for roughly one in `_SHARE` edges u - v, by a sample of edges.
 
-    The edges at positions `first` to `last` of `order` count. This overwrites `keys`.
+    The edges are those of the vertices at positions `first` to `last` of `order`. This overwrites `keys`.
     """
     indptr, indices = lists
     count = _ZERO
@@ -131,9 +134,10 @@ def _sample_limit(lists, order, first, last, keys):
 
 @inlined
 def _collect_edges(lists, degrees, v, begin, limit, keys, count):
-    """Append edges of v to `keys`: those to free vertices u of no smaller degree, if ``begin <= u ^ v < limit``.
+    """Append those edges of v to `keys` that lead to free vertices u of no smaller degree, if ``begin <= u ^ v <
+    limit``.
 
-    Returns the new number of edges.
+    `count` is the number of edges in `keys` so far. Return the new number.
     """
     indptr, indices = lists
     degree = degrees[v]
@@ -149,9 +153,9 @@ def _collect_edges(lists, degrees, v, begin, limit, keys, count):
 
 @compiled
 def _sort_keys(keys, count, places):
-    """Sort the first `count` keys of row 0 by their upper halves, with a radix sort.
+    """Sort the first `count` keys of row 0 of `keys` by their upper halves, with a radix sort.
 
-    Return the row with the sorted keys.
+    A key is an edge u - v: u ^ v is its upper half. Return the row of `keys` that has the sorted keys.
     """
     row, widest = _ZERO, _ZERO
     for i in range(count):
@@ -176,7 +180,7 @@ def _sort_keys(keys, count, places):
 
 @inlined
 def _match_sorted(degrees, mates, keys, row, count):
-    """Match the ends of each edge in the order of the sorted keys, if both ends are still free."""
+    """Match the two ends of each edge, in the order of the sorted keys in a row of `keys`, if both ends are free."""
     for i in range(count):
         v = keys[row, i] & _ID
         u = keys[row, i] >> _HALF ^ v

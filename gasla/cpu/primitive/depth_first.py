@@ -64,7 +64,10 @@ def number_trees(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def extremes_of_subtrees(trees: tuple[Array, Array, Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Return the minimum of `low` and the maximum of `high` over each subtree (`primitives.extremes_of_subtrees`)."""
+    """Return the minimum of `low` and the maximum of `high` over the subtree of each vertex in a spanning forest.
+
+    `trees` has the forest's parents, preorder numbers and subtree sizes. See `primitives.extremes_of_subtrees`.
+    """
     parents, numbers, _ = trees
     low, high = low.copy(), high.copy()
     run(_pass_extremes_up, 0, parents, np.argsort(numbers), low, high)
@@ -87,7 +90,7 @@ def depth_first_order(graph: Graph, starts: Array) -> tuple[Array, Array, Array]
 
 
 def dominators(graph: Graph, source: int) -> Array:
-    """Return the immediate dominator of every vertex (`primitives.dominators`)."""
+    """Return the immediate dominator of every vertex, for all paths from `source` (`primitives.dominators`)."""
     order, _, parents = depth_first_order(graph, np.array([source], graph.id_dtype))
     count, numbers, immediate = len(order), _filled_with_minus_one(graph), _filled_with_minus_one(graph)
     numbers[order] = np.arange(count)
@@ -105,7 +108,7 @@ def _filled_with_minus_one(graph: Graph) -> Array:
 
 
 def peel_one_by_one(graph: Graph) -> tuple[Array, Array]:
-    """Return the core numbers, and an order in which each vertex has at most its core number of later neighbors."""
+    """Return the core number of each vertex, and an order in which it has at most that many later neighbors."""
     degree, order, place = (np.empty(graph.n, graph.id_dtype) for _ in range(3))
     _run_on_one_thread(_peel, graph.out, degree, order, place, np.zeros(graph.max_out_degree + 2, graph.id_dtype))
     return degree, order
@@ -164,7 +167,11 @@ def _search(thread, threads, control, indptr, indices, parents, numbers, low, at
 
 @compiled
 def _sum_sizes(thread, threads, control, parents, order, sizes):
-    """Add the size of each subtree to the size of its parent's subtree, children before parents."""
+    """Add the size of each vertex's subtree to the size of its parent's subtree, children before parents.
+
+    `sizes` has the sizes, 1 at first, `parents` has the parent of each vertex in a forest, and `order` the vertices in
+    preorder.
+    """
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
         parent = np.uint64(parents[v])
@@ -174,7 +181,10 @@ def _sum_sizes(thread, threads, control, parents, order, sizes):
 
 @compiled
 def _pass_extremes_up(thread, threads, control, parents, order, low, high):
-    """Update the minimum and maximum at each parent by those of its children, children before parents."""
+    """Lower `low` and raise `high` of each parent to the extremes of its children, children before parents.
+
+    Afterwards they are the minimum and the maximum over each vertex's subtree.
+    """
     for i in range(len(order) - 1, -1, -1):
         v = np.uint64(order[np.uint64(i)])
         parent = np.uint64(parents[v])
@@ -253,7 +263,10 @@ def _dominate(thread, threads, control, indptr, indices, order, place, up, low, 
 
 @compiled
 def _smallest_semidominator(v, low, label, over, stack):
-    """Return the vertex with the smallest semidominator on the path from v to its root, and compress the path."""
+    """Return the vertex with the smallest semidominator on the path from v to its root, and compress the path.
+
+    The path leads through the forest of the vertices whose semidominator is known, whose parents are in `over`.
+    """
     if over[v] < 0:
         return v
     top, x = _ZERO, v
@@ -347,7 +360,11 @@ def _label_components(thread, threads, control, indptr, indices, parents, number
 
 @compiled
 def _close_component(labels, stack, top, v):
-    """Pop the vertices down to v from the stack, label them with the smallest one, and return the new top."""
+    """Pop the vertices of a strong component, from the top down to v, from the stack. Label each with the smallest of
+    them.
+
+    Return the new top of the stack.
+    """
     smallest, first = v, top
     while True:
         first -= _ONE

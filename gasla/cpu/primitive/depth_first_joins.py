@@ -63,12 +63,11 @@ class Joined:
         return sum(self.count())
 
     def count(self, first: int = 0, number: int | None = None, most: int | None = None) -> list[int]:
-        """Return the number of matches in each of some blocks of edges, by default in all.
+        """Return the number of matches in each of some blocks of edges, by default in all blocks.
 
-        A match belongs to its first edge.
-
-        The blocks are the `number` blocks from block `first` on. With `most`, counting may stop there: if a block has
-        `most` matches or more, its result may be any number from `most` on.
+        A match belongs to the block that has its first edge. The blocks are the `number` blocks from block `first` on.
+        With `most`, counting may stop there: if a block has `most` matches or more, its result may be any number from
+        `most` on.
         """
         wanted = np.zeros((self.blocks - first if number is None else number, 3), np.uint64)
         wanted[:, 1] = NO_LIMIT if most is None else most
@@ -82,9 +81,8 @@ class Joined:
         return sums
 
     def write(self, first: int, wanted: Array, rows: Array) -> list[int]:
-        """Write the wanted matches of some blocks of edges into `rows`.
-
-        Return how many matches of each block were written.
+        """Write the wanted matches of some blocks of edges into `rows`, and return how many were written for each
+        block.
 
         The blocks begin with block `first`. Each row of `wanted` is for one block: how many of its matches to skip, how
         many to write, and the row of `rows` at which to begin.

@@ -70,7 +70,7 @@ def peel(graph: Graph) -> Array:
 def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, words):
     """Remove all vertices, those with the lowest remaining degree first, so that `degrees` becomes the core numbers.
 
-    `stay` holds the vertices that are left, in a range for each thread.
+    `stay` holds the vertices that have not been removed yet, in a range for each thread.
     """
     n, stack, own = np.uint64(len(degrees)), stacks[thread], _LINE * np.uint64(thread)
     begin, end = n * np.uint64(thread) // np.uint64(threads), n * np.uint64(thread + 1) // np.uint64(threads)
@@ -103,7 +103,8 @@ def _peel(thread, threads, control, indptr, indices, degrees, stay, stacks, word
 def _keep_above_level(stay, begin, end, degrees, level):
     """Drop from `stay` those of one thread's vertices whose remaining degree is at most `level`.
 
-    Return the new end of the thread's range of `stay`, and the lowest degree of the vertices that are left.
+    The thread's range of `stay` is from `begin` to `end`. Return its new end, and the lowest degree of the vertices
+    that are left in it.
     """
     new_end, lowest = begin, np.int64(_ALL)
     for i in range(begin, end):

@@ -76,9 +76,9 @@ def list_guides(lists: Adjacency, sums: Array) -> Array:
 
 
 def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
-    """Draw `k` neighbors of each vertex in `ids`.
+    """Draw `k` random neighbors of each vertex in `ids`.
 
-    Return an array with a row for each vertex, filled with -1 if there are fewer.
+    Return an array with a row of neighbors for each vertex. A row is filled with -1 if there are fewer.
     """
     neighbors = np.empty((len(ids), k), ids.dtype)
     _draw_rows(lists, ids, None, k, 0, draws, neighbors.reshape(-1), None)
@@ -131,10 +131,12 @@ def _draw_rows(
 
 
 def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, after: bool) -> Array:
-    """Search the ascending values of each vertex's adjacency list for the mark of this vertex, by bisection.
+    """Search the ascending values of each vertex's adjacency list for a number that belongs to the vertex, by
+    bisection.
 
-    Return the position before which all values are smaller than the mark. With `after`, return the position before
-    which all values are smaller than the mark or equal to it.
+    `values` has a value for each list entry, and `marks` the number (mark) for each vertex in `ids`. Return the
+    position before which all values are smaller than the mark. With `after`, return the position before which all
+    values are smaller than the mark or equal to it.
     """
     places = np.empty(len(ids), np.int64)
     run(_search, _MISSES * len(ids), lists.indptr, values, ids, marks, after, places, loose=True)
@@ -142,7 +144,7 @@ def search_lists(lists: Adjacency, values: Array, ids: Array, marks: Array, afte
 
 
 def append_distinct(vertices: Array, ids: Array) -> tuple[Array, Array]:
-    """Append the ids that `vertices` lacks, each once and in the order of their first appearance in `ids`.
+    """Append the ids that the array `vertices` lacks, each once and in the order of their first appearance in `ids`.
 
     Return the extended array, and the index of each of the `ids` in it.
     """
@@ -196,9 +198,9 @@ def _guide(thread, threads, control, indptr, sums, guides, grain):
 def _sample(
     thread, threads, control, indptr, indices, edge_ids, weights, ids, firsts, k, row, key, replace, neighbors, edges
 ):
-    """Draw positions in the lists of a block of vertices, then read the neighbors and the numbers of the edges there.
+    """Draw positions in the adjacency lists of a block of vertices, then read the neighbors and the edge numbers there.
 
-    All positions are drawn first, so that the entries can be prefetched.
+    All positions are drawn first, so that the list entries can be prefetched.
     """
     n = np.uint64(len(ids))
     for start, end in blocks(control, n, _ROWS):
@@ -229,7 +231,7 @@ def _sample(
 
 @compiled
 def _search(thread, threads, control, indptr, values, ids, marks, after, places):
-    """Search the values of each vertex's adjacency list for the vertex's mark, by bisection.
+    """Search the values of each vertex's adjacency list for the vertex's mark (the number to look for), by bisection.
 
     Write the positions that are found to `places`.
     """
@@ -250,7 +252,10 @@ def _search(thread, threads, control, indptr, values, ids, marks, after, places)
 
 @compiled
 def _edge_number(edge_ids, place):
-    """Return the number of the edge at a position of the lists, which is the position itself if `edge_ids` is None."""
+    """Return the number of the edge at position `place` of the adjacency lists.
+
+    It is the position itself if `edge_ids`, which has the edge number of each list entry, is None.
+    """
     if edge_ids is None:
         return np.int64(place)
     return np.int64(edge_ids[place])
@@ -258,7 +263,10 @@ def _edge_number(edge_ids, place):
 
 @compiled
 def _row_bounds(firsts, k, w):
-    """Return where row w of the samples begins, and where it ends."""
+    """Return where row w of the samples begins in the array of drawn neighbors, and where it ends.
+
+    `firsts` has these positions, or is None if each row has `k` entries.
+    """
     if firsts is None:
         return w * k, w * k + k
     return np.uint64(firsts[w]), np.uint64(firsts[w + ONE])
@@ -294,7 +302,7 @@ def _draw(positions, first, last, weights, replace, state):
 
 @compiled
 def _draw_by_weight(positions, first, last, weights, replace, state):
-    """Draw positions within a list with probabilities proportional to the weights. Return how many were drawn.
+    """Draw positions within an adjacency list with probabilities proportional to weights. Return how many were drawn.
 
     Without replacement, an edge that was drawn before is drawn again, up to `TRIES` times. Then the draw is made among
     the other edges alone.
@@ -357,7 +365,11 @@ def _is_drawn(positions, count, place):
 
 @compiled
 def _number_vertices(thread, threads, control, count, ids, table, known, at, total):
-    """Give each vertex in `ids` an index by first appearance, on one thread, by a hash table with linear probing."""
+    """Give each distinct vertex in `ids` an index by first appearance, on one thread, by a hash table with linear
+    probing.
+
+    Write the index of each of the `ids` to `at`, and the distinct vertices to `known`.
+    """
     if thread == 0:
         for v in range(count):
             slot = _find_slot(table, np.uint64(known[v]))
@@ -377,13 +389,15 @@ def _number_vertices(thread, threads, control, count, ids, table, known, at, tot
 
 @compiled
 def _first_slot(table, v):
-    """Return the slot of the hash table at which the search for vertex v begins."""
+    """Return the slot of the hash table `table` (pairs of a vertex and its index) at which the search for vertex v
+    begins.
+    """
     return mixed(ZERO, v) & (np.uint64(len(table)) - _PAIR)
 
 
 @compiled
 def _find_slot(table, v):
-    """Return the slot of the hash table that holds vertex v, or the empty slot where v belongs."""
+    """Return the slot of the hash table `table` that holds vertex v and its index, or the empty slot for v."""
     slot = _first_slot(table, v)
     while table[slot] >= 0 and np.uint64(table[slot]) != v:
         slot = (slot + _PAIR) & (np.uint64(len(table)) - _PAIR)

@@ -84,7 +84,9 @@ def edge_triples(n: int, src: Array, dst: Array, times: Array, ends: Array) -> l
 
 
 def _sort_events(n: int, src: Array, dst: Array, times: Array) -> tuple[Events, Array]:
-    """Return the edges in all the orders of `Events`, and the position of each edge in `Events.pairs`."""
+    """Return the edges of a temporal graph in all the orders of `Events`, and the position of each edge in
+    `Events.pairs`.
+    """
 
     def starts(owners: Array) -> Array:
         return np.append(0, np.bincount(owners, minlength=n).cumsum()).astype(np.int64)
@@ -116,7 +118,7 @@ def _count(
     thread, threads, control, src, dst, times, ends, places, indptr, pair_times, larger, forward,
     leaving_indptr, leaving, arriving_indptr, arriving, all_indptr, all_times, others, backward, all_places, totals,
 ):  # fmt: skip
-    """Count the triples of each first edge: visit the second edges at its source, then at its target.
+    """Count the triples of edges that begin with each edge: visit the second edges at its source, then at its target.
 
     Second edges that join both ends of the first edge are visited at the source only.
     """
@@ -178,9 +180,9 @@ def _add_count(total, k, count):
 
 @compiled
 def _count_at_vertex(events, v, first, last):
-    """Return how many edges at vertex v are later than `first` and no later than `last`.
+    """Return how many edges at vertex v are later than `first` and no later than `last`, by bisection.
 
-    `events` has offsets and times.
+    `events` is a tuple of two arrays: the offset of each vertex in the second array, and times of edges, ascending.
     """
     indptr, times = events
     high = np.uint64(indptr[v + _ONE])
@@ -209,7 +211,9 @@ def _count_between(pairs, x, y, place, first, last):
 
 @compiled
 def _first_later(times, low, high, time):
-    """Return the first position between `low` and `high` with a time later than `time`, by bisection."""
+    """Return the first position between `low` and `high` of ascending `times` with a time later than `time`, by
+    bisection.
+    """
     while low < high:
         middle = (low + high) >> _ONE
         if times[middle] <= time:
@@ -221,9 +225,10 @@ def _first_later(times, low, high, time):
 
 @compiled
 def _first_later_pair(times, larger, low, high, b, time):
-    """Return the first position from `low` on with a larger end than b, or with end b and a time later than `time`.
+    """Return the first position from `low` on that comes after all edges to vertex b up to a time, in a list of edges.
 
-    The search takes strides that double, as the position is likely to be near.
+    The edges are sorted by their larger end (in `larger`), then by time. The position returned has a larger end than b,
+    or end b and a time later than `time`. The search takes strides that double, as the position is likely to be near.
     """
     stride = _ONE
     while low + stride < high and _is_before(times, larger, low + stride, b, time):

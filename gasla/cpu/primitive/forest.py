@@ -86,10 +86,10 @@ def link(
 
 
 def link_groups(lists: Adjacency, groups: Array, parents: Array, known: int | None) -> None:
-    """Unite the trees at both ends of every edge, in place, in a forest of groups of the graph's vertices.
+    """Unite the trees at both ends of every edge of a graph, in place, in a forest of groups of the graph's vertices.
 
-    The edge from u to v unites the trees of ``groups[u]`` and ``groups[v]``. The edges of vertices in group `known` are
-    skipped.
+    `parents` has the parent of each group. The edge from u to v unites the trees of ``groups[u]`` and ``groups[v]``.
+    The edges of vertices in group `known` are skipped.
     """
     n, m, group = len(lists.indptr) - 1, len(lists.indices), -1 if known is None else known
     run(_link_groups, n + m, lists.indptr, lists.indices, groups, parents, group, _grain(n), loose=True)
@@ -113,7 +113,8 @@ def number(parents: Array) -> int:
 
 
 def likely_largest(parents: Array) -> int:
-    """Return the root that most vertices of a sample have, which is probably that of the largest tree.
+    """Return the root that most vertices of a sample have in the forest `parents`, which is probably the largest tree's
+    root.
 
     The forest must be flat: each parent is a root. The guess is good if the largest tree has over half of all vertices.
     """
@@ -147,7 +148,10 @@ def label_components(graph: Graph) -> tuple[int, Array]:
 
 @contextmanager
 def _as_contiguous(parents: Array) -> Iterator[Array]:
-    """Yield the array itself if it is contiguous. Otherwise yield a contiguous copy that is written back at the end."""
+    """Yield the array `parents` itself if it is contiguous, as kernels need it.
+
+    Otherwise yield a contiguous copy that is written back at the end.
+    """
     flat = np.ascontiguousarray(parents)
     yield flat
     if flat is not parents:
@@ -175,7 +179,7 @@ def _hook(thread, threads, control, indptr, indices, parents, grain):
 
 @inlined
 def find(parents, v):
-    """Return the root of v's tree.
+    """Return the root of vertex v's tree in the forest `parents`.
 
     This halves the path to the root: every other vertex gets its grandparent as parent.
     """
@@ -207,7 +211,7 @@ def _unite(parents, root, v):
 
 @inlined
 def _link_list(parents, v, indices, low, high, last_root):
-    """Unite the tree of v with the trees of its neighbors at positions `low` to `high`.
+    """Unite the tree of v with the trees of its neighbors, which are at positions `low` to `high` of `indices`.
 
     Stops as soon as the root of v's tree is `last_root`.
     """
@@ -221,7 +225,7 @@ def _link_list(parents, v, indices, low, high, last_root):
 
 @compiled
 def _link(thread, threads, control, indptr, indices, parents, first, last, known, joins, grain):
-    """Unite trees along the edges of all vertices that are not in the tree of root `known`.
+    """Unite the trees of a forest along the edges of all vertices that are not in the tree of root `known`.
 
     With `joins`, the edges of a vertex are read only until the vertex joins that tree. The edges that are skipped must
     also be in the list of their other end: then either that end links them, or both ends are in the tree.
@@ -236,7 +240,9 @@ def _link(thread, threads, control, indptr, indices, parents, first, last, known
 
 @compiled
 def _link_outward(thread, threads, control, indptr, indices, parents, first, last, known, grain):
-    """Unite trees along edges, where vertices in the tree of root `known` only need the edges that leave that tree."""
+    """Unite the trees of a forest along edges, but for vertices in the tree of root `known` only along edges that leave
+    it.
+    """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
         for v in range(start, end):
@@ -269,7 +275,10 @@ def _link_across(thread, threads, control, indptr, indices, parents, first, last
 
 @inlined
 def _are_apart(first, size, other, size_of_other):
-    """Return whether two subtrees, given by their first preorder number and size, are disjoint."""
+    """Return whether two subtrees of a rooted forest are disjoint.
+
+    Each subtree is given by the preorder number of its root (`first`, `other`) and its number of vertices.
+    """
     return first + size <= other or other + size_of_other <= first
 
 
@@ -286,7 +295,7 @@ def _link_groups(thread, threads, control, indptr, indices, groups, parents, kno
 
 @compiled
 def _flatten(parents, v):
-    """Make the root of v's tree the parent of v, and return the root.
+    """Make the root of v's tree the parent of v in the forest `parents`, and return the root.
 
     The parents of other vertices are left alone, as other threads may flatten them at the same time.
     """
@@ -368,7 +377,10 @@ def _label(
 
 @compiled
 def _likely_majority(parents):
-    """Return the parent of over half of the vertices in a sample, if there is one (Boyer and Moore's majority vote)."""
+    """Return the parent of over half of the vertices in a sample, if there is one (Boyer and Moore's majority vote).
+
+    If there is none, return some other parent in the sample.
+    """
     n, root, lead = np.uint64(len(parents)), np.int64(0), 0
     for i in range(_SAMPLES):
         label = np.int64(parents[np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) % n])

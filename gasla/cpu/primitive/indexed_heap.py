@@ -48,7 +48,7 @@ def sink(heap, place, keys, at, size):
 
 @compiled
 def push(heap, place, keys, size, v, key):
-    """Put vertex v on the heap with a key. Return the new number of vertices on the heap."""
+    """Put vertex v on a heap of `size` vertices with a key. Return the new number of vertices on the heap."""
     keys[v] = key
     heap[size] = v
     rise(heap, place, keys, size)
@@ -57,9 +57,9 @@ def push(heap, place, keys, size, v, key):
 
 @compiled
 def pop(heap, place, keys, size, mark):
-    """Remove the vertex with the largest key from the heap, and store `mark` as its position.
+    """Remove the vertex with the largest key from a heap of `size` vertices, and set its position in `place` to `mark`.
 
-    Return the new heap size.
+    `mark` is a negative number that says that the vertex is not on the heap. Return the new size of the heap.
     """
     place[np.uint64(heap[_ZERO])] = mark
     size -= _ONE

@@ -100,9 +100,11 @@ def _merge(thread, threads, control, indptr, indices, sources, targets, weights,
 
 @compiled
 def _mark(thread, threads, control, indptr, indices, longer, shorter, order, weights, totals, marks):
-    """Count the common neighbors of pairs, group by group: mark the longer list, and look up the shorter lists.
+    """Count the common neighbors of pairs of vertices: mark the longer adjacency list, and look up the shorter one's
+    entries.
 
-    A mark says how often a vertex occurs in the longer list. All marks are 0 again between two groups.
+    Pairs are grouped by the vertex with the longer list. A mark says how often a vertex occurs in that list. All marks
+    are 0 again between two groups.
     """
     own_marks = marks[thread]
     for start, end in blocks(control, np.uint64(len(order)), _GRAIN):
@@ -130,7 +132,10 @@ def _mark(thread, threads, control, indptr, indices, longer, shorter, order, wei
 
 @compiled
 def _look_up(indptr, indices, v, marks, weights, total):
-    """Count the entries of v's list that are marked, or sum their weights. Return `total` plus the result."""
+    """Count the entries of v's adjacency list that are marked, or sum their weights. Return `total` plus the result.
+
+    ``marks[u]`` says how often u occurs in the longer list, with which v's list is compared.
+    """
     count, previous = 0, np.int64(-1)
     for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
         w = np.int64(indices[k])
@@ -143,7 +148,8 @@ def _look_up(indptr, indices, v, marks, weights, total):
 
 @compiled
 def _search(indptr, indices, v, low, high, weights, total):
-    """Count the entries of v's list that are in the longer list, or sum their weights. Return `total` plus the result.
+    """Count the entries of v's adjacency list that are in a longer list, or sum their weights. Return `total` plus the
+    result.
 
     The longer list is at positions `low` to `high`. Each bisection begins where the one before it ended.
     """

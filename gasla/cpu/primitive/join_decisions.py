@@ -1,4 +1,4 @@
-"""Answers the questions about a plan that the kernel of joins, `gasla/cpu/kernels/join.py`, asks when compiled."""
+"""What the kernel of joins, `gasla/cpu/kernels/join.py`, asks about a plan of joins when the kernel is compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = 8
 
 
 class Decisions:
-    """What the kernel template `kernels/join.py` reads about a plan, such as which lists to search and which to mark.
+    """What the kernel template `kernels/join.py` reads about a plan of joins, such as which adjacency lists to search.
 
     `way` is "count", "write" or "tally". For the last two, all vertices of the pattern are matched, and none only
     counted.
@@ -45,7 +45,9 @@ class Decisions:
         return [reach for reach in self.marked if reach.place == place]
 
     def ready_at(self, count: int) -> list[int]:
-        """Return the numbers of the pattern vertices that can be counted as soon as `count` vertices are matched."""
+        """Return the numbers of the pattern vertices that can be counted as soon as `count` pattern vertices are
+        matched.
+        """
         return [k for k in self.numbers if max(self.free[k].ready, 2 if self.is_tabled(k) else 0) == count]
 
     def is_tabled(self, number: int) -> bool:
@@ -56,9 +58,11 @@ class Decisions:
         return len(join.within) == 1 and not join.outside and not join.has_label
 
     def apart(self, join: Join, place: int) -> list[int]:
-        """Return the matched vertices that the next one must be compared with, so that no vertex is matched twice.
+        """Return the matched vertices that the vertex to match next must differ from, so that no vertex is matched
+        twice.
 
-        They are given by their places, the order of matching.
+        `join` says how the next vertex is found, and `place` is the number of vertices that are matched already.
+        Vertices are given by their places in the order of matching. Vertices that differ anyway are left out.
         """
         return [i for i in join.apart if i < place]
 
@@ -126,21 +130,25 @@ class Decisions:
         return slot(self.plan, reach)
 
     def crossed(self, reach: Reach) -> Reach:
-        """Return the reversed list: if u is in the given list of v, then v is in the returned list of u."""
+        """Return the adjacency list in the other direction: if u is in the list `reach` of v, then v is in the result's
+        list of u.
+        """
         return reach._replace(backward=self.plan.directed and not reach.backward)
 
     def name(self, reach: Reach) -> str:
         return f"{reach.place}{'b' if reach.backward else ''}{reach.relation or ''}"
 
     def certain(self, number: int) -> int:
-        """Return how many matched vertices were certainly counted among the vertices that fit a pattern vertex.
+        """Return how many matched vertices were certainly counted among the vertices that fit the pattern vertex
+        `number`.
 
-        This number is subtracted from the count, because a match uses each vertex of the graph once.
+        This is subtracted from the count, because a match uses each vertex of the graph once.
         """
         return sum(map(functools.partial(self._is_certain, self.free[number]), self._matched_that_may_fit(number)))
 
     def met_of(self, number: int) -> list[tuple[int, tuple[Test, ...]]]:
-        """Return the matched vertices that may have been counted among the vertices that fit a pattern vertex.
+        """Return the matched vertices that may have been counted among the vertices that fit the pattern vertex
+        `number`.
 
         Each of them comes with the tests that decide whether it was counted, and so must be subtracted.
         """

@@ -94,9 +94,11 @@ def _list_common(
 
 @compiled
 def _merge(indices, i, i_end, j, j_end, place, vertices, is_writing):
-    """Count the common entries of two ascending lists, of which the shorter one is at `i` and the longer one at `j`.
+    """Count the common entries of two ascending adjacency lists, at positions `i` to `i_end` and `j` to `j_end` of
+    `indices`.
 
-    With `is_writing`, also write the common entries to `vertices`, from position `place` on.
+    The list at `i` is the shorter one. With `is_writing`, also write the common entries to `vertices`, from position
+    `place` on.
     """
     count, searches = 0, j_end - j > _LOPSIDED * (i_end - i)
     while i < i_end and j < j_end:

@@ -254,7 +254,7 @@ def contracted(level: Level, groups: Array, community: Array, count: int) -> tup
 
 @compiled
 def _add_weights(indptr, values, sums):
-    """Store the summed weight of each vertex's edges in `sums`."""
+    """Store the sum of the weights of each vertex's edges in `sums`."""
     for v in range(np.uint64(len(sums))):
         total = 0.0
         for k in range(np.uint64(indptr[v]), np.uint64(indptr[v + _ONE])):
@@ -283,7 +283,11 @@ def _sum_by_community(numbers, community, sums):
 
 @inlined
 def _move_between_sums(numbers, sums, v, old_label, new_label):
-    """Move a number that vertex v has, such as its size, from its old community's sum to its new community's sum."""
+    """Move a number that vertex v has, such as its size, from the sum of its old community to the sum of its new
+    community.
+
+    `numbers` has the number of each vertex, and `sums` the sum over each community.
+    """
     if numbers is not None:
         sums[old_label] -= numbers[v]
         sums[new_label] += numbers[v]
@@ -360,7 +364,7 @@ def _move(
 
 @inlined
 def _count_members(label, members, empty):
-    """Count the vertices of each label in `members`, and store the unused labels in `empty`.
+    """Count the vertices that have each community label in `members`, and store the unused labels in `empty`.
 
     Return the number of unused labels.
     """
@@ -375,9 +379,10 @@ def _count_members(label, members, empty):
 
 @inlined
 def _update_members(members, empty, spare, old_label, new_label):
-    """Update `members` and the unused labels in `empty` after a vertex has moved from label `old_label` to `new_label`.
+    """Update `members`, the number of vertices of each community, after a vertex has moved to another community.
 
-    Returns the new number of unused labels.
+    The vertex had the label `old_label`, and now has `new_label`. The first `spare` entries of `empty` are the unused
+    labels, and are updated as well. Return their new number.
     """
     spare -= np.uint64(members[new_label] == 0)
     members[old_label] -= 1
@@ -418,7 +423,10 @@ def _notify_neighbors(indices, label, fixed, low, high, best, due):
 
 @compiled
 def renumber(label, number):
-    """Renumber labels from 0, in the order of the smallest vertex of each, in place. Return the number of labels."""
+    """Renumber community labels from 0, in the order of the smallest vertex of each community, in place.
+
+    Return the number of communities.
+    """
     n, count = np.uint64(len(label)), 0
     for v in range(n):
         number[v] = -1
@@ -433,10 +441,10 @@ def renumber(label, number):
 
 @compiled
 def _sort_by_group(starts, ends, group, community, above, order, bounds, places):
-    """Sort the vertices by group into `order`.
+    """Sort the vertices by group into `order`, before each group is contracted to one vertex.
 
-    The vertices of group g are at positions ``bounds[g]`` to ``bounds[g + 1]``. The list of group g in the contracted
-    graph begins at ``places[g]``, with room for all edges of the group's vertices.
+    The vertices of group g are at positions ``bounds[g]`` to ``bounds[g + 1]``. The adjacency list of group g in the
+    contracted graph begins at ``places[g]``, with room for all edges of the group's vertices.
     """
     n, count = np.uint64(len(group)), np.uint64(len(above))
     for v in range(n):

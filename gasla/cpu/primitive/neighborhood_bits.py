@@ -1,4 +1,4 @@
-"""Rows of bits that tell which of a vertex's neighbors are adjacent to each other."""
+"""Rows of bits that tell which of a vertex's neighbors are adjacent to each other, for searches of cliques."""
 
 # mypy: disable-error-code="no-untyped-def"
 import numpy as np
@@ -12,23 +12,25 @@ SIX, LAST = np.uint64(6), np.uint64(63)
 
 @compiled
 def number(heads, first, count, places):
-    """Number `count` vertices, those in `heads` from position `first` on, by 1, 2, … in `places`."""
+    """Number `count` vertices, the entries of `heads` from position `first` on, by 1, 2, … in the array `places`."""
     for i in range(count):
         places[np.uint64(heads[first + i])] = i + ONE
 
 
 @compiled
 def forget(heads, first, count, places):
-    """Set the numbers of `count` vertices in `places` back to 0."""
+    """Undo `number`: set the numbers of `count` vertices, the entries of `heads` from `first` on, in `places` back to
+    0.
+    """
     for i in range(count):
         places[np.uint64(heads[first + i])] = 0
 
 
 @inlined
 def fill_row(heads, begin, end, words, places, rows, row):
-    """Set bit j of a row if the list from `begin` to `end` has the vertex with number j + 1.
+    """Fill a row of bits: set bit j if the adjacency list at `begin` to `end` has the vertex with number j + 1.
 
-    Return whether any bit is set.
+    ``places[v]`` is the number of vertex v, or 0. Return whether any bit is set.
     """
     is_any_set = False
     for word in range(words):
@@ -44,7 +46,10 @@ def fill_row(heads, begin, end, words, places, rows, row):
 
 @compiled
 def mirror(rows, count, words):
-    """Make the square matrix of bits symmetric: set bit i of row j wherever bit j of row i is set."""
+    """Make a square matrix of bits symmetric: set bit i of row j wherever bit j of row i is set.
+
+    The matrix is the first `count` rows of `rows`, of `words` words each.
+    """
     for i in range(count):
         for word in range(words):
             remaining_bits = rows[i, word]

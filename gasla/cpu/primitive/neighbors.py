@@ -132,9 +132,9 @@ def count_common_neighbors(
 
 
 def _bound_of_steps(m: int) -> int:
-    """Return an upper bound of the steps that counting the triangles of m edges takes.
+    """Return an upper bound of the steps that counting the triangles of a graph of m edges takes.
 
-    If each edge is stored at its end of lower degree, no list has much more than sqrt(m) entries.
+    If each edge is stored at its end of lower degree, no adjacency list has much more than sqrt(m) entries.
     """
     return m * math.isqrt(m)
 
@@ -240,7 +240,10 @@ def _orient(
     thread, threads, control, indptr, indices, by_degree, ranks, places, bounds,
     vertices, starts, heads, rest_starts, rests,
 ):  # fmt: skip
-    """Fill the arrays of a `ByDegree`, of which `starts` is the field `indptr` and `heads` is the field `indices`."""
+    """Fill the arrays of a `ByDegree` (a graph's edges, each from its lower to its higher end, ranked by degree).
+
+    `starts` is its field `indptr`, and `heads` its field `indices`.
+    """
     parts = places.shape[0]
     if thread == 0:
         _rank_by_degree(indptr, by_degree, ranks, vertices)
@@ -259,7 +262,9 @@ def _orient(
 
 @compiled
 def _rank_by_degree(indptr, by_degree, ranks, vertices):
-    """Sort the vertices by degree with a counting sort, and set `ranks` and `vertices`."""
+    """Sort the vertices by degree with a counting sort, and set `vertices` (in this order) and `ranks` (each vertex's
+    place).
+    """
     n = np.uint64(len(ranks))
     for v in range(n):
         by_degree[np.uint64(indptr[v + _ONE] - indptr[v] + 1)] += 1

@@ -173,9 +173,10 @@ def _split_by_search(firsts, start, end):
 
 @compiled
 def _search_backward(lists, ends, top, deep, share, near, queue):
-    """Search backward from the target, and set ``near[v]`` to deep - d for vertices v at a distance of d edges.
+    """Search backward from the target of paths, and set ``near[v]`` to deep - d for vertices v at a distance of d
+    edges.
 
-    Returns how many vertices were reached, and the distance up to which all vertices are known. The search ends when
+    Return how many vertices were reached, and the distance up to which all vertices are known. The search ends when
     its next step would read more edges than the last step of the search forward, by a rough estimate.
     """
     indptr, heads, in_indptr, tails = lists
@@ -257,7 +258,7 @@ def _count(
 
 @compiled
 def _mark_ends(lists, ends, top, lengths, marks, by):
-    """At the start of a search, set ``closing[v]``, the number of ways from v to the target in two edges or in one.
+    """Set ``closing[v]``, the number of ways from v to the target in two edges or in one, before a search for paths.
 
     If `by` is -1 instead of 1, this is undone, at the end of the search.
     """
@@ -280,7 +281,11 @@ def _mark_ends(lists, ends, top, lengths, marks, by):
 
 @compiled
 def _add_ways(lists, v, top, closing, by):
-    """Add `by` to ``closing[u]``, the number of ways from u to the target in two edges, for each in-neighbor u of v."""
+    """Add `by` to ``closing[u]`` for each in-neighbor u of v, a vertex that has an edge to the target of a path search.
+
+    ``closing[u]`` is the number of ways from u to the target in two edges, or in one. `by` is 1 or -1: while v is on
+    the path, its in-neighbors have one way fewer.
+    """
     in_indptr, tails = lists[2], lists[3]
     for k in range(np.uint64(in_indptr[v]), np.uint64(in_indptr[v + _ONE])):
         u = np.uint64(tails[k])
@@ -338,7 +343,10 @@ def _count_from(control, lists, target, top, lengths, far, marks, path, at, coun
 
 @compiled
 def _add_up(heads, low, high, top, closing, counts):
-    """Add up the numbers of ways to the target from the vertices at positions `low` to `high` of an adjacency list."""
+    """Add to `counts` the numbers of ways to the target from the vertices at positions `low` to `high` of `heads`.
+
+    ``closing[v]`` is the number of ways from vertex v.
+    """
     total = 0
     for k in range(low, high):
         u = np.uint64(heads[k])

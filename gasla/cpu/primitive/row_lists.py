@@ -46,7 +46,7 @@ class RowSearch:
         self.writers = np.zeros((threads, _WORDS), np.int64)
 
     def count(self, limit: int = _NO_LIMIT) -> int:
-        """Run the first pass of the search, and return the number of rows that it finds.
+        """Run the first pass of the search, and return the number of rows (such as paths) that it finds.
 
         With a limit, the search stops early, and the result may be anything above the limit.
         """
@@ -55,7 +55,9 @@ class RowSearch:
         return int(self.tally[:, 0].sum())
 
     def rows(self, limit: int | None) -> tuple[Array, Array]:
-        """Return the offsets and the entries of all rows, or of the first `limit` rows if there are more."""
+        """Return all rows of vertices that the search finds, as offsets and vertices, or the first `limit` if there are
+        more.
+        """
         limit = _NO_LIMIT if limit is None else min(limit, _NO_LIMIT)
         count = min(self.count(limit), limit)
         starts = np.stack([running_sums(self.tally[:, i]) for i in range(2)], axis=1)
@@ -88,7 +90,7 @@ def open_blocks(control, total, limit, n, size):
 
 @compiled
 def open_block(writer, block, tally, starts, limit):
-    """Set up a thread's writer, an array of counts and positions, before the search of a block.
+    """Set up a thread's `writer` (an array of counts and positions of rows) before the search of a block.
 
     The counts are reset. In the pass that writes rows, the positions are set to where the rows of the block go.
     """
@@ -100,7 +102,10 @@ def open_block(writer, block, tally, starts, limit):
 
 @compiled
 def close_block(writer, block, tally, starts, total):
-    """Store how many rows and entries a thread has found in a block, if this is the first pass, which only counts."""
+    """Store how many rows and entries of rows a thread has found in a block, in the first pass, which only counts.
+
+    In the second pass, do nothing.
+    """
     if len(starts) == 0:
         tally[block, 0], tally[block, 1] = writer[ROWS], writer[ENTRIES]
         fetch_add_relaxed(total, 0, writer[ROWS])
@@ -118,7 +123,10 @@ def is_full(rows):
 
 @compiled
 def write(rows, path, count, other, last):
-    """Append a row, unless the block is full: `count` vertices of `path`, then `other` and `last` if not negative."""
+    """Append a row (such as a path) to the rows of this thread's block, unless the block is full.
+
+    The row is the first `count` vertices of `path`, then `other` and `last` if these are not negative.
+    """
     writer, entries, lengths = rows
     if is_full(rows):
         return

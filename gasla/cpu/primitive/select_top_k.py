@@ -31,7 +31,7 @@ _GRAIN = np.uint64(16)  # number of rows that a thread takes at once; small, bec
 
 
 def top_k(indptr: Array, indices: Array, values: Array, k: int) -> tuple[Array, Array]:
-    """Return the columns and the values of the k largest entries of each row, in descending order.
+    """Return the columns and the values of the k largest entries of each row of a sparse matrix, in descending order.
 
     Rows with fewer entries are filled with column -1 and value 0.
     """
@@ -70,7 +70,9 @@ def _is_worse(value, column, other, its_column):
 
 @compiled
 def _rise(ids, heap, at, column, value):
-    """Add an entry at position `at`, the end of a heap, and move it up until the entry above it is worse."""
+    """Add an entry (a column and a value) at position `at`, the end of a heap, and move it up until the one above is
+    worse.
+    """
     while at:
         parent = (at - _ONE) // _TWO
         if not _is_worse(value, column, heap[parent], ids[parent]):
@@ -82,7 +84,9 @@ def _rise(ids, heap, at, column, value):
 
 @compiled
 def _sink(ids, heap, count, column, value):
-    """Replace the root of a heap of `count` entries by a new entry, and move it down to its place."""
+    """Replace the root of a heap of `count` entries by a new entry (a column and a value), and move it down to its
+    place.
+    """
     at, child = np.uint64(0), _ONE
     while child < count:
         if child + _ONE < count and _is_worse(heap[child + _ONE], ids[child + _ONE], heap[child], ids[child]):

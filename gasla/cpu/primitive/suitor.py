@@ -69,7 +69,8 @@ _LOOKS = 16  # estimated time for each edge, in units of the time to read one ed
 
 
 def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
-    """Return the vertex that each vertex is matched with, or -1 (`primitives.match_heaviest`).
+    """Return the vertex that each vertex is matched with in a matching of heavy edges, or -1
+    (`primitives.match_heaviest`).
 
     The adjacency lists have each edge in both directions.
     """
@@ -159,9 +160,10 @@ def _search_list(indices, weights, degrees, bars, suitors, offers, u, low, high)
 
 @inlined
 def _tie_breaker(degrees, u, v):
-    """Return a number that decides between edges of equal weight: the smaller one is better.
+    """Return a number for the edge between u and v that decides between edges of equal weight: the smaller one is
+    better.
 
-    It is unique among the edges of a vertex to different neighbors.
+    The number is unique among the edges of u to different neighbors.
     """
     return np.uint64(min(degrees[u], degrees[v])) << _BITS | (u ^ v)
 

@@ -68,7 +68,10 @@ _LOOKS = 4  # estimated time for each edge, in units of the time to read one edg
 
 
 def sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array) -> Array | None:
-    """Return for each stored edge the summed weights of opposite vertices in triangles (`primitives.sum_at_edges`)."""
+    """Return for each stored edge the sum of the weights of the vertices opposite to it in triangles.
+
+    See `primitives.sum_at_edges`.
+    """
     # a vertex of degree 1 or less is in no triangle, so its weight must not make the sums overflow
     weights = np.where(graph.out_degrees > 1, weights, 0)
     largest = float(weights.max(initial=0)) * graph.max_out_degree
@@ -111,7 +114,10 @@ def _count_or_sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: A
 
 @compiled
 def _merge(thread, threads, control, lists, weights, counts, grain):
-    """Count the triangles at each edge by merging the sorted lists of its ends, and store both directions' counts."""
+    """Count the triangles at each edge by merging the sorted adjacency lists of its two ends.
+
+    The count is stored at both entries of the edge, one for each direction.
+    """
     indptr, indices = lists
     for start, end in blocks(control, np.uint64(len(indptr) - 1), grain):
         for u in range(start, end):
@@ -139,7 +145,9 @@ def _mark(
     thread, threads, control, indptr, indices, ranks,
     starts, heads, rest_starts, rests, weighing, tallies, counters, counts,
 ):  # fmt: skip
-    """Count each triangle at its three edges, add up the counters of all threads, and store them by list entry."""
+    """Count each triangle at its three edges, add up the counters of all threads, and store the sums by adjacency list
+    entry.
+    """
     n, counting, tally = np.uint64(len(ranks)), len(counters), tallies[thread]
     if thread < counting:
         # begin with the highest ranks, as their vertices take longest, and should not come last
@@ -170,9 +178,11 @@ def _mark(
 
 @compiled
 def _count(heads, low, high, rests, first, last, tally, counters):
-    """Count the triangles of one vertex, at each of their edges. ``heads[low:high]`` are its neighbors of higher rank.
+    """Count the triangles of one vertex with a lower and a higher neighbor by rank, at each of the triangles' three
+    edges.
 
-    Meanwhile ``tally[w]`` is 1 more than the number of triangles at the edge to w.
+    ``heads[low:high]`` are the vertex's neighbors of higher rank. Meanwhile ``tally[w]`` is 1 more than the number of
+    triangles at the edge to w.
     """
     for k in range(low, high):
         tally[np.uint64(heads[k])] = 1

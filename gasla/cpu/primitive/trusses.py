@@ -227,10 +227,10 @@ def _remove_in_rounds(
 
 @compiled
 def _find_lowest_level(stay, begin, end, support, states, level, words, own):
-    """Drop removed edges from this thread's range of `stay`, and find the lowest support of the others.
+    """Drop removed edges from this thread's range of `stay`, and find the lowest support of the edges that remain.
 
-    The support, and the number of edges that have it, are stored in `words`.
-    Return the new end of this thread's range of `stay`.
+    The support of an edge is the number of triangles left at it. The lowest one, and the number of edges that have it,
+    are stored in `words`. Return the new end of this thread's range of `stay`.
     """
     low, count, new_end = np.int64(_ALL), np.int64(0), begin
     for k in range(begin, end):
@@ -247,7 +247,9 @@ def _find_lowest_level(stay, begin, end, support, states, level, words, own):
 
 @compiled
 def _queue_level(stay, begin, end, support, level, queue, words, own):
-    """Append this thread's edges of the lowest support, `level`, to the queue of edges to remove."""
+    """Append those edges of this thread's range of `stay` whose support is `level`, the lowest, to the queue of
+    removals.
+    """
     at = np.uint64(fetch_add_relaxed(words, _TAIL, words[own + _ONE]))
     for k in range(begin, end):
         e = np.uint64(stay[k])
@@ -258,7 +260,10 @@ def _queue_level(stay, begin, end, support, level, queue, words, own):
 
 @compiled
 def _mark_states(thread, threads, queue, states, low, high, state):
-    """Set the state of the edges at positions `low` to `high` of the queue. Each thread sets an equal share of them."""
+    """Set the state (stays, to be removed, or gone) of the edges at positions `low` to `high` of the queue of removals.
+
+    Each thread sets an equal share of them.
+    """
     count, share = high - low, np.uint64(thread)
     for k in range(low + count * share // np.uint64(threads), low + count * (share + _ONE) // np.uint64(threads)):
         states[np.uint64(queue[k])] = state
@@ -351,9 +356,9 @@ def _lower_support(e, a, b, support, states, queue, words, level, shared):
 
 @inlined
 def _decrease_support(e, support, queue, words, level, shared):
-    """Lower the support of edge e by 1, but not below `level`.
+    """Lower the support of edge e (the number of triangles left at it) by 1, but not below `level`.
 
-    Append the edge to the queue when its support reaches `level`.
+    Append the edge to the queue of edges to remove when its support reaches `level`.
     """
     if load_unordered(support, e) > level:
         if shared:
