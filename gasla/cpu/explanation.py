@@ -13,7 +13,7 @@ from gasla.program import Schedule, VertexProgram, reasons
 
 
 def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]:
-    """Return the sentences that `gasla.explain` shows for a program that is prepared on a graph."""
+    """Return the sentences that `gasla.explain` shows on how a program runs, once it is prepared on a graph."""
     plan = runs.plan
     workspace = sum(math.prod(shape) * kind.itemsize for shape, kind in runs._shapes.values())
     return [
@@ -27,7 +27,10 @@ def sentences(runs: Prepared, program: VertexProgram, graph: Graph) -> list[str]
 
 
 def _tables(runs: Prepared) -> list[str]:
-    """Return sentences on the size of the hash tables, if the program reduces values by key, else none."""
+    """Return sentences on the size of the hash tables in which values are reduced by key, if the program does that.
+
+    Otherwise return an empty list.
+    """
     if runs.plan.keyed is None:
         return []
     tables = [runs._shapes[name] for name in TABLES]
@@ -55,7 +58,7 @@ def _loop(runs: Prepared, graph: Graph) -> list[str]:
 
 
 def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
-    """Return a sentence that says whether the program's loop has been compiled already."""
+    """Return a sentence that says whether the loop of a program over its iterations has been compiled already."""
     if runs._calls["run_loop"].function.is_compiled([0, runs.team, runs.control, *_arguments(runs, program, graph)]):
         return "It runs on the CPU. Its code is compiled already."
     return (
@@ -64,7 +67,9 @@ def _compiling(runs: Prepared, program: VertexProgram, graph: Graph) -> str:
 
 
 def _arguments(runs: Prepared, program: VertexProgram, graph: Graph) -> list[Any]:
-    """Return the arguments of the loop that follow the control array, as for a run that begins now."""
+    """Return the arguments that the kernel of the program's loop takes after the control array, for a run that begins
+    now.
+    """
     runs.program, runs.graph = program, graph
     try:
         runs._use({})

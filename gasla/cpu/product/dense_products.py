@@ -17,18 +17,19 @@ GRAIN = 1 << 15  # a thread takes rows that need about this many products of two
 
 
 def ready_wide(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies a sparse matrix by dense matrices, with the matrix and the semiring already
-    bound.
+    """Return a function that multiplies one sparse matrix by dense matrices over a semiring.
 
-    `gasla.engines.Products` describes it.
+    `lists` has the sparse matrix in CSR form, `terms` describes the semiring, and `masked` says whether products have a
+    mask. `gasla.engines.Products` describes the function.
     """
     return functools.partial(multiply, Lists(lists.indptr, lists.indices, lists.values, lists.width), terms)
 
 
 def multiply(lists: Lists, terms: Terms, x: Any, mask: Any, complement: bool, results: tuple[Any, ...]) -> bool:
-    """Multiply a sparse matrix by the dense matrix `x`, and write the product to `results`.
+    """Multiply a sparse matrix by the dense matrix `x`, and write the product to the arrays `results`.
 
-    Returns False if the sparse matrix has an index or offset out of range.
+    `lists` has the sparse matrix in CSR form. Entries where `mask` equals `complement` are left out. Return False if
+    the sparse matrix has an index or offset out of range.
     """
     rows, columns = len(lists.indptr) - 1, x.shape[1]
     steps = (rows + len(lists.indices)) * max(columns, 1)

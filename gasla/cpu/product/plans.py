@@ -33,7 +33,7 @@ PRINTED |= dict.fromkeys(("select", "select_bits"), "gasla.cpu.runtime.intrinsic
 
 
 class ProductPlan:
-    """The properties of a product that the templates of all products read."""
+    """The properties of a product over a semiring that the kernel templates of all sorts of products read."""
 
     def __init__(self, terms: Terms, masked: bool = False) -> None:
         self.terms, self.masked = terms, masked
@@ -47,13 +47,17 @@ class ProductPlan:
 
     @property
     def given(self) -> list[str]:
-        """The names of the array arguments that only kernels have that read them, such as the mask."""
+        """The names of the array arguments that a kernel has only if it reads them: values of the matrix, `x`, and the
+        mask.
+        """
         is_needed = {"values": self.reads("value"), "x": self.reads("x"), "mask": self.masked}
         return [name for name, is_wanted in is_needed.items() if is_wanted]
 
     @property
     def arrays(self) -> list[str]:
-        """The names of the last arguments of a kernel: optional inputs, and the arrays of results."""
+        """The names of the last arguments of a product's kernel: optional inputs such as the mask, and the arrays of
+        results.
+        """
         return [*self.given, *self.outs]
 
     @property
@@ -62,31 +66,35 @@ class ProductPlan:
 
     @property
     def identities(self) -> list[tuple[int, Any]]:
-        """The identity of the monoid for each item of a tuple, as pairs of the item's number and a literal."""
+        """The identity of the semiring's monoid for each item of a tuple, as pairs of its number and a constant."""
         items = zip(self.terms.monoid.identity(self.terms.type), self.terms.type.items, strict=True)
         return [(p, literal(*item)) for p, item in enumerate(items)]
 
     @property
     def pair(self) -> list[Symbol]:
-        """The parameters of the function `combine`, which combines two totals."""
+        """The parameters of the generated function `combine`, which combines two totals of products by the semiring's
+        monoid.
+        """
         return [Symbol("a", self.terms.type), Symbol("b", self.terms.type)]
 
     @property
     def merged(self) -> list[Symbol]:
-        """The parameters of the function `merge`, which merges a new total into an old value of the result."""
+        """The parameters of the generated function `merge`, which merges a new total into an old value."""
         return [Symbol("old", self.terms.out_type), Symbol("new", self.terms.type)]
 
     def functions(self) -> list[str]:
-        """Return the source code of the semiring's functions, a text for each."""
+        """Return the source code of those functions of the semiring that a kernel calls, such as its product, a text
+        for each.
+        """
         raise NotImplementedError
 
     def imports(self) -> dict[str, str]:
-        """Return the names that the printed functions import, each with the module that defines it."""
+        """Return the names that the generated functions of the semiring import, each with its module."""
         return PRINTED
 
     @property
     def is_native(self) -> bool:
-        """Whether the code runs only on processors like this one, because it calls vector functions."""
+        """Whether the compiled kernel runs only on processors like this one, because it calls functions for vectors."""
         return "NATIVE" in self.imports()
 
     @cached_property
@@ -158,7 +166,7 @@ class VectorPlan(ProductPlan):
 
     @property
     def table(self) -> int | None:
-        """The reductions of all combinations of four truth values, as the bits of a number.
+        """A table that gives the reduction of any four truth values by the semiring's monoid, as the bits of a number.
 
         Bit i is the reduction of the four bits of the number i. So one lookup reduces four entries. It is None if
         totals aren't Boolean.
@@ -206,9 +214,10 @@ def write(expr: Expr, args: list[str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def four_of(terms: Terms) -> Four | None:
-    """Return the product and the combination of a semiring for vectors of four values, or None if that is not possible.
+    """Return the product and the combination of a semiring for vectors of four values, or None if vectors are not used.
 
-    Some operations don't exist for vectors, and vectors don't pay if any product will do as a row's total.
+    They are not used if some operation does not exist for vectors. They do not pay either if any product will do as a
+    row's total.
     """
     if terms.any_will_do or not (simd4_printer.are_for(terms.product) and simd4_printer.are_for(terms.combination)):
         return None
@@ -266,10 +275,10 @@ class BatchedPlan(ProductPlan):
         self.scratch = [f"of_{kind}" for kind in self.sizes]
 
     def _reserve(self, kinds: Iterable[Any], size: int, is_tuple: bool = False) -> Arrays:
-        """Reserve space for `size` values of each given dtype in the scratch arrays of a thread.
+        """Reserve space for `size` values of each dtype in `kinds` in the scratch arrays of a thread.
 
         A scratch array holds all values of one dtype. Return the names of the arrays, and the offsets at which the
-        space begins.
+        space begins, as `Arrays`.
         """
         kinds = [*map(np.dtype, kinds)]
         offsets = []
@@ -283,7 +292,9 @@ class BatchedPlan(ProductPlan):
         return [*super().arrays, *(f"all_{name}" for name in self.scratch)]
 
     def new_scratch(self, threads: int) -> tuple[Any, ...]:
-        """Return new scratch arrays, the last arguments of the kernel. Each thread has a row of each array."""
+        """Return new scratch arrays for `threads` threads, the last arguments of the kernel. Each thread has a row of
+        each.
+        """
         return tuple(np.empty((threads, size), kind) for kind, size in self.sizes.items())
 
     def functions(self) -> list[str]:
@@ -322,12 +333,12 @@ def batch_height(terms: Terms, is_long: bool) -> int:
 
 
 def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
-    """Split the product of a matrix entry into a part that is computed when the entry is loaded, and one for whole
+    """Split the product of a matrix entry in two: what is computed when the entry is loaded, and what for whole
     batches.
 
-    Returns the expressions to compute at loading, symbols that stand for their values, and the product in terms of
-    these symbols. If the product calls no function such as exp, its items are computed at loading. Otherwise only its
-    symbols are loaded.
+    `terms` has the semiring's product. Return the expressions to compute at loading, symbols that stand for their
+    values, and the product in terms of these symbols. If the product calls no function such as exp, its items are
+    computed at loading. Otherwise only its symbols are loaded.
     """
     product = terms.product
     items = _items_of(product)
@@ -340,7 +351,9 @@ def cut(terms: Terms) -> tuple[list[Expr], list[Symbol], Expr]:
 
 
 def vector_imports(terms: Terms) -> dict[str, str]:
-    """Return the names of the vector functions that a product calls, with the module that defines them."""
+    """Return the names of the functions for vectors that a semiring's expressions call, with the module that defines
+    them.
+    """
     exprs = [terms.product, terms.combination, *([] if terms.merged is None else [terms.merged])]
     return vector_printer.imports(map(vector_printer.sheltered, exprs))
 

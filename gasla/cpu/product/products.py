@@ -34,8 +34,9 @@ OFTEN = 8
 
 
 def ready(lists: Lists, terms: Terms, masked: bool) -> Multiply:
-    """Return a function that multiplies a matrix by vectors, with the kernel compiled and the matrix already bound.
+    """Return a function that multiplies one matrix by vectors over a semiring, with a kernel compiled for the semiring.
 
+    `lists` has the matrix in CSR form, `terms` describes the semiring, and `masked` says whether products have a mask.
     `gasla.engines.Products` documents this function, `in_format` and `lists_of`.
     """
     return Product(lists, terms, masked).multiply
@@ -50,7 +51,11 @@ def lists_of(A: Any, form: Format, make: Callable[[], Lists]) -> Lists:
 
 
 def in_format(A: Any, wanted: Format) -> Any:
-    """Convert a matrix to another sparse format. Unlike SciPy's conversion, this keeps parallel entries apart."""
+    """Convert the matrix `A` to the sparse format `wanted`. Unlike SciPy's conversion, this keeps parallel entries
+    apart.
+
+    Parallel entries are several entries at one position of the matrix.
+    """
     if A.format == wanted:
         return A
     if A.format == "coo":
@@ -89,7 +94,8 @@ class Product:
     def multiply(self, x: Any, mask: Any, complement: bool, outs: tuple[Any, ...]) -> bool:
         """Multiply the matrix by the vector `x`, and write the product to the arrays `outs`.
 
-        Returns False if the matrix has an index or offset out of range.
+        Rows where `mask` equals `complement` are left out. Return False if the matrix has an index or offset out of
+        range.
         """
         share = self.share
         team = threads_for(share.work)
@@ -117,7 +123,10 @@ class Share:
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:
-        """Run a kernel on a team of threads. Return False if the matrix has an index or offset out of range."""
+        """Run the kernel of a product on a team of threads, with the arguments `args`.
+
+        Return False if the matrix has an index or offset out of range.
+        """
         control = threads.new_control()
         threads.run_parallel(kernel, control, args, team, short=self.is_short, loose=True)
         return control.item(threads.STOP) == 0
@@ -134,7 +143,10 @@ def asks_truth(terms: Terms) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def with_truth(terms: Terms) -> Terms:
-    """Return the terms of the same product for a Boolean x, which stands for ``x != 0`` of the x before."""
+    """Return `terms`, the description of a product over a semiring, for a Boolean vector that stands for ``x != 0``.
+
+    The original product depends on x only through whether its elements are 0.
+    """
 
     def replace_x(expr: Expr, _: list[Expr]) -> Expr | None:
         return Symbol("x", bool) if expr.op == "cast" and _is_x(expr.args[0]) else None

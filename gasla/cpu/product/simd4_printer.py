@@ -1,4 +1,5 @@
-"""Prints expressions as code for vectors of four values, and replaces operations that take long on vectors.
+"""Prints expressions of semirings as code for vectors of four values, and replaces operations that take long on
+vectors.
 
 LLVM has no vector instruction for a minimum that propagates NaN, so a minimum is printed as a choice between two
 values.
@@ -45,7 +46,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def as_choices(expr: Expr) -> Expr:
-    """Return an equal expression in which each minimum and maximum is a choice between its two arguments."""
+    """Return an equal expression in which each minimum and maximum is a choice (`where`) between its two arguments."""
 
     def choose(e: Expr, args: list[Expr]) -> Expr | None:
         if e.op not in EXTREMA:

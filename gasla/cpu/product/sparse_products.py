@@ -20,7 +20,8 @@ GRAIN = 1 << 14
 
 
 class Rows:
-    """Two sparse matrices to multiply, checked, with the rows of their product divided into parts of about equal work.
+    """Two sparse matrices A and B to multiply, and a division of the rows of their product into parts of about equal
+    work.
 
     Products with and without a mask use this class. Threads take one part after another.
     """
@@ -52,8 +53,9 @@ class Rows:
         return True
 
     def bytes_of_a_thread(self) -> int:
-        """Return approximately how many bytes the scratch arrays of a thread take, which have a value for each result
-        column.
+        """Return approximately how many bytes the scratch arrays of a thread take.
+
+        They have a value for each column of the product.
         """
         return 33 * (self.mask if self.mask and self.only_masked else self.B).width
 
@@ -64,7 +66,7 @@ class Rows:
         return int(np.diff(self.B.indptr).max(initial=0)) > LONG and self._ascends()
 
     def _ascends(self) -> bool:
-        """Return whether the columns in each row of B strictly ascend."""
+        """Return whether the columns in each row of the matrix B strictly ascend, so that entries can be searched."""
         return self._run(counting.ascend, self.B, *self.inputs[2:], self._grain(self.B))
 
     def _grain(self, lists: Lists) -> Any:
@@ -78,7 +80,7 @@ class Rows:
         return launch(kernel, args, self._threads(lists), len(lists.indptr) + len(lists.indices))
 
     def run(self, kernel: Any, *args: Any) -> bool:
-        """Run a kernel over all parts of the product. Return False if it set the stop flag."""
+        """Run a kernel over all parts of the product's rows. Return False if it set the stop flag, as it failed."""
         return launch(kernel, (self.bounds, *args), self.team, self.steps + self.rows, len(self.bounds) - 1)
 
 

@@ -1,4 +1,7 @@
-"""Prints expressions as code for loops that LLVM vectorizes: choices without a branch, calls of vector functions."""
+"""Prints expressions of semirings as code for loops that LLVM vectorizes, which call functions for vectors.
+
+Choices are printed without branches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def write(expr: Expr, args: list[str]) -> str:
 
 
 def _function_name(expr: Expr) -> str:
-    """Return the name of the vector function that computes a call in an expression.
+    """Return the name of the function for vectors that computes a call such as exp in an expression.
 
     For exp, it is a function that takes equal time for all values, unless `sheltered` has already replaced the values
     that take long.
@@ -32,13 +35,13 @@ def _function_name(expr: Expr) -> str:
 
 
 def imports(exprs: Iterable[Expr]) -> dict[str, str]:
-    """Return the names of the vector functions that some expressions call, with the module that defines them."""
+    """Return the names of the functions for vectors that some expressions call, with the module that defines them."""
     function_names = [_function_name(e) for e in in_order([*exprs]) if vector_math.is_vectorised(e.op, e.type)]
     return dict.fromkeys(["NATIVE", *function_names] if function_names else [], "gasla.cpu.runtime.vector_math")
 
 
 def calls(exprs: list[Expr]) -> list[Expr]:
-    """Return the calls in some expressions of functions that take many instructions, such as exp."""
+    """Return those subexpressions of some expressions that call a function of many instructions, such as exp."""
     return [e for e in in_order(exprs) if e.op in printer.CALLS and e.op not in vector_math.INSTRUCTIONS]
 
 

@@ -33,7 +33,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def arrays(self) -> dict[str, Array]:
-        """The item type and number of dimensions of each array that is passed to the kernel, by name, in order."""
+        """The item type and number of dimensions of each array that is passed to the program's kernel, by name, in
+        order.
+        """
         t, keyed, ids, words = self.traced, self.keyed, (self.id_type, 1), (U64, 1)
         types = {"control": (I64, 1), "counts": (I64, 2), "log": (I64, 2)}
         if self.scheduled:
@@ -81,13 +83,14 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def has_halves(self) -> bool:
-        """Whether a vertex or edge field has values of type float16."""
+        """Whether a vertex or edge field of the program has values of type float16."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         return any(getattr(kind, "scalar", kind) == HALF for kind in kinds)
 
     @property
     def carried(self) -> list[str]:
-        """Names of the values that the loop changes from one iteration to the next, apart from aggregates.
+        """Names of the values that the loop over iterations changes from one iteration to the next, apart from
+        aggregates.
 
         They are the number of the bucket whose vertices are processed now, and the parameters that the program's `idle`
         changes.
@@ -101,7 +104,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def has_short_vectors(self) -> bool:
-        """Whether a field or the gathered value is a short vector, which fits in registers."""
+        """Whether a field of the program or its gathered value is a short vector, which fits in registers."""
         kinds = [*self.traced.vertex_types.values(), *self.traced.edge_types.values()]
         kinds += parts_of(self.traced.gathered_type) if self.gathers else []
         return any(isinstance(kind, VectorType) and not kind.is_wide for kind in kinds)
@@ -120,7 +123,8 @@ class CpuPlan(Plan):
 
     @property
     def accumulates(self) -> bool:
-        """Whether pushes reduce values into an array of their own, and not into the vertex field itself.
+        """Whether pushes reduce the values that they send to a vertex into an array, and not into the vertex field
+        itself.
 
         Between iterations, all items of this array are the identity of the reduction.
         """
@@ -144,7 +148,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def filled(self) -> list[str]:
-        """The vertex fields that the kernel fills with their initial values."""
+        """The vertex fields that the kernel fills with their initial values. In a hand-written loop, it fills none."""
         return [] if self.staged else list(self.traced.vertex_types)
 
     @functools.cached_property
@@ -187,7 +191,7 @@ class CpuPlan(Plan):
         return [*self.traced.vertex_types, *self.traced.deposits]
 
     def symbols(self, function: str) -> list[str]:
-        """Return the names of the parameters of one of the program's functions."""
+        """Return the names of the parameters of one of the program's functions, as its printed source has them."""
         return [s.name for s in self.functions[function].symbols]
 
     def passed(self, function: str) -> list[tuple[str, str | None]]:
@@ -216,20 +220,24 @@ class CpuPlan(Plan):
         return [name for name in names if f"scratch_{name}" in self.wide_scratch]
 
     def returned(self, function: str) -> str | list[str]:
-        """Return the fields whose new values a function returns: a name if it is a single field, else a list of
-        names.
+        """Return the fields whose new values a function of the program returns: a name if it is one field, else a list
+        of names.
         """
         names = [*self.functions[function].result]
         return names[0] if len(names) == 1 else names
 
     def read(self, role: str, *functions: str) -> list[str]:
-        """Return names of fields that functions read of a role (such as "src", the source of an edge)."""
+        """Return the names of the fields that functions of the program read of a role (such as "src", the source of an
+        edge).
+        """
         return read(self, role, functions)
 
     def loads(self, role: str, *functions: str, copy: str = "old", but: str = "") -> list[Statement]:
         """Return statements that load the fields of a vertex that some functions of the program read.
 
-        Fields that the function `but` reads as well are left out, because they have been loaded already.
+        `role` is what the vertex is to these functions, such as "src", and `copy` says which copy of a field to load,
+        "old" or "new". Fields that the function `but` reads as well are left out, because they have been loaded
+        already.
         """
         known = loads(self, role, but)
         return [load for load in loads(self, role, *functions, copy=copy) if load not in known]
@@ -254,7 +262,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def racing(self) -> set[str]:
-        """The fields that one thread writes while other threads read or write them, so that accesses must be atomic."""
+        """The fields that one thread writes while other threads may read or write them, so that accesses must be
+        atomic.
+        """
         return self.in_place | (self.traced.writes("apply") if self.absorbs or self.push_at_once else set())
 
     @functools.cached_property
@@ -281,7 +291,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def gathered_identity(self) -> Any:
-        """The gathered value of a vertex without edges, as a literal.
+        """The gathered value of a vertex without edges, as a literal (constants that a kernel can contain).
 
         For wide vectors, which lie in memory, the kernel calls the function `nothing` instead.
         """
@@ -348,21 +358,25 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def symbols_of_few(self) -> list[str]:
-        """Names of the arguments of `gather_few` (the gather of `FEW` edges at once), except for its first argument."""
+        """Names of the arguments, except for the first one, of `gather_few`, the function that gathers `FEW` edges at
+        once.
+        """
         gather = self.functions["gather"]
         return [*dict.fromkeys(self.at_edge(s, i) for i in range(FEW) for s in gather.symbols)]
 
     def at_edge(self, symbol: Symbol, edge: int) -> str:
-        """Return the name of the local variable that holds a parameter of gather for one of several edges.
+        """Return the name of the local variable that holds a parameter of gather for one of the edges that are gathered
+        together.
 
-        Parameters that are the same for all edges of a vertex, such as its own fields, have a single variable.
+        `edge` is the number of this edge. Parameters that are the same for all edges of a vertex, such as its own
+        fields, have a single variable.
         """
         role, _ = self.functions["gather"].sources[symbol.name]
         return f"{symbol.name}_{edge}" if role in ("src", "edge", "back") else symbol.name
 
     @functools.cached_property
     def values_gathered(self) -> list[str]:
-        """The edge fields that gather reads from copies in the order of the adjacency lists."""
+        """The edge fields whose values gather reads from copies that are sorted in the order of the adjacency lists."""
         return sorted(self._edge_roles("gather") & set(self.edge_values))
 
     @staticmethod
@@ -374,7 +388,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def fetched(self) -> str | None:
-        """The vertex field that a push prefetches at the target of each edge before it reads the field, or None."""
+        """The vertex field that a push prefetches at the target of each edge before it reads the field, or None if
+        there is none.
+        """
         fields = sorted(self.absorbs or self.read("vertex", "mask"))
         numbers = [name for name in fields if isinstance(self.vertex_type(name), np.dtype)]
         return next(iter([*numbers, *self.absorbs]), None)
@@ -384,9 +400,9 @@ class CpuPlan(Plan):
         return self.fetched is not None and not isinstance(self.vertex_type(self.fetched), np.dtype)
 
     def loads_of_end(self, role: str) -> list[Statement]:
-        """Return statements that load the fields of one end of an edge for gather and edge_mask. `role` names the end.
+        """Return statements that load the fields of one end of an edge for the program's `gather` and `edge_mask`.
 
-        Vectors are left out if gather reads them one number at a time.
+        `role` says which end, "src" or "dst". Vectors are left out if gather reads them one number at a time.
         """
         names = self.read(role, "gather", "edge_mask")
         if self.sends_news and self.lane_gather:
@@ -423,14 +439,14 @@ class CpuPlan(Plan):
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 
     def number(self, part: Part) -> str:
-        """Return the number in the name of the function that combines two values of a part.
+        """Return the number in the name of the function that combines two values of a part, as text.
 
         A part is a single number of the gathered value, such as an item of a tuple.
         """
         return str(self.combinations[part.combined])
 
     def accumulating(self, part: Part) -> str:
-        """Return the name of the array in which pushes accumulate a part, a single number of the gathered value."""
+        """Return the name of the array in which pushes reduce a part (a single number) of the values that they send."""
         return self.components[part.item or 0][0]
 
     def absorbing(self, part: Part) -> str:
@@ -441,9 +457,9 @@ class CpuPlan(Plan):
 
     @property
     def all_news(self) -> int:
-        """An integer with a bit for each part of a vertex's value, all set.
+        """An integer with a bit set for each part (number) of a vertex's value.
 
-        It says that all parts are still to be sent.
+        Stored for a vertex, it says that all parts are still to be sent.
         """
         return (1 << len(self.parts)) - 1
 
@@ -458,7 +474,7 @@ class CpuPlan(Plan):
 
     @property
     def passed_after_apply(self) -> list[str]:
-        """The arguments of `mask` when it is called right after `apply`, on the results of `apply`."""
+        """The arguments of the program's `mask` when it is called right after `apply`, on the new fields."""
         names = {f"vertex_{f}": f"after_{f}" for f in self.functions["apply"].result}
         return [names.get(name, name) for name in self.symbols("mask")]
 
@@ -477,12 +493,18 @@ class CpuPlan(Plan):
 
     @property
     def entry(self) -> list[str]:
-        """Names of the local variables that hold one entry of a hash table: the key, its total and its scores."""
+        """Names of the local variables that hold one entry of a hash table of keys.
+
+        They are the key, the total of its values, and its scores.
+        """
         return ["key", "total", *self.scores]
 
     @property
     def compared(self) -> list[str]:
-        """Names of the arguments of `better`: the current key and its scores, then the best ones so far."""
+        """Names of the arguments of `better`, which compares two keys of a vertex.
+
+        They are the current key and its scores, then the best ones so far.
+        """
         return [name for each in ["key", *self.scores] for name in (each, f"best_{each}")]
 
     @property
@@ -499,20 +521,22 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def fields_of_keys(self) -> list[str]:
-        """The fields of neighbors from which the keys of edges are computed."""
+        """The fields of neighbors from which the keys of edges are computed, if values are reduced by key."""
         return sorted(self.functions["key"].reads("src") & {*self.traced.vertex_types})
 
 
 def array_of(kind: Any, is_doubled: bool = False) -> Array:
-    """Return the dtype and the number of dimensions of an array that holds values of a given type.
+    """Return the dtype and the number of dimensions of an array that holds values of the type `kind` for vertices or
+    edges.
 
-    A vector takes a row of the array. A doubled array has two copies of a field, in a dimension of their own.
+    A vector takes a row of the array. If `is_doubled`, the array has two copies of a field, in a dimension of their
+    own.
     """
     return (kind.scalar, 2 + is_doubled) if isinstance(kind, VectorType) else (kind, 1 + is_doubled)
 
 
 def literal(value: Any, kind: Any) -> Any:
-    """Return a value as constants of a type, which a kernel can contain.
+    """Return a value as constants of the type `kind`, which a kernel can contain.
 
     For a vector or tuple, return a tuple of constants.
     """

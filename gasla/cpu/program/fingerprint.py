@@ -38,11 +38,14 @@ SETTINGS = ("direction", "everyone", "order", "sources", "_most", "_decided", "_
 
 
 class Undescribed(Exception):
-    """Raised if a plan holds an object of a kind that can't be turned into text, so that there is no hash of it."""
+    """Raised if a plan holds an object that can't be turned into text, so that there is no hash of the plan."""
 
 
 def fingerprint(plan: Plan) -> str | None:
-    """Return the hash for the plan of a vertex program, or None if the plan holds an object that can't be described."""
+    """Return the hash of all that the kernels of a vertex program depend on, given the program's plan.
+
+    Return None if the plan holds an object that can't be described as text.
+    """
     traced, program = plan.traced, plan.traced.program
     kinds = {**traced.aggregate_types, **traced.deposit_types}
     declarations = {**traced.aggregates, **traced.deposits}
@@ -60,19 +63,26 @@ def fingerprint(plan: Plan) -> str | None:
 
 
 def fingerprint_of_walk(plan: "WalkPlan") -> str | None:
-    """Return the hash for the plan of a walk program, or None if the plan holds an object that can't be described."""
+    """Return the hash of all that the kernel of a walk program depends on, given the program's plan.
+
+    Return None if the plan holds an object that can't be described as text.
+    """
     traced = plan.traced
     kinds = traced.id_type, traced.vertex_types, traced.edge_types, traced.parameter_types
     return described("walk", traced.program.__name__, *kinds, plan.functions, plan.inputs)
 
 
 def fingerprint_of_product(terms: Terms, *more: Any) -> str | None:
-    """Return the hash for a kernel of sparse products over a semiring, or None if the semiring can't be described."""
+    """Return the hash of all that a kernel of products over a semiring depends on.
+
+    `terms` describes the semiring, and `more` has further values to hash. Return None if the semiring can't be
+    described as text.
+    """
     return described("product", *more, terms.product, terms.merged, terms.out_type, (terms.monoid, terms.type))
 
 
 def described(*parts: Any) -> str | None:
-    """Return a hash of all values that kernels depend on, and of gasla's files, or None if a value can't be described.
+    """Return a hash of some values that kernels depend on, and of gasla's files, or None if a value can't be described.
 
     A monoid is given together with the type of its values.
     """
@@ -85,8 +95,9 @@ def described(*parts: Any) -> str | None:
 
 @functools.cache
 def files() -> str:
-    """Return a hash of the Python files that are compiled or decide what is compiled, and of the files that these
-    import.
+    """Return a hash of the texts of all Python files that kernels are compiled from, or that decide what is compiled.
+
+    The files that these import are included.
     """
     digest = hashlib.sha256()
     for folder in FOLDERS:

@@ -42,7 +42,9 @@ STAGES |= {"mask": (apply, "admit_list"), "edge_mask": (push, "admit_edges")}
 
 
 def module_source(traced: Traced, deterministic: bool = False) -> str:
-    """Return the Python source of everything that is compiled for a program."""
+    """Return the Python source of all kernels and functions that are compiled for a traced program, to be shown to
+    users.
+    """
     return Module(traced, deterministic).source_text
 
 
@@ -50,7 +52,10 @@ def module_source(traced: Traced, deterministic: bool = False) -> str:
 def plan(
     program: Any, id_type: Any, deterministic: bool = False, scheduled: bool = False, staged: bool = False
 ) -> "Module":
-    """Return the plan and the kernels of a program, which are made once for each combination of options."""
+    """Return the plan of a program (the decisions about how it runs) together with its kernels.
+
+    They are made once for each combination of the type of vertex ids and the options.
+    """
     return Module(program.traced(id_type), deterministic, scheduled or staged, staged)
 
 
@@ -59,12 +64,14 @@ class Module(CpuPlan):
 
     @once_property
     def kernels(self) -> dict[str, Compiled]:
-        """The compiled functions that Python calls, by name: the whole loop, or one function for each stage."""
+        """The compiled functions that Python calls to run the program, by name: the whole loop, or one function for
+        each stage.
+        """
         return {name: getattr(file, name).of(self) for file, name in self._kernel_names}
 
     @functools.cached_property
     def fingerprint(self) -> str | None:
-        """A hash of everything that the kernels depend on, besides the dtypes of their arguments.
+        """A hash of everything that the program's kernels depend on, besides the dtypes of their arguments.
 
         It is None if the program holds an object that can't be described.
         """
@@ -189,7 +196,9 @@ def _replace(by: Mapping[Expr, Symbol], e: Expr, _: list[Expr]) -> Expr | None:
 
 
 def _function_source(f: Function) -> str:
-    """Return the source of one of the program's functions, printed from its expressions."""
+    """Return the source of one of the program's functions, such as `gather`, printed from the expressions of its
+    results.
+    """
     result = tuple(f.result.values()) if isinstance(f.result, dict) else f.result
     if isinstance(f.result, dict) and len(result) == 1:
         result = result[0]
@@ -197,7 +206,7 @@ def _function_source(f: Function) -> str:
 
 
 def _combining_source(name: str, monoid: Any, kind: Any) -> str:
-    """Return the source of a function that combines two values by a monoid's operation."""
+    """Return the source of a function `name` that combines two values of the type `kind` by a monoid's operation."""
     x, y = Symbol("x", kind), Symbol("y", kind)
     return _combination_source(f"combine_{name}" if name else "combine", x, y, monoid.combination(kind))
 

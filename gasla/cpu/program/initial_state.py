@@ -70,8 +70,8 @@ class Start:
         return self._one, NOTHING
 
     def seed(self, initial: Mapping[int, Any], n: int, check: Callable[[str, Any, Any], None]) -> tuple[Any, Any]:
-        """Return the arguments by which the kernel gives a few vertices their own initial values, and the default to
-        all others.
+        """Return the kernel's arguments that give a few vertices their own initial values, and the default to all
+        others.
 
         `initial` maps ids of vertices to values, and n is the number of vertices. `check` raises an error for a wrong
         id or value.
@@ -90,9 +90,9 @@ class Start:
 
 
 def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
-    """Return the key under which a schedule caches its sorted arrays for the CPU.
+    """Return the key under which a schedule (the levels of a run) caches its arrays as the CPU engine needs them.
 
-    They depend on the dtype of vertex ids.
+    The arrays depend on `ids`, the dtype of vertex ids.
     """
     return "cpu", ids
 
@@ -100,7 +100,8 @@ def kind_of_levels(ids: np.dtype[Any]) -> Hashable:
 def unsorted(schedule: Schedule, ids: np.dtype[Any], team: int) -> Levels:
     """Return the arrays of a schedule for its first run, in which the kernel sorts the vertices by level.
 
-    Each thread counts the vertices of each level in its own row of the array of offsets.
+    A schedule says in which iteration (level) each vertex receives. Each of the `team` threads counts the vertices of
+    each level in its own row of the array of offsets.
     """
     levels, first = in_32_bits(schedule)
     starts = np.empty((team + 1, schedule.depth + 1), np.int64)

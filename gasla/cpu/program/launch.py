@@ -55,8 +55,9 @@ BOTH, AGAIN = 6, 64
 def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  # pragma: no cover - compiled
     """Return whether a run should use one thread, because earlier runs on this graph were faster that way than on all.
 
-    Sharing work among threads costs time wherever they write near each other. How much depends on the machine and on
-    the program, so it is measured in both ways.
+    `paces` has the measured paces of both ways, and `pool` what sharing work costs. Threads that share work lose time
+    wherever they write near each other. How much depends on the machine and on the program, so it is measured in both
+    ways.
     """
     if not is_measured(pool):
         return False  # all threads run now, and first measure what sharing costs
@@ -68,10 +69,10 @@ def is_one_faster(pool: np.ndarray, paces: np.ndarray, threads: int) -> bool:  #
 
 @helper
 def note_pace(paces: np.ndarray, way: int, time: int, work: int) -> None:  # pragma: no cover - compiled
-    """Record how fast a run was, in picoseconds per vertex and edge, for its way to run: on one thread, or on all.
+    """Record how fast a run was, in picoseconds per vertex and edge, for its `way`: on one thread, or on all.
 
-    A faster run than usual replaces the recorded pace. A slower run, which other processes may have delayed, raises the
-    recorded pace by an eighth of the difference.
+    A faster run than usual replaces the pace recorded in `paces`. A slower run, which other processes may have delayed,
+    raises the recorded pace by an eighth of the difference.
     """
     pace, usual = max(1000 * time // work, 1), paces[way]
     slower = min(pace, 2 * usual) - usual

@@ -58,7 +58,8 @@ ZEROS = {
 
 
 class Prepared(Synchronous, Binding):
-    """The arguments of a program's kernel on a graph, and the state of the current run, from `begin` to `close`.
+    """A program prepared on a graph: the arguments of its kernel, and the state of the current run, from `begin` to
+    `close`.
 
     Between runs the object holds no reference to the graph. The graph may hold a reference to it, so the two would form
     a cycle.
@@ -100,7 +101,7 @@ class Prepared(Synchronous, Binding):
             del self.program, self.graph
 
     def _set_up_threads(self) -> None:
-        """Set all that depends on the number of threads: the control array, counters, and shapes of scratch arrays."""
+        """Set up all that depends on the number of threads: control array, counters, and shapes of scratch arrays."""
         plan, graph = self.plan, self.graph
         self.number = threads.num_threads()
         self.team = self.threads = fitting_team(plan, graph, team_for(graph, self.number, once=plan.scheduled))
@@ -254,7 +255,7 @@ class Prepared(Synchronous, Binding):
     # --- making the arguments of the kernel, and the initial values of fields -----------------------------------------
 
     def _use(self, workspace: Workspace) -> None:
-        """Pass the scratch arrays of a workspace to the kernel, as arguments."""
+        """Pass the scratch arrays of a workspace, kept from an earlier run on the graph, to the kernel."""
         self._workspace = workspace
         for name, array in fitting(workspace, self._shapes).items():
             self._common[self._places[name]] = array
@@ -268,7 +269,10 @@ class Prepared(Synchronous, Binding):
         return self._arguments[self._places[name]]
 
     def _start(self, fields: Mapping[str, Any], out: Mapping[str, Any] | None) -> None:
-        """Set the arguments that differ from run to run: fields, edge arrays, parameters and aggregates."""
+        """Set the arguments of the kernel that differ from run to run: fields, edge arrays, parameters and aggregates.
+
+        `fields` has the user's initial values, and `out` arrays for the results, by name.
+        """
         if self.traced.renames:
             fields = self.by_inner_name(fields)
         if not fields.keys() <= self._names:
@@ -298,7 +302,8 @@ class Prepared(Synchronous, Binding):
     def _make_field(self, start: Start, initial: Any) -> np.ndarray:
         """Return a new array for a vertex field, and set the kernel's arguments that say with which values to fill it.
 
-        `initial` has the user's initial values, or is None. Values that the kernel can't fill in are copied here.
+        `start` has the initial values that the program declares for the field. `initial` has those that the user has
+        given, or is None. Values that the kernel can't fill in are copied to the array by this function.
         """
         arguments, place = self._arguments, start.place
         if initial is None and start.value is not None:
@@ -325,7 +330,8 @@ class Prepared(Synchronous, Binding):
     def _fill(self, start: Start, initial: Any, array: np.ndarray) -> np.ndarray:
         """Use an array that the user passed as `out` for a vertex field, and set the field's initial values.
 
-        If there are none, because `initial` is None or the array itself, the array keeps its values.
+        If there are none, because `initial` is None or the array itself, the array keeps its values. `start` describes
+        the field.
         """
         initial_arguments = start.nothing
         if type(initial) is dict and start.value is not None:
@@ -340,7 +346,10 @@ class Prepared(Synchronous, Binding):
         return array
 
     def _make_from_other(self, start: Start, initial: Any) -> np.ndarray:
-        """Return a new array for a field whose initial values are an array of another type, a function or a mapping."""
+        """Return a new array for a vertex field, with initial values that the kernel can't fill in as they are.
+
+        These are an array of another type, a function or a mapping.
+        """
         if isinstance(initial, FEW) and start.value is not None:
             return self._make_field(start, dict(initial))
         value = None
@@ -363,7 +372,10 @@ class Prepared(Synchronous, Binding):
         self.check({name: {v: x}})
 
     def _scalars(self) -> dict[str, Any]:
-        """Return the scalar arguments of the kernel at the start of a run, by name."""
+        """Return the scalar arguments of the kernel at the start of a run, by name.
+
+        Among them are the parameters of the program, and properties of the graph.
+        """
         scalars = ZEROS | {
             "self_n": self.graph.n,
             "skewed": int(self._has_uneven_degrees()),
@@ -383,7 +395,7 @@ class Prepared(Synchronous, Binding):
         return starts
 
     def _cached_arrays(self) -> dict[str, np.ndarray]:
-        """Return the arguments that are arrays cached by the graph, by name, so that all runs share them.
+        """Return those array arguments of the kernel that the graph caches, by name, so that all runs share them.
 
         They are the arrays of its adjacency lists, and edge values in the order of the lists.
         """
@@ -400,7 +412,7 @@ class Prepared(Synchronous, Binding):
         return arrays
 
     def _has_uneven_degrees(self) -> bool:
-        """Return whether degrees differ so much that a push must count the edges of active vertices.
+        """Return whether the graph's degrees differ so much that a push must count the edges of active vertices.
 
         Otherwise their number is estimated from the number of active vertices.
         """
@@ -514,7 +526,10 @@ class Prepared(Synchronous, Binding):
         self._get("counts")[2, queues.DENSE_TICKET] = 0
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run iterations until `until` have been run, the program ends, or Python must handle Ctrl-C."""
+        """Run iterations until `until` have been run, the program ends, or Python must handle Ctrl-C.
+
+        `progress` is called with the number of iterations meanwhile. `trace` says whether to log each iteration.
+        """
         control, words, watch = self.control, self._words, None
         words[LAST], words[BEGAN] = until, self.iteration
         if trace:
@@ -594,5 +609,8 @@ class Prepared(Synchronous, Binding):
 
 
 def _as_kernel_argument(value: Any) -> Any:
-    """Return an argument in the form that kernels take: a float16 array as uint16, any other argument unchanged."""
+    """Return an argument in the form that kernels take: a float16 array as an array of its bits (uint16).
+
+    Any other argument is returned unchanged.
+    """
     return value.view(np.uint16) if isinstance(value, np.ndarray) and value.dtype == HALF else value

@@ -14,10 +14,10 @@ from gasla.program.program import VertexProgram
 
 
 class Staged(Prepared):
-    """A program prepared on a graph for a hand-written loop, with the arrays that keep values between the loop's
-    stages.
+    """A program prepared on a graph for a hand-written loop, in which Python calls the stages of an iteration.
 
-    `gasla.gpu.program.staged.Staged` does the same on a GPU.
+    Arrays keep values, such as those gathered, from one stage to the next. `gasla.gpu.program.staged.Staged` does the
+    same on a GPU.
     """
 
     _has_begun = False
@@ -33,7 +33,7 @@ class Staged(Prepared):
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """The arguments that all stages take, by name."""
+        """The arrays that the kernels of all stages take as arguments, by name."""
         return dict(zip(self._places, self._arguments, strict=True))
 
     def gather(self, receivers: np.ndarray, active: Frontier, iteration: int) -> None:
@@ -55,7 +55,7 @@ class Staged(Prepared):
         return activated
 
     def scatter(self, vertices: np.ndarray, iteration: int) -> None:
-        """Run the program's `scatter`, which writes to fields of edges, on all out-edges of the given vertices."""
+        """Run the program's `scatter`, which writes to fields of edges, on all out-edges of the vertices `vertices`."""
         self.over("scatter", vertices, iteration)
 
     def mask(self, vertices: np.ndarray, iteration: int) -> np.ndarray:

@@ -63,9 +63,9 @@ class WalkDecisions:
 
     @property
     def answers(self) -> list[int]:
-        """The numbers of the calls of `has_edge` in the program's `accept`.
+        """The numbers of the calls of `has_edge` (whether two vertices have an edge) in the program's `accept`.
 
-        The kernel computes their results beforehand.
+        The kernel looks the edges up beforehand, and passes the results to `accept`.
         """
         f = self.functions["accept"]
         return sorted(int(number) for role, number in (f.sources[s.name] for s in f.symbols) if role == "near")

@@ -26,7 +26,7 @@ _GROUP, _BIASED_GROUP = 64, 256
 
 
 def walk_source(plan: WalkPlan) -> str:
-    """Return the Python source of everything that is compiled for a walk program."""
+    """Return the Python source of all functions that are compiled for a walk program, to be shown to users."""
     decisions, ids = WalkDecisions(plan), plan.traced.id_type
     arrays: dict[str, tuple[Any, int]] = {
         "control": (np.int64, 1),
@@ -52,9 +52,11 @@ def walk_source(plan: WalkPlan) -> str:
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk `steps` steps from each start, and return the vertices that are visited, in one row for each walker.
+    """Run the walkers of a walk program: walk `steps` steps from each of `starts`, and return the vertices that are
+    visited.
 
-    Walkers are numbered from `first` on. The number of a walker, with `key`, decides its random numbers.
+    The result has one row for each walker. Walkers are numbered from `first` on. The number of a walker, with `key`, a
+    hash of the seed, decides its random numbers. `weights` has prefix sums of weights and guides, or is None.
     """
     plan, graph = walking.plan, walking.graph
     lists, walks = graph.out, np.empty((len(starts), steps + 1), graph.id_dtype)

@@ -32,7 +32,7 @@ def workspaces(graph: Graph) -> deque[Workspace]:
 
 
 def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.ndarray]:
-    """Return scratch arrays of the given shapes and dtypes, by name, from a workspace.
+    """Return scratch arrays of the shapes and dtypes `shapes`, by name, from those in `workspace`.
 
     Arrays that the workspace does not have yet are made and added to it.
     """
@@ -43,7 +43,7 @@ def fitting(workspace: Workspace, shapes: Mapping[str, Layout]) -> dict[str, np.
 
 
 def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
-    """Return the shape and type of each scratch array that a run with `team` threads needs, by name."""
+    """Return the shape and type of each scratch array that a run of a program with `team` threads needs, by name."""
     n, words, ids, bits = graph.n, graph.n // 64 + 1, graph.id_dtype, np.dtype(np.uint64)
     shapes: dict[str, Layout] = {
         "queues": ((2, team, n), ids),
@@ -82,7 +82,10 @@ def workspace_shapes(plan: Any, graph: Graph, team: int) -> dict[str, Layout]:
 
 
 def longest_list(graph: Graph, direction: str) -> int:
-    """Return the largest number of edges that a vertex gathers over in a direction."""
+    """Return the length of the longest adjacency list that vertices gather over in a direction.
+
+    The direction is "in", "out" or "all".
+    """
     if direction == "all":
         return int(np.diff(graph.both.indptr).max(initial=0))
     return graph.max_in_degree if direction == "in" else graph.max_out_degree
