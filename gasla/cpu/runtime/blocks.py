@@ -38,10 +38,10 @@ SMALL = 1 << 18
 def run(kernel: Any, work: int, *args: Any, most: int = 0, loose: bool = False, team: int | None = None) -> None:
     """Call `kernel(thread, threads, control, *args)` on a number of threads that suits `work` vertices and edges.
 
-    If `work`, or `most`, an upper bound of the kernel's steps, is large, the calling thread does not run the kernel but
-    waits, so that it can react to Ctrl-C. `loose` is as for `launch`. `team`, from `threads_for`, is the number of
-    threads that arrays in `args` have room for. It is passed because another Python thread may change the number of
-    threads meanwhile.
+    `most` is an upper bound of the kernel's steps. If it or `work` is large, the calling thread does not run the kernel
+    but waits, so that it can react to Ctrl-C. A `loose` kernel has no barriers, so that threads may come late, as for
+    `launch`. `team`, from `threads_for`, is the number of threads that arrays in `args` have room for. It is passed
+    because another Python thread may change the number of threads meanwhile.
     """
     control = new_control()
     follow(lambda: _blocks_taken(control), "blocks")
@@ -59,7 +59,7 @@ def _blocks_taken(control: np.ndarray) -> tuple[int, int]:
 
 
 def threads_for(work: int) -> int:
-    """Return the number of threads to use for `work` vertices and edges."""
+    """Return the number of threads to use for a kernel that processes `work` vertices and edges."""
     return 1 if work < SMALL else num_threads()
 
 
@@ -73,9 +73,9 @@ def block_size(n: int, threads: int) -> np.uint64:
 
 @compiled
 def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
-    """Wait for all threads at a barrier. Return False if the run was stopped.
+    """Wait for all threads at a barrier, between two loops over blocks. Return False if the run was stopped.
 
-    With `again`, the next blocks start from the first vertex again.
+    With `again`, the next blocks that threads take start from the first vertex again.
     """
     barrier(control, threads)
     if thread == 0:
@@ -88,7 +88,10 @@ def go_on(thread, threads, control, again):  # type: ignore[no-untyped-def]
 
 @compiled
 def blocks(control, n, size):  # type: ignore[no-untyped-def]
-    """Yield the blocks that this thread takes, as first vertex and end, until none is left or the run is stopped."""
+    """Yield the blocks of vertices that this thread takes, each as its first vertex and its end.
+
+    This ends when none is left, or when the run is stopped. `n` is the number of vertices, and `size` that of a block.
+    """
     while not is_stopped(control):
         # stored so that the progress bar, which another thread draws, can compute the number of blocks
         store_relaxed(control, SIZE, size)

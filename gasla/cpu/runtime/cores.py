@@ -22,13 +22,16 @@ def _cores_in_affinity() -> int:
 
 @cache
 def _share(root: Path, membership: Path) -> int:
-    """Return the smallest CPU quota of all nested cgroups of this process, in cores, rounded up, or `NO_LIMIT`."""
+    """Return the smallest CPU quota of all nested cgroups of this process, in cores, rounded up, or `NO_LIMIT`.
+
+    `root` is the folder of cgroups, and `membership` the file that names the cgroup of this process.
+    """
     quotas = [quota for folder in cgroups.folders("cpu", root, membership) if (quota := _quota(folder)) > 0]
     return math.ceil(min(quotas, default=NO_LIMIT))
 
 
 def _quota(folder: Path) -> float:
-    """Return the CPU quota of the cgroup of a folder, in cores, or 0 if it has none."""
+    """Return the CPU quota of the cgroup in a folder of the system, as a number of cores, or 0 if it has none."""
     # cgroup version 2 has one file with two words: the CPU time in each period, or "max", and the length of the period
     quota_and_period = cgroups.text(folder / "cpu.max").split()
     # cgroup version 1 has two files, for the CPU time and for the period, where a CPU time of -1 means no quota

@@ -60,7 +60,10 @@ _TICK = max(round(1e9 * time.get_clock_info("perf_counter").resolution), 1)
 
 @Compiled
 def read_clock(clock):
-    """Return the time of a clock of the system, in nanoseconds, or 0 if the system has no `clock_gettime`."""
+    """Return the time of a clock of the system, given by its number, in nanoseconds.
+
+    Return 0 if the system has no function `clock_gettime`.
+    """
     if not _has_clocks:
         return 0
     time = _local(np.int64, 2)
@@ -80,7 +83,10 @@ def now():
 
 @Compiled
 def take_marks(marks, index):
-    """Return which of the 64 bytes from `index` on are not 0, as the bits of a uint64, and set all these bytes to 0."""
+    """Return which of the 64 bytes of the array `marks` from `index` on are not 0, as the bits of a uint64.
+
+    All these bytes are set to 0.
+    """
     none = _splat(np.uint8(0), 64)
     mask = _mask_of(_load_vector(marks, index, 64) != none)
     _store_vector(marks, index, none)

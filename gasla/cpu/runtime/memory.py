@@ -14,7 +14,7 @@ LARGE = 1 << 26  # number of bytes up to which arrays are made without asking ho
 
 
 def available() -> int | None:
-    """Return how many bytes can be allocated now without swapping, or None if the system does not tell.
+    """Return how many bytes this process can allocate now without swapping, or None if the system does not tell.
 
     From a limit on the address space (RLIMIT_AS), the part in use is subtracted. From a limit on data (RLIMIT_DATA)
     nothing is subtracted, because the data in use includes freed memory that allocations use again.

@@ -37,7 +37,7 @@ def spread(value):
 
 @inlined
 def first(quad):
-    """Return the first of the four values of a vector."""
+    """Return the first of the four values of a vector, which the parameter `quad` holds, as a scalar."""
     return quad[0]
 
 
@@ -57,12 +57,12 @@ def gather(array, indices, index, bound):
 
 @inlined
 def any_of(quad):
-    """Return whether at least one of the four truth values in a vector is true."""
+    """Return whether at least one of the four truth values in the vector `quad` is true."""
     return bits(quad) != 0
 
 
 def _emit_packed(emit: Emitter, node: Any, *values: Value) -> Value:
-    """Emit LLVM instructions that combine four scalar values into a vector."""
+    """Emit LLVM instructions that combine four scalar values of a kernel into one vector, and return the vector."""
     kind = vector_of(values[0].type, SIZE)
     # LLVM would build a vector of truth values through memory, so this builds an integer of four bits and casts it
     if kind.of == BOOL:

@@ -219,12 +219,12 @@ def num_threads() -> int:
 
 @helper
 def are_awake(pool: np.ndarray, wanted: int) -> bool:  # pragma: no cover - compiled
-    """Return whether at least `wanted` threads are awake, counting the calling thread."""
+    """Return whether at least `wanted` threads of the pool are awake, counting the calling thread."""
     return pool[STARTED] + 1 - load_relaxed(pool, SLEEPING) >= wanted
 
 
 def number_now() -> int:
-    """Return the number of threads that runs use, by the count of cores that `num_threads` made last."""
+    """Return the number of threads that runs use, by the count of cores that `num_threads` has stored last."""
     return min(_limit[0], pool.item(USABLE))
 
 
@@ -240,11 +240,11 @@ _NEW_CONTROL[POOL] = pool.ctypes.data
 
 @helper
 def stand_by(times: int) -> None:  # pragma: no cover - compiled
-    """Do one step of waiting for another thread: pause or sleep. `times` is the number of steps that were done before.
+    """Do one step of waiting for another thread of a run: pause or sleep.
 
-    The first SPINS steps pause for some nanoseconds. Later ones sleep for NAP microseconds, as the other thread
-    probably has no core. The thread does not yield its core instead: it would then wait for the whole time slice of
-    another process, which takes milliseconds.
+    `times` is the number of steps that were done before. The first SPINS steps pause for some nanoseconds. Later ones
+    sleep for NAP microseconds, as the other thread probably has no core. The thread does not yield its core instead: it
+    would then wait for the whole time slice of another process, which takes milliseconds.
     """
     if times < SPINS:
         pause()
@@ -254,11 +254,12 @@ def stand_by(times: int) -> None:  # pragma: no cover - compiled
 
 @helper
 def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wait for as long as the word at index `slot` of an array is equal to `value`, until another thread changes it.
+    """Wait for as long as the word at index `slot` of the array `words` is equal to `value`, until another thread
+    changes it.
 
-    If the first thread waits long, for a thread without a core, the lost time is recorded, and the first thread may
-    work alone for a while. Other threads record nothing: waiting for the first thread is never slower than running on
-    it alone.
+    If the first thread of a run waits long, for a thread without a core, the lost time is recorded, and the first
+    thread may work alone for a while. Other threads record nothing: waiting for the first thread is never slower than
+    running on it alone.
     """
     times = 0
     while load_acquire(words, slot) == value and times < SPINS:
@@ -277,10 +278,10 @@ def _while_it_is(words: np.ndarray, slot: int, value: int, control: np.ndarray) 
 
 @helper
 def _update_balance(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - compiled
-    """Update the balance of time for the first thread: what it saved by working with others, less what it lost by
-    waiting.
+    """Update the first thread's balance of time: what it saved by working with other threads, less what it lost.
 
-    If more time was lost than saved, the first thread works alone for many times as long.
+    `lost` is the time in nanoseconds that it has just lost by waiting for a thread without a core. If more time was
+    lost than saved, the first thread works alone for many times as long.
     """
     time = now()
     balance = pool[BALANCE] + (time - pool[SINCE]) // SAVED - max(lost, 0)
@@ -291,7 +292,10 @@ def _update_balance(pool: np.ndarray, lost: int) -> None:  # pragma: no cover - 
 
 @helper
 def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
-    """Return for how many more nanoseconds the first thread should work alone, as a thread had no core lately."""
+    """Return for how many more nanoseconds the first thread of runs should work alone.
+
+    The number is 0 unless another thread had no core lately, so that waiting for it took long.
+    """
     pool = words_at(control[POOL], POOL_SIZE)
     until = load_relaxed(pool, APART)
     if until == 0:
@@ -335,9 +339,9 @@ def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - co
 
 @apart
 def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure on two threads how long it takes to move a cache line from one core to the other, and to pass a barrier.
+    """Measure on two threads how long it takes to move a cache line between their cores, and to pass a barrier.
 
-    The results, in nanoseconds, are stored in the pool.
+    The results, in nanoseconds, are stored in the pool, an array that all runs share.
     """
     line = together = np.int64(1) << 62
     barrier(control, threads)
@@ -359,9 +363,10 @@ def _probe(thread: int, threads: int, control: np.ndarray, word: np.ndarray) -> 
 
 @helper
 def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no cover - compiled
-    """Wait until a word that two threads share equals `at`, and increment it.
+    """Wait until item 0 of `word`, which two threads share, equals `at`, and increment it.
 
-    The first thread then waits until the other thread has incremented the word, too.
+    The first thread then waits until the other thread has incremented it, too. So the cache line moves to the other
+    core and back.
     """
     times = 0
     while load_acquire(word, 0) != at:
@@ -375,9 +380,9 @@ def _hand_over(word: np.ndarray, at: int, thread: int) -> None:  # pragma: no co
 
 @helper
 def measure(pool: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Measure what it costs threads to share cache lines and barriers, unless this was measured lately.
+    """Measure what it costs threads to share cache lines and barriers, and store the results in `pool`.
 
-    The caller has reserved the workers.
+    If this was measured lately, do nothing. The caller has reserved the workers, the threads that measure.
     """
     if pool[PROBE] != 0 and not is_measured(pool):
         control = words_at(pool[PROBE_CONTROL], CONTROL_SIZE)
@@ -403,14 +408,17 @@ def thin(pool: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_dear(pool: np.ndarray, threads: int, edges: int) -> bool:  # pragma: no cover - compiled
-    """Return whether threads may lose more time by moving cache lines between cores than sharing work saves."""
+    """Return whether `threads` threads may lose more time by moving cache lines between cores than sharing work saves.
+
+    This depends on the measured costs in `pool`, and on the number of edges of the graph.
+    """
     return pool[LINE] * SPARSELY > PER_LINE * (threads - 1) * min(edges, SPARSELY)
 
 
 def least_factor(threads: int) -> float:
-    """Return a factor, at least 1, by which the smallest amount of work that several threads share is raised.
+    """Return a factor, at least 1, by which the smallest amount of work that `threads` threads share is raised.
 
-    It follows from the measured costs of sharing cache lines.
+    It follows from the measured costs of sharing cache lines. If these are high, small runs use one thread.
     """
     if time.perf_counter_ns() - pool.item(MEASURED) > FRESH:
         return 1  # the costs were not measured lately, and the next run measures them
@@ -418,8 +426,9 @@ def least_factor(threads: int) -> float:
 
 
 def _set_up_probe() -> None:
-    """Store the address of the compiled function `_probe` in the pool, so that the next run measures what sharing
-    costs.
+    """Store the address of the compiled function `_probe` in the pool, so that the next run can call it.
+
+    `_probe` measures what it costs threads to share cache lines and barriers.
     """
     control, word = new_control(), np.zeros(48, np.int64)
     # the word gets 128 bytes of its own, two cache lines, because a core fetches two at a time
@@ -458,10 +467,11 @@ else:
 
 @helper
 def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Call the compiled function `part` on all threads, with the calling thread as the first.
+    """Call the compiled function `part`, a kernel, on `threads` threads, with the calling thread as the first.
 
-    In the mode LOOSELY, this does not wait for workers that have not begun. By setting `control[NEXT_THREADS]`, a
-    kernel can ask to be called by fewer threads at first, and to be called again.
+    `arguments` is the address of the kernel's arguments. If `way` is LOOSELY, this does not wait for workers that have
+    not begun. By setting `control[NEXT_THREADS]`, a kernel can ask to be called by fewer threads at first, and to be
+    called again.
     """
     control[TEAM], control[FIRST] = threads, np.int64(this_thread())
     argument_words, count = words_at(arguments, PASSED + 1), abs(control[NEXT_THREADS])
@@ -478,8 +488,10 @@ def run(part: int, arguments: int, way: int, threads: int, control: np.ndarray) 
 def _run_once(
     part: int, arguments: int, way: int, threads: int, control: np.ndarray
 ) -> None:  # pragma: no cover - compiled
-    """Call the compiled function `part` once on each of `threads` threads, and wait until it has returned on all of
-    them.
+    """Call the compiled function `part`, a kernel, once on each of `threads` threads, and wait for all.
+
+    `arguments` is the address of the kernel's arguments. If `way` is LOOSELY, workers that have not begun the kernel
+    when the calling thread has finished are not waited for, and no longer run it.
     """
     mailboxes, timer = words_at(control[MAILBOXES], threads), words_at(control[TIMER], 2)
     left_out, thread = _slowest_worker(mailboxes, threads) if threads > 1 else 0, 0
@@ -509,9 +521,9 @@ def _run_once(
 
 @helper
 def _slowest_worker(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cover - compiled
-    """Return the index of the worker that would begin a job last, so that it can be left out.
+    """Return the index of the worker thread that would begin a job last, so that a run can leave it out.
 
-    This is a sleeping worker, preferably one that is bound to the core of this thread.
+    This is a sleeping worker, preferably one that is bound to the core of the calling thread.
     """
     core, slowest, most = np.int64(_this_core()), count - 1, 0
     for i in range(count):
@@ -524,7 +536,10 @@ def _slowest_worker(mailboxes: np.ndarray, count: int) -> int:  # pragma: no cov
 
 @apart
 def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wake the workers that a run will soon need, although it has no job for them yet. The caller goes on meanwhile."""
+    """Wake the workers for a run of `threads` threads, which will soon need them, although it has no job for them yet.
+
+    The caller goes on meanwhile.
+    """
     mailboxes = words_at(control[MAILBOXES], threads)
     left_out = _slowest_worker(mailboxes, threads)
     for i in range(threads):
@@ -534,7 +549,10 @@ def wake_all(control: np.ndarray, threads: int) -> None:  # pragma: no cover - c
 
 @contextmanager
 def time_kernels() -> Iterator[Callable[[], int]]:
-    """Add up the time of all runs within a `with` block. Yield a function that returns the sum in nanoseconds."""
+    """Add up the time of all runs of kernels on the CPU within a `with` block.
+
+    Yield a function that returns the sum in nanoseconds.
+    """
     _timer[IS_ON] = 1
     try:
         yield lambda: int(_timer[SPENT])
@@ -543,7 +561,7 @@ def time_kernels() -> Iterator[Callable[[], int]]:
 
 
 def hold(turn: threading.Lock) -> bool:
-    """Reserve the workers for the caller until it releases the lock `turn`, which it has acquired before.
+    """Reserve the worker threads for the caller until it releases the lock `turn`, which it has acquired before.
 
     Return False if another run has reserved the workers.
     """
@@ -556,9 +574,10 @@ def hold(turn: threading.Lock) -> bool:
 
 
 def take(turn: threading.Lock, wanted: int) -> int:
-    """Reserve the workers for a run of `wanted` threads, and start workers that are missing.
+    """Reserve the worker threads for a run of `wanted` threads, and start workers that are missing.
 
-    Return the number of threads for a run, or 1 if another run uses them.
+    The caller holds the lock `turn`, and ends the reservation by releasing it. Return the number of threads for the
+    run, which is 1 if another run uses the workers.
     """
     if wanted == 1 or not hold(turn):
         return 1
@@ -568,7 +587,7 @@ def take(turn: threading.Lock, wanted: int) -> int:
 
 
 def are_taken() -> bool:
-    """Return whether a run has reserved the workers."""
+    """Return whether a run has reserved the worker threads, so that no other run can use them."""
     return _holder[0].locked()
 
 
@@ -581,7 +600,7 @@ def run_parallel(
     short: bool = False,
     loose: bool = False,
 ) -> None:
-    """Run a kernel as `launch` does, on `threads` threads, or on one thread if another run uses the workers."""
+    """Call a kernel on `threads` threads as `launch` does, or on one if another run uses the worker threads."""
     turn = threading.Lock()
     with turn:
         launch(kernel, control, args, take(turn, threads), watch, short, loose)
@@ -633,9 +652,10 @@ def launch(
 
 
 def _launch_from_new_thread(run: Callable[[], None], control: np.ndarray, watch: Callable[[], None] | None) -> None:
-    """Launch a kernel from a new thread, while the calling thread waits, calls `watch`, and reacts to Ctrl-C.
+    """Call `run`, which launches a kernel, in a new thread, while the calling thread waits and reacts to Ctrl-C.
 
-    If no thread can be started, the calling thread runs the kernel itself, and reacts to Ctrl-C afterwards.
+    Meanwhile the calling thread calls `watch` ten times a second. If no thread can be started, the calling thread runs
+    the kernel itself, and reacts to Ctrl-C afterwards.
     """
     pending, results, end_lock = [run], list[BaseException | None](), threading.Lock()
 

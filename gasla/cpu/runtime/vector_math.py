@@ -60,9 +60,10 @@ def _library() -> Any:
 
 @cache
 def _symbols(name: str, dtype: Any) -> dict[str, int]:
-    """Return the vector functions that this processor supports for an operation on values of a dtype.
+    """Return the C library's functions for vectors, by symbol, that compute an operation on values of a dtype.
 
-    The result has, for the symbol of each function in the C library, the number of values in its vectors.
+    `name` is the operation's name in NumPy, such as "exp". For each function that this processor supports, the result
+    has the number of values in its vectors.
     """
     features, library = host()[2].split(","), _library()
     values, suffix = "vv" if name in OF_TWO else "v", "f" if dtype.itemsize == 4 else ""
@@ -75,14 +76,18 @@ def _symbols(name: str, dtype: Any) -> dict[str, int]:
 
 
 def is_vectorised(name: str, dtype: Any) -> bool:
-    """Return whether the C library has a vector function for an operation, given by its NumPy name, on values of a
-    dtype.
+    """Return whether the C library has a function for vectors that computes an operation on values of a dtype.
+
+    `name` is the operation's name in NumPy, such as "exp".
     """
     return name in NAMES and dtype in FLOATS and bool(_symbols(name, dtype))
 
 
 def _make_function(name: str, dtype: Any) -> Builtin:
-    """Return a function of the kernel language that calls a C library's function, with vector functions for LLVM."""
+    """Return a function of the kernel language that computes an operation such as exp by the C library.
+
+    In a loop, LLVM replaces its calls by calls of the library's functions for vectors.
+    """
     kind, plain = scalar_type(dtype), NAMES[name] + ("f" if dtype.itemsize == 4 else "")
     wrapper_name = f"plain_{plain}"
 
@@ -114,10 +119,11 @@ def _make_function(name: str, dtype: Any) -> Builtin:
 
 
 def _even_time_exp(plain: Any, kind: Any, limit: float) -> Any:
-    """Return an exponential function that takes the same time for all values, made of the vector function `plain`.
+    """Return an exponential function for vectors that takes the same time for all values.
 
-    The library would compute subnormal results one by one, so beyond `limit` the argument is halved, and the result is
-    squared.
+    It calls `plain`, the C library's function. That would compute subnormal results one by one, so if the absolute
+    value of the argument is larger than `limit`, the argument is halved, and the result is squared. `kind` is the dtype
+    of values.
     """
     bound, one, one_half = kind(limit), kind(1), kind(0.5)
 

@@ -66,7 +66,7 @@ helper = compiled
 
 @helper
 def wake(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wake the worker that waits at a mailbox, if it sleeps, by releasing the lock on which it sleeps."""
+    """Wake the worker thread that waits at a mailbox, if it sleeps, by releasing the lock on which it sleeps."""
     if compare_and_swap_relaxed(mailbox, ASLEEP, 1, 0):
         release_lock(mailbox[LOCK])
 
@@ -77,14 +77,15 @@ if has("pthread_getcpuclockid"):
 
     @helper
     def _store_clock(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Store the identifier of this thread's CPU-time clock in its mailbox."""
+        """Store the identifier of this thread's CPU-time clock in its mailbox, where other threads find it."""
         _get_clock(_this_pthread(), mailbox[SELF] + 8 * CLOCK)
 
     @helper
     def time_without_core(addresses: np.ndarray, since: int) -> int:  # pragma: no cover - compiled
-        """Return `now()` minus the CPU times of all workers, minus `since`, an earlier result, in nanoseconds.
+        """Return the time minus the CPU times of all worker threads, minus `since`, an earlier result, in nanoseconds.
 
-        While one worker is busy and all others sleep, this grows only while the busy worker has no core.
+        `addresses` has the addresses of the workers' mailboxes. While one worker is busy and all others sleep, this
+        grows only while the busy worker has no core.
         """
         result = now()
         for address in addresses:
@@ -109,7 +110,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _bind_to_core(mailbox: np.ndarray) -> bool:  # pragma: no cover - compiled
-        """Bind this thread to one core, chosen by the worker's number, while it sleeps.
+        """Bind this worker thread to one core, chosen by the worker's number, for the time while it sleeps.
 
         Return whether that was possible.
         """
@@ -131,7 +132,7 @@ if has("sched_setaffinity"):
 
     @helper
     def _unbind_from_core(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-        """Let this thread run on any core that the process may use, after it was bound to one."""
+        """Let this worker thread run on any core that the process may use, after it was bound to one core."""
         _set_cores(0, 8 * SET, mailbox[SELF] + 8 * ALL)
 
 else:
@@ -148,7 +149,7 @@ else:
 
 @helper
 def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Wait for jobs in a mailbox and run them, forever.
+    """Wait for jobs (kernels to call) in a mailbox and run them, forever.
 
     After a job the thread stays awake for a while, as the next job often follows soon. Returns at once if another
     thread serves the mailbox, or if the mailbox has no lock.
@@ -180,9 +181,9 @@ def _serve(mailbox: np.ndarray) -> None:  # pragma: no cover - compiled
 
 
 def compile_ahead() -> None:
-    """Compile the function `_serve` before it is needed, by calling it on a mailbox without a lock.
+    """Compile the function `_serve`, the loop of a worker thread, before it is needed.
 
-    It then returns at once.
+    This calls it on a mailbox without a lock, so that it returns at once.
     """
     _serve(np.zeros(MAILBOX_SIZE, np.int64))
 
@@ -204,7 +205,7 @@ class Worker:
         take_lock(lock, 1)
 
     def begin(self) -> None:
-        """Start the thread, and wait until it serves the mailbox.
+        """Start the worker's thread, and wait until it serves the mailbox.
 
         Ctrl-C may interrupt this, and it may then be called again: a second thread on the same mailbox ends at once.
         """
@@ -218,7 +219,7 @@ class Worker:
 
 
 def start_workers(threads: int) -> int:
-    """Start workers until there are as many as `threads`. Return the number of threads that a run can have.
+    """Start worker threads until there are as many as `threads`. Return the number of threads that a run can have.
 
     This is one worker more than run at once, so that the worker on the caller's core can stay asleep. If a worker can't
     be started, for want of memory or because of a limit on threads, the result is the number of workers, and at least 1
@@ -254,7 +255,7 @@ def _warn(wanted: int, count: int, error: Exception) -> None:
 
 
 def forget() -> None:
-    """Forget all workers in the child of a fork, which has none of its parent's threads."""
+    """Forget all worker threads in the child of a fork, because the child has none of its parent's threads."""
     _workers.clear()
     pool[:] = 0
     most_started[0] = MOST
