@@ -85,7 +85,10 @@ class EdgeBatch(NamedTuple):
 
 
 class Plain:
-    """The source of a loader's batches if its graph has no types: it gives vertices, edges, samples and features."""
+    """The source of a loader's batches for a graph without types.
+
+    It checks the vertices or edges that the loader goes through, and gives samples around them, and features.
+    """
 
     def __init__(self, graph: Any, k: Any, features: Any) -> None:
         self.graph, layers = in_host_memory("loader", graph), layers_of(k)
@@ -94,32 +97,41 @@ class Plain:
         self.layers, self.features = layers, _check_features(self.graph.n, features)
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the ids of the loader's vertices, checked, and their type, which is "" in a graph without types."""
+        """Check the vertices that a loader goes through, and return their type and their ids.
+
+        The type is "" in a graph without types.
+        """
         return "", vertex_ids(self.graph, "ids", ids)
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return what a loader needs to know of the edges that it goes through.
+        """Check the edges that a loader goes through, and return a tuple that describes them.
 
-        These are their relation, its graph, the number of the relation's first target, and the ends of the edges, each
-        numbered within its type.
+        It has the name of the edges' relation, the relation's graph, the id of the first target vertex in that graph,
+        and the ends of the edges as an array with a row of sources and a row of targets. In a graph without types, the
+        name is a tuple of empty strings, and the first target is 0.
         """
         return PLAIN, self.graph, 0, _ends_of_edges(given, self.graph, (self.graph, self.graph), 0)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws the sample of a batch.
+        """Return a function that draws the sample of neighbors around the vertices of a batch.
 
-        The loader has `rows` vertices or edges, and times in `options` are one for each of them.
+        It takes the positions of the batch's vertices or edges in the loader, the ids around which to sample, and a
+        seed. `rows` is the number of vertices or edges in the loader, and `options` are the options of
+        `gasla.sample_neighbors`, such as a time for each row.
         """
         sampler = sampler_of(self.graph, rows, 0, **options)
         return lambda some, ids, seed: sample_layers(sampler.of(some, seed), ids[""], self.layers)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the values of each feature for some vertices, a row for each vertex, by the feature's name."""
+        """Return the features of some vertices: by the feature's name, an array with a row for each vertex."""
         return {name: array.take(vertices, axis=0) for name, array in self.features.items()}
 
 
 class Typed:
-    """The source of a loader's batches if its graph has types: it gives vertices, edges, samples and features."""
+    """The source of a loader's batches for a graph with types.
+
+    It checks the vertices or edges that the loader goes through, and gives samples around them, and features.
+    """
 
     def __init__(self, graph: TypedGraph, k: Any, features: Any) -> None:
         for relation in graph.relations.values():
@@ -136,7 +148,10 @@ class Typed:
         }
 
     def vertices(self, ids: Any) -> tuple[str, Array]:
-        """Return the one type that all of the loader's vertices have, and their ids, checked."""
+        """Check the vertices that a loader goes through, and return their type and their ids.
+
+        Raise ValueError if there are vertices of several types.
+        """
         ids_by_type = typed_ids(self.graph, ids)
         if len(ids) != 1:
             example = next(iter(self.graph.sizes))
@@ -145,10 +160,11 @@ class Typed:
         return type_name, ids_by_type[type_name]
 
     def edges(self, given: Any) -> tuple[Relation, Graph, int, Array]:
-        """Return what a loader needs to know of the edges that it goes through.
+        """Check the edges that a loader goes through, and return a tuple that describes them.
 
-        These are their relation, its graph, the number of the relation's first target, and the ends of the edges, each
-        numbered within its type.
+        It has the name of the edges' relation, the relation's graph, the id of the first target vertex in that graph,
+        and the ends of the edges as an array with a row of sources and a row of targets. The ends are numbered within
+        their types.
         """
         if not isinstance(given, Mapping) or len(given) != 1:
             example = next(iter(self.graph.relations))
@@ -161,18 +177,20 @@ class Typed:
         return name, relation, first_target, _ends_of_edges(edges, relation, graphs_of_ends, first_target)
 
     def drawing(self, rows: int, options: Mapping[str, Any]) -> Draw:
-        """Return the function that draws the sample of a batch.
+        """Return a function that draws the sample of neighbors around the vertices of a batch.
 
-        The loader has `rows` vertices or edges, and times in `options` are one for each of them.
+        It takes the positions of the batch's vertices or edges in the loader, the ids of each type around which to
+        sample, and a seed. `rows` is the number of vertices or edges in the loader, and `options` are the options of
+        `gasla.sample_neighbors`, such as a time for each row.
         """
         sampler = TypedSampler(self.graph, self.k, rows, 0, options)
         no_ids = typed_ids(self.graph, {})
         return lambda some, ids, seed: sampler.of(some, seed).sample(no_ids | ids)
 
     def rows_of(self, vertices: Any) -> dict[str, Any]:
-        """Return the values of each feature for some vertices, by type and by the feature's name.
+        """Return the features of some vertices of each type, in dicts by type and then by the feature's name.
 
-        The values are an array with a row for each vertex.
+        Each feature is an array with a row for each vertex.
         """
         return {
             type_name: {name: array.take(vertices[type_name], axis=0) for name, array in features.items()}
@@ -197,7 +215,8 @@ class Vertices:
     def prepare(self) -> Make:
         """Check the loader's options, and return the function that makes a batch.
 
-        Its arguments are the positions of the batch's vertices or edges in the loader, and a seed.
+        That function takes the positions of the batch's vertices among the loader's vertices, and a seed for the random
+        draws.
         """
         draw = self.graph.drawing(len(self), self.options)
 
@@ -228,7 +247,8 @@ class Edges:
     def prepare(self) -> Make:
         """Check the loader's options, and return the function that makes a batch.
 
-        Its arguments are the positions of the batch's vertices or edges in the loader, and a seed.
+        That function takes the positions of the batch's edges among the loader's edges, and a seed for the random
+        draws.
         """
         draw, draw_negatives = self.graph.drawing(len(self), self.options), self._negative_drawer()
 
@@ -245,9 +265,10 @@ class Edges:
         return make_edge_batch
 
     def _negative_drawer(self) -> Callable[[Array, int], Array]:
-        """Return a function that draws, for each of some edges, a random pair of vertices that is not an edge.
+        """Return a function that draws random pairs of vertices that are not edges, for the batches of a loader.
 
-        If the loader has times, the pair is not an edge up to the time of the edge for which it is drawn.
+        The function takes an array with the position of an edge in the loader for each pair to draw, and a seed. If the
+        loader has times, the pair is not an edge at the time of that edge or before.
         """
         if self.negatives == 0:
             return lambda rows, seed: self.ends[:, :0]
@@ -268,9 +289,11 @@ class Edges:
         return draw
 
     def _vertices_and_pairs(self, endpoints: Array) -> tuple[dict[str, Array], Array]:
-        """Return the vertices around which a batch is sampled, by type, and its pairs as positions among them.
+        """Return the vertices around which a batch of edges is sampled, and where the ends of its pairs are among them.
 
-        `endpoints` has the vertices of the pairs: the ends of the batch's edges, and of pairs that are not edges.
+        `ends` has a row of sources and a row of targets: those of the batch's edges, then those of pairs that are not
+        edges. The first result has the vertices to sample around by type, and the second, in the shape of `ends`, the
+        position of each end among these vertices.
         """
         source, _, target = self.relation
         vertices_by_type = (
@@ -303,7 +326,8 @@ def _ends_of_edges(
 ) -> Array:
     """Return the sources and targets of the edges that a loader goes through, each numbered within its type.
 
-    `argument` has the numbers of the edges, or is a (2, k) array of vertices. Raise an error if it is invalid.
+    `given` is the caller's argument: numbers of edges, or a (2, k) array of sources and targets. Raise an error if it
+    is invalid.
     """
     array = moved(as_array("edges", argument), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):

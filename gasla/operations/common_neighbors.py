@@ -195,7 +195,7 @@ def count_cliques(graph: Any, k: int) -> int:
 
 
 def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
-    """Remove edges level by level: at level k, those in at most k triangles of remaining edges, until none is left.
+    """Remove edges level by level until none is left: at level k, the edges in at most k triangles of remaining edges.
 
     A whole algorithm, and a built-in kernel of the CPU engine. `gasla.k_truss` calls it.
 

@@ -13,7 +13,7 @@ from gasla.rows import Row
 
 
 class PartitionComparison(NamedTuple):
-    """Three measures of how similar two partitions are.
+    """Three measures of how similar two partitions of the same vertices are.
 
     They are the normalized mutual information, the adjusted Rand index, and the variation of information.
     """

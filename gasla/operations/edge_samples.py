@@ -186,9 +186,9 @@ def negative_edges(
 def _negatives_of_relations(
     graph: TypedGraph, counts: Any, times_by_relation: Any, seed_bits: np.uint64, options: Mapping[str, Any]
 ) -> dict[Relation, Array]:
-    """Return random pairs of vertices that are not edges, for each relation of a typed graph in `counts`.
+    """Return random pairs of vertices that are not edges, for each relation of a typed graph.
 
-    Vertices are numbered within their types.
+    `counts` maps a relation to the number of pairs to draw. The vertices of a pair are numbered within their types.
     """
     if not isinstance(counts, Mapping):
         raise TypeError(
@@ -210,9 +210,10 @@ def _negatives_of_relations(
 
 
 class Negatives:
-    """A source of random pairs of vertices that are not edges, or were not edges at a time.
+    """A source of random pairs of vertices that are not edges of a graph, or were not edges at a time.
 
-    The sorted numbers of the edges are computed once and stored with the graph.
+    Pairs of vertices are numbered. The sorted numbers of the pairs that are edges are computed once and stored with the
+    graph.
     """
 
     def __init__(self, graph: Graph, undirected: bool, by: By, time: str | None) -> None:
@@ -224,10 +225,10 @@ class Negatives:
             self.pairs = PairsByTarget(graph, undirected)
 
     def draw(self, count: int, word: np.uint64, last: Array | None = None) -> Array:
-        """Return random pairs of vertices that are not edges, as rows of sources and targets.
+        """Return `count` random pairs of vertices that are not edges, as an array of two rows: sources and targets.
 
-        With a time `last`, pairs may be edges later, but not at this time or before. The pairs are distinct. If they
-        are drawn by degree, they are independent, and may repeat.
+        With a time `last`, the pairs are not edges at this time or before, but may be edges later. The pairs are
+        distinct, except that pairs drawn by degree are independent, and may repeat. `word` is the seed.
         """
         if self.time is None:
             free_pairs = self.graph.kept(
@@ -247,9 +248,10 @@ class Negatives:
         return self.pairs.of(free_pairs.draw_numbers(semirings.hash(word, xp.arange(count))))
 
     def draw_each(self, last: Array, word: np.uint64) -> Array:
-        """Return a random pair of vertices for each time in `last`, which is not an edge at this time or before.
+        """Return a random pair of vertices for each time in the array `last`: a pair that is not an edge by that time.
 
-        The pairs are independent, and may repeat.
+        The result has a row of sources and a row of targets. The pairs are independent, and may repeat. `word` is the
+        seed.
         """
         known_edges, count, xp = self._known_edges(), len(last), array_module(last)
         # The number of edges up to each time. Times with equal numbers have the same edges, and are handled together
@@ -289,7 +291,8 @@ class Negatives:
 class Pairs:
     """A numbering of all pairs of different vertices: the pairs of source 0 first, then those of source 1, ….
 
-    If undirected, only pairs with i < j have a number, and a pair is in the row of its larger vertex j.
+    The pairs of one source are a row of the numbering. If undirected, only pairs with i < j have a number, and a pair
+    is in the row of its larger vertex j.
     """
 
     def __init__(self, n: int, undirected: bool) -> None:
@@ -300,25 +303,31 @@ class Pairs:
         self.rows, self.width = n, max(n - 1, 0)
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the row that has the pairs of each vertex in the numbering: row v has those of vertex v."""
+        """Return, for each vertex, the row of the numbering that has its pairs. Row v has those of vertex v.
+
+        In another numbering, such as `PairsAcross`, rows and vertices may differ.
+        """
         return vertices
 
     def row_start(self, i: Array) -> Array:
-        """Return the number of the first pair in the row of each vertex in `i`, in the numbering of all pairs.
+        """Return, for each vertex in `i`, the number of the first pair in its row of the numbering of all pairs.
 
         A vertex's row has its pairs with all other vertices, or if undirected, with all smaller vertices.
         """
         return i * (i - 1) // 2 if self.kind else i * (self.n - 1)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of vertices i[k] and j[k]. Pairs of a vertex with itself are left out."""
+        """Return the number of the pair of vertices i[k] and j[k] for each k.
+
+        Pairs of a vertex with itself are left out.
+        """
         xp: Any = array_module(i)
         if self.kind:
             i, j = xp.maximum(i, j), xp.minimum(i, j)
         return (self.row_start(i) + j - (0 if self.kind else j > i))[i != j]
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs that have these numbers, as an array with a row of sources and a row of targets."""
+        """Return the pairs of vertices that have the given numbers, as an array of two rows: sources and targets."""
         xp: Any = array_module(numbers)
         if not self.kind:
             first_vertex = numbers // max(self.n - 1, 1)
@@ -335,7 +344,8 @@ class Pairs:
 class PairsAcross:
     """A numbering of all pairs of a vertex on side 0 and a vertex on side 1 of a bipartite graph.
 
-    The pairs of the first vertex on side 0 come first, then those of the second, and so on.
+    The pairs of the first vertex on side 0 come first (row 0 of the numbering), then those of the second (row 1), and
+    so on.
     """
 
     kind = "across"
@@ -348,11 +358,14 @@ class PairsAcross:
         self.count = self.rows * self.width
 
     def row_of(self, vertices: Array) -> Array:
-        """Return the row of each vertex of side 0 in the numbering: its position among the vertices of that side."""
+        """Return, for each vertex on side 0, the row of the numbering that has its pairs.
+
+        This is the vertex's position among the vertices on side 0.
+        """
         return array_module(vertices).searchsorted(self.left, vertices)
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of vertices i[k] and j[k], in either order.
+        """Return the number of the pair of vertices i[k] and j[k] for each k, whichever of the two is on side 0.
 
         Raise ValueError if the two vertices of a pair are on the same side.
         """
@@ -363,15 +376,16 @@ class PairsAcross:
         return self.row_of(left_vertices) * self.width + xp.searchsorted(self.right, right_vertices)
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs that have these numbers, as an array with a row for side 0 and a row for side 1."""
+        """Return the pairs of vertices that have the given numbers, as an array of two rows: side 0 and side 1."""
         width = max(self.width, 1)
         return array_module(numbers).stack([self.left[numbers // width], self.right[numbers % width]])
 
 
 class PairsByTarget:
-    """A numbering of all pairs of vertices in the order of their targets, for draws by degree.
+    """A numbering of all pairs of vertices in the order of their targets, for random draws by the degree of the target.
 
-    If undirected, each edge counts in both directions. In a bipartite graph it counts in the direction to side 1.
+    The pairs with the same target are a row of the numbering. If undirected, each edge counts in both directions. In a
+    bipartite graph it counts in the direction to side 1.
     """
 
     def __init__(self, graph: Graph, undirected: bool) -> None:
@@ -392,23 +406,24 @@ class PairsByTarget:
         return (xp.concatenate([i, j]), xp.concatenate([j, i])) if self.is_both_ways else (i, j)
 
     def targets(self, j: Array) -> tuple[Array, Array]:
-        """Return the row of each edge's target in the numbering, and the positions of these edges in `j`.
+        """Return the row of the numbering for each edge's target (the row has all pairs with that target).
 
-        `j` has the targets of all edges. In a bipartite graph, edges to side 0 are left out.
+        `j` has the targets of all edges. In a bipartite graph, edges to side 0 are left out, so a second array has the
+        positions in `j` of the edges that remain.
         """
         xp: Any = array_module(j)
         target_positions = xp.arange(len(j)) if self.sides is None else xp.flatnonzero(self.sides[j] == 1)
         return self.by_row.row_of(j[target_positions]), target_positions
 
     def numbers(self, i: Array, j: Array) -> Array:
-        """Return the numbers of the pairs of sources i[k] and targets j[k].
+        """Return the number of the pair of source i[k] and target j[k] for each k.
 
         Pairs of a vertex with itself are left out.
         """
         return self.by_row.numbers(j, i)
 
     def of(self, numbers: Array) -> Array:
-        """Return the pairs that have these numbers, as an array with a row of sources and a row of targets.
+        """Return the pairs of vertices that have the given numbers, as an array of two rows: sources and targets.
 
         If undirected, the smaller vertex of each pair is in the first row.
         """
@@ -435,8 +450,8 @@ class _TargetWeights(NamedTuple):
 class _FreePairs(NamedTuple):
     """The free pairs of a graph: pairs of vertices that are not edges.
 
-    `total` is the number of free pairs that can be drawn. `before` has the number of free pairs before each edge, in
-    the numbering of all pairs.
+    `total` is how many free pairs can be drawn. `before` has, for each pair that is an edge, the number of free pairs
+    with smaller numbers in the numbering of all pairs. `targets` is for draws by degree, and otherwise None.
     """
 
     before: Array
@@ -444,9 +459,9 @@ class _FreePairs(NamedTuple):
     targets: _TargetWeights | None
 
     def numbers(self, ranks: Array) -> Array:
-        """Return the number of each given free pair (a pair that is not an edge) in the numbering of all pairs.
+        """Return the numbers of some free pairs (pairs that are not edges) in the numbering of all pairs.
 
-        `ranks` are the positions of the free pairs among all free pairs.
+        `ranks` gives these free pairs by their positions among all free pairs.
         """
         return ranks + array_module(ranks).searchsorted(self.before, ranks, side="right")
 
@@ -461,10 +476,10 @@ class _FreePairs(NamedTuple):
 
 
 def _find_free_pairs(pairs: Numbering, numbers: Array, rows: Array | None) -> _FreePairs:
-    """Return the free pairs (pairs of vertices that are not edges).
+    """Return the free pairs of a graph (pairs of vertices that are not edges), in a form from which they can be drawn.
 
-    `numbers` are the ascending numbers of the pairs that are edges. For draws by degree, `rows` has the row of each
-    edge's target in the numbering; otherwise it is None.
+    `pairs` is a numbering of all pairs, and `numbers` has the ascending numbers of the pairs that are edges. For draws
+    by degree, `rows` has, for each edge, the row of the numbering with the pairs of its target. Otherwise it is None.
     """
     xp: Any = array_module(numbers)
     free_before = numbers - xp.arange(len(numbers))
@@ -492,8 +507,9 @@ def _free_pairs_of_graph(graph: Graph, pairs: Numbering) -> _FreePairs:
 class _KnownEdges(NamedTuple):
     """The pairs of vertices that are edges of a graph with times, as ascending `numbers` in a numbering of all pairs.
 
-    `times` has the first time at which each pair is an edge, and `order` the same times, ascending. For draws by
-    degree, `order` has the times of all edges instead, and `rows` the rows of their targets, in the same order.
+    `times` has the first time at which each pair is an edge, and `order` has the same times, ascending. For draws by
+    degree, `order` instead has the times of all edges, ascending, and `rows` has, for each edge in this order, the row
+    of the numbering with the pairs of its target.
     """
 
     numbers: Array
@@ -502,16 +518,19 @@ class _KnownEdges(NamedTuple):
     rows: Array | None
 
     def free(self, pairs: Numbering, last: Array) -> _FreePairs:
-        """Return the pairs of vertices that are not edges at a time or before. `last` is this time, as an array."""
+        """Return the pairs of vertices that are not edges at a time or before. `last` is an array with this one time.
+
+        `pairs` is the numbering of all pairs.
+        """
         rows = self.rows
         if rows is not None:
             rows = rows[: int(array_module(rows).searchsorted(self.order, last, side="right")[0])]
         return _find_free_pairs(pairs, self.numbers[self.times <= last], rows)
 
     def have(self, numbers: Array, last: Array) -> Array:
-        """Return for each pair of vertices whether it is an edge at a time of its own, or before.
+        """Return, for each of some pairs of vertices, whether it is an edge at the pair's time or before.
 
-        `numbers` are the numbers of the pairs in the numbering of all pairs, and `last` are the times.
+        `numbers` has the pairs, as numbers in the numbering of all pairs, and `last` has the time for each of them.
         """
         xp: Any = array_module(numbers)
         if not len(self.numbers):
@@ -520,10 +539,10 @@ class _KnownEdges(NamedTuple):
         return (self.numbers[positions] == numbers) & (self.times[positions] <= last)
 
     def any_pairs(self, pairs: Numbering, words: Array, so_far: Array) -> Array:
-        """Return the numbers of random pairs of vertices, which may be edges, one for each random 64-bit word.
+        """Return the number of a random pair of vertices, which may be an edge, for each random 64-bit word in `words`.
 
-        If pairs are drawn by degree, the target of each is that of a random edge among the first edges by time, of
-        which `so_far` gives the number for each pair.
+        `pairs` is the numbering of all pairs. If pairs are drawn by degree, the target is that of a random edge among
+        the earliest ones: for each pair to draw, `so_far` is how many edges are chosen from, in the order of time.
         """
         if self.rows is None:
             return _random_below(words, pairs.count)
@@ -548,10 +567,11 @@ def _find_known_edges(graph: Graph, pairs: Numbering, time: str) -> _KnownEdges:
 
 
 def _draw_distinct(xp: Any, count: int, population: int, seed: np.uint64) -> Array:
-    """Return `count` distinct random numbers below `population`, in random order.
+    """Return `count` distinct random integers from 0 to `total` - 1, in random order.
 
-    If at least half of all numbers are wanted, all numbers are put in random order. Otherwise numbers are drawn until
-    there are `count` distinct ones; as these are fewer than half of all numbers, at least half of the draws are new.
+    If at least half of these integers are wanted, all of them are put in random order. Otherwise integers are drawn
+    until `count` distinct ones are there. These are fewer than half of all integers, so each draw is new with a
+    probability of at least 1/2.
     """
     if 2 * count >= population:
         order = xp.argsort(semirings.hash(seed, xp.arange(population)))
@@ -567,7 +587,7 @@ def _draw_distinct(xp: Any, count: int, population: int, seed: np.uint64) -> Arr
 
 
 def _append_distinct(keys: Array, new_keys: Array) -> Array:
-    """Return the numbers in both arrays without repetition, in the order of their first appearance."""
+    """Return the distinct numbers of two arrays, in the order of their first appearance."""
     xp: Any = array_module(keys)
     all_keys = xp.concatenate([keys, new_keys])
     order = xp.argsort(all_keys, kind="stable")
@@ -674,9 +694,10 @@ def split_edges(
 
 
 def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any) -> list[Array]:
-    """Return the numbers of the edges of each set, if edges are split by time.
+    """Return the numbers of the edges of each set, such as a training and a test set, if edges are split by time.
 
-    The sets end at the times `at`. If `at` is None, they have the given fractions of all edges.
+    All sets but the last end with the edges at the ascending times `at`. If `at` is None, sets have the given fractions
+    of all edges.
     """
     times = times_of_edges(graph, time)
     xp: Any = array_module(times)
@@ -698,7 +719,7 @@ def _split_by_time(graph: Graph, fractions: Sequence[float], time: str, at: Any)
 
 
 def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
-    """Return `semirings.hash(seed, i, j)` for each pair of vertices i[k] and j[k].
+    """Return a 64-bit hash, `semirings.hash(seed, i[k], j[k])`, for each pair of vertices i[k] and j[k].
 
     If `symmetric`, the smaller vertex comes first in the hash, so that both directions of an edge have the same hash.
     """
@@ -715,7 +736,7 @@ def _hash_pairs(seed: np.uint64, i: Array, j: Array, symmetric: bool) -> Array:
 
 
 def _check_fractions(fractions: Sequence[float]) -> list[float]:
-    """Return the fraction of all edges at which each set ends, which includes the sets before it.
+    """Return the running sums of the fractions of edges in each set: at which fraction of all edges each set ends.
 
     Raise an error if the fractions don't add up to 1.
     """

@@ -184,9 +184,9 @@ def edge_softmax_gradient(graph: Any, shares: Any, gradient: Any) -> Array:
 
 
 def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **columns: Array) -> Array:
-    """Run programs one after another on arrays of numbers for edges, and return the edge field `result`.
+    """Run programs one after another on arrays with a number for each edge, and return the edge field `result`.
 
-    `columns` are the arrays by the name of the edge field that starts with their values.
+    Each keyword is the name of an edge field of the programs, and gives the array of its values at the start.
     """
     first_column = next(iter(columns.values()))
     if not first_column.size:
@@ -196,14 +196,15 @@ def _run_turn(graph: Graph, programs: list[VertexProgram], result: str, **column
 
 
 def _field_type(columns: Array) -> Any:
-    """Return the type of an edge field that holds a number, or a row of several numbers, for each edge."""
+    """Return the type of an edge field that holds an entry of `columns` for each edge: a number or a vector."""
     return columns.dtype if columns.ndim == 1 else (columns.dtype, (columns.shape[1],))
 
 
 def _check_columns(graph: Graph, name: str, argument: Any) -> Array:
-    """Return an argument with numbers for each edge as a new array of floats on the graph's device.
+    """Check an argument that has a number or a row of numbers for each edge, and return a copy of it.
 
-    There is a number or a row of numbers for each edge. Raise an error for anything else.
+    The copy is an array of floats on the graph's device. `name` is the argument's name, for the error that is raised
+    for anything else.
     """
     array = as_array(name, argument)
     if array.dtype.kind not in "biuf":

@@ -24,7 +24,7 @@ __all__ = ["explain", "source", "workspace"]
 
 
 class Lines(str):
-    """A text of several lines that Python's prompt and notebooks show as lines, not as a quoted string."""
+    """A text of several lines. Python's prompt and notebooks show it as lines, not as a quoted string."""
 
     __slots__ = ()
 

@@ -128,7 +128,10 @@ def _on_gpu(name: str, graph: Any) -> Graph:
 
 
 def integers(graph: Graph, name: str, given: Any) -> Array:
-    """Return an array of one integer per vertex, on the graph's device. Raise ValueError for any other array."""
+    """Check an argument that has one integer for each vertex, and return it as an array on the graph's device.
+
+    Raise ValueError for any other array. `name` is the argument's name, for the error.
+    """
     xp: Any = module_of(graph.device)
     array = xp.asarray(given)
     if array.dtype.kind not in "iu" or array.shape != (graph.n,):
@@ -154,5 +157,5 @@ def undirected_lists(graph: Graph) -> Adjacency:
 
 
 def kernels() -> CardOnly:
-    """Return the object whose methods are the kernels that only the GPU engine has."""
+    """Return the part of the GPU engine whose methods are the algorithms that the CPU engine does not have."""
     return cast(CardOnly, engine("gpu").primitives())

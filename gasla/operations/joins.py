@@ -16,7 +16,7 @@ from gasla.program.join_plan import JoinPlan
 
 
 def joins(graph: Graph) -> bool:
-    """Return whether the function `join` takes a graph.
+    """Return whether a graph's matches of a pattern can be found by the function `join`.
 
     It takes any graph that is not streamed, except within `gasla.engines.programs_only`.
     """
@@ -24,18 +24,20 @@ def joins(graph: Graph) -> bool:
 
 
 def join(plan: JoinPlan, graph: Graph, kinds: Any, related: Sequence[Graph] = ()) -> JoinRun:
-    """Prepare a join, which finds the matches of a pattern in a simple graph.
+    """Prepare a join, which finds the matches of a pattern in a simple graph, and return an object that runs it.
 
-    `related` has graphs with the edges of further relations, such as the edges of one label. `kinds` is as for
-    `gasla.engines.Primitives.join`.
+    `plan` is the compiled pattern. `kinds` has an entry of uint8 for each vertex of the graph, in which bit v is set if
+    the vertex may match vertex v of the pattern. `related` has graphs with the edges of further relations, such as the
+    edges of one label.
     """
     return engine(graph.engine).primitives().join(plan, lists_of(plan, graph, related), kinds)
 
 
 def lists_of(plan: JoinPlan, graph: Graph, related: Sequence[Graph] = ()) -> Adjacency:
-    """Return all adjacency lists that a join reads, one relation (set of edges) after another, in one object.
+    """Return all adjacency lists that the search for a pattern reads, in one object, one relation after another.
 
-    For each relation these are the lists of out-neighbors and, if the join is directed, of in-neighbors.
+    The relations are the edges of `graph`, then those of each graph in `related`. Each has its lists of out-neighbors
+    and, if the pattern is directed, after them its lists of in-neighbors.
     """
     graphs = [graph, *related]
     adjacencies = [

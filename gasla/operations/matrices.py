@@ -124,7 +124,10 @@ def mxm(
 
 
 def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: bool, accum: Any, out: Any) -> Any:
-    """Return the product of a sparse matrix A and a dense matrix B."""
+    """Return the product of a sparse matrix A and a dense matrix B, which is dense.
+
+    `mask`, `complement`, `accum` and `out` are as for `gasla.mxm`. Raise an error if they don't suit a dense product.
+    """
     if mask is not None and _is_sparse(mask):
         raise TypeError(f"mask is {type(mask).__name__}; expected a dense array of bool, as the product is dense")
     if np.ndim(B) != 2:
@@ -133,9 +136,10 @@ def _multiply_dense(A: Any, B: Any, semiring: Semiring, mask: Any, complement: b
 
 
 def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) -> Sparse:
-    """Return the sparse product of two sparse matrices, without entries at the positions of those in `left_out`.
+    """Return the product of two sparse matrices A and B as a sparse matrix, computed row by row.
 
-    The number of entries of each row is counted first, to allocate memory. Then the entries are computed.
+    `left_out` is a matrix or None: the product gets no entry where `left_out` has one. The number of entries of each
+    row is counted first, to allocate memory. Then the entries are computed.
     """
     products = engine(device_of(A.indptr)).products()
     task = products.of_matrices(A, B, terms, left_out)
@@ -161,7 +165,10 @@ def _multiply_by_rows(A: Lists, B: Lists, terms: Terms, left_out: Lists | None) 
 
 
 def _multiply_at_entries(A: Lists, B: Lists, terms: Terms, mask: Lists) -> Sparse:
-    """Return the sparse product of two sparse matrices, computed only at the positions of the mask's entries."""
+    """Return the product of two sparse matrices A and B, computed only where the sparse matrix `mask` has an entry.
+
+    The result has the same row offsets and column indices as the mask.
+    """
     xp, products = array_module(A.indptr), engine(device_of(A.indptr)).products()
     indices = mask.indices[: max(int(mask.indptr[-1]), 0)]
     outs = tuple(xp.empty(len(indices), dtype) for dtype in parts(terms.out_type))

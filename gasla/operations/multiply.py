@@ -211,15 +211,18 @@ DECORATED.update(mxv=Gains(), vxm=Gains())
 
 
 def _product_of_whole(A: Any, x: Any, semiring: Semiring, by_column: bool) -> Any:
-    """Return the product that a distributed graph computes on one device, where `A` is a copy of the whole graph."""
+    """Return the product of a graph's matrix and a vector `x`, for a graph that is distributed over ranks.
+
+    `A` is a copy of the whole graph on one device, where the product is computed without a mask and an output array.
+    """
     return product(A, x, semiring, by_column, None, False, None, None)
 
 
 def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -> np.ndarray | None:
-    """Return the product if its compiled kernel is cached and `x` needs no conversion. Otherwise return None.
+    """Return the product of a matrix and the vector `x` if its compiled kernel is cached, and `x` needs no conversion.
 
-    This function is the fastest path for a repeated product, so it is short: after a kernel whose data has replaced
-    everything else in the CPU's caches, each line of Python takes 1 µs.
+    Otherwise return None. This function is the fastest path for a repeated product, so it is short: after a kernel
+    whose data has replaced everything else in the CPU's caches, each line of Python takes 1 µs.
     """
     if type(x) is not np.ndarray or type(lists.indptr) is not np.ndarray or x.shape != (lists.width,):
         return None
@@ -233,9 +236,9 @@ def _cached_product(lists: Lists, x: Any, semiring: Semiring, by_column: bool) -
 
 
 def _compiled_product(lists: Lists, semiring: Semiring, by_column: bool, x: Array, masked: bool, merging: Any) -> Ready:
-    """Return the compiled kernel of a product, together with its expressions.
+    """Return the compiled kernel of a product of a matrix and `x`, with the expressions from which it was compiled.
 
-    If the matrix itself is cached, as that of a graph is, the kernel is stored with it for later products.
+    If the arrays of the matrix are cached, as those of a graph are, the kernel is stored with them for later products.
     """
     key = semiring, by_column, x.dtype, x.ndim, masked, merging
     ready = lists.products.get(key)

@@ -189,7 +189,10 @@ def nearest_neighbors_graph(points: Any, k: int, *, metric: Metric = "euclidean"
 
 
 def _check_rows(name: str, rows: Any, metric: Metric) -> None:
-    """Raise an error unless an array has a row of numbers for each point, between which the metric gives distances."""
+    """Raise an error unless an array of points is valid: a row of finite numbers for each point, which suit the metric.
+
+    For example, latitudes have to be between -90 and 90 degrees. `name` is the argument's name, for the error.
+    """
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "biuf":
         raise TypeError(f"{name} is {rows.dtype}{rows.shape}; expected an (n, d) array of numbers, a row per point")
     xp: Any = array_module(rows)
@@ -213,9 +216,11 @@ def _check_rows(name: str, rows: Any, metric: Metric) -> None:
 
 
 def _find_neighbors(given_points: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Return the k nearest neighbors among the points `given_points` of each point in `given_queries`, for any metric.
+    """Return, for each query point, the k nearest of the points `given` and their distances, for any metric.
 
-    For some metrics the points are mapped so that straight lines between them have the same order as the metric.
+    `given_queries` has the query points. With `is_own` they are the points themselves, and no point is its own
+    neighbor. For some metrics the points are mapped so that straight lines between them have the same order as the
+    metric.
     """
     xp, device, exponent = array_module(given_points), device_of(given_points), 0
     if metric == "cosine":
@@ -254,7 +259,7 @@ def _largest_absolute(rows: Any) -> float:
 
 
 def _unit_rows(rows: Any) -> Any:
-    """Return rows scaled to length 1: the direction of each point from the origin."""
+    """Return the rows of an array scaled to length 1, which are the directions of the points from the origin."""
     xp: Any = array_module(rows)
     rows = rows.astype(np.float64)
     rows = rows / xp.abs(rows).max(axis=1, keepdims=True) if len(rows) else rows
@@ -270,9 +275,9 @@ def _on_sphere(coordinates: Any) -> Any:
 
 
 def _neighbors_by_differences(points: Any, query: Any, k: int, own_row: int | None) -> tuple[Any, Any]:
-    """Return the k nearest neighbors of the point `query` and their distances, from its differences to all points.
+    """Return the k points nearest to the point `query`, and their distances, from the differences of coordinates.
 
-    If the point is one of `points`, `own_row` is its row, which is left out; otherwise `own_row` is None.
+    If the query is one of `points`, `own` is its row, which is left out. Otherwise `own` is None.
     """
     xp: Any = array_module(points)
     differences = points - query
@@ -284,10 +289,11 @@ def _neighbors_by_differences(points: Any, query: Any, k: int, own_row: int | No
 
 
 def _neighbors_by_blocks(points: Any, queries: Any, k: int, is_own: bool, noise: float) -> tuple[Any, Any]:
-    """Return the nearest neighbors of all points in `queries`, and their distances, from products of matrices.
+    """Return the k nearest neighbors of each point in `queries`, and their distances, from products of matrices.
 
-    For points x and a query y, the larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at
-    most `noise` count as equal.
+    With `is_own`, `queries` and `points` are the same points, and no point is its own neighbor. For points x and a
+    query y, the larger x·y - |x|²/2 is, the nearer x is to y. Points whose squared distance is at most `noise` count as
+    equal.
     """
     xp: Any = array_module(points)
     n, candidate_count, device = len(points), min(k + SPARE, len(points) - is_own), device_of(points)

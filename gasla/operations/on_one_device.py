@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 class Gains(NamedTuple):
-    """What a function decorated with `on_one_device` gains from several GPUs.
+    """What a function that is decorated with `on_one_device` gains if it runs on several GPUs.
 
-    `shared` names the work that the GPUs divide among each other, or is empty. `divided` says that the function is
-    faster on a large graph that is divided over the GPUs.
+    `shared` is a phrase for the work that the GPUs divide among each other, or empty if there is none. `divided` says
+    that the function is faster on a large graph that is divided over the GPUs.
     """
 
     shared: str = ""

@@ -33,7 +33,7 @@ def check_semiring(name: str, given: Any) -> None:
 
 
 def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
-    """Return the rows of a matrix as CSR arrays, or its columns as CSC arrays.
+    """Return a matrix as compressed arrays (offsets, indices and values), by rows as CSR or by columns as CSC.
 
     `ordered` asks for the entries of each row in the order of the input. Offsets and indices are not checked here, as
     the kernel checks them while it reads them.
@@ -47,10 +47,10 @@ def lists_of(A: Any, by_column: bool, ordered: bool) -> Lists:
 
 
 def place(A: Any) -> Any:
-    """Return an object whose class shows on which device a matrix is.
+    """Return an object whose class tells on which device a matrix is, such as a NumPy array for the CPU.
 
-    The classes of gasla may have arrays on either device, so for these it is an array of the matrix. For SciPy and CuPy
-    it is the matrix itself.
+    A graph or a `Sparse` matrix of gasla may be on either device, so for it one of its arrays is returned. A matrix of
+    SciPy or CuPy is returned itself.
     """
     return A.indices if isinstance(A, Sparse) else A.out.indices if isinstance(A, Graph) else A
 
@@ -95,7 +95,10 @@ def _columns_of_graph(graph: Graph) -> Lists:
 
 
 def outside(lists: Lists, by_column: bool) -> ValueError:
-    """Return the error for an offset or index of a matrix that is out of range. The error names the first one."""
+    """Return the error for a matrix with an offset or index that is out of range.
+
+    It names the first such offset or index.
+    """
     line, cross = ("column", "row") if by_column else ("row", "column")
     problem = find_outside(lists.indptr, lists.indices, lists.width, line, cross)
     return problem or ValueError(
@@ -107,9 +110,10 @@ def outside(lists: Lists, by_column: bool) -> ValueError:
 
 
 def vector(x: Any, length: int, what: str, xp: Any) -> Array:
-    """Return `x`, the vector or matrix to multiply with, as a contiguous array in native byte order.
+    """Return `x`, the vector or matrix that a matrix is multiplied with, as a contiguous array in native byte order.
 
-    Raise an error unless it has `length` entries or rows, one for each `what` ("row" or "column") of the matrix.
+    Raise an error unless it has `length` entries or rows. `what` is "row" or "column", to say in the error that one is
+    expected for each row or column of the matrix.
     """
     x = as_operand("x", x, xp)
     x = converted(x, np.dtype(np.float32)) if x.dtype == np.float16 else x
@@ -142,7 +146,10 @@ def as_operand(name: str, x: Any, xp: Any) -> Array:
 
 
 def require_same_device(name: str, x: Any, xp: Any) -> None:
-    """Raise TypeError if an array or matrix is on another device than the matrix that it is multiplied with."""
+    """Raise TypeError if an operand, an array or matrix, is on another device than the matrix it is multiplied with.
+
+    `xp` is the array module of that matrix, NumPy or CuPy. `name` is the operand's name in the error.
+    """
     module = array_module(x)
     if module is not xp:
         library, matrix_library = library_of(module), library_of(xp)
@@ -180,9 +187,10 @@ def mask_of(mask: Any, complement: bool, shape: tuple[int, ...], xp: Any) -> Arr
 
 
 def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple[Array, ...]:
-    """Return the arrays of the argument `out` as a tuple, which is empty if `out` is None.
+    """Check the arrays in the argument `out`, to which a product is written, and return them as a tuple.
 
-    Raise an error if they can't be written to. Their types are checked later, once the type of the product is known.
+    The tuple is empty if `out` is None. Raise an error if the arrays can't be written to. Their types are checked
+    later, once the type of the product is known.
     """
     if accum is not None and not callable(accum):
         raise TypeError(f"accum is {accum!r}; expected a BinaryOp, a Monoid or a function of two values")
@@ -207,10 +215,10 @@ def checked_outs(out: Any, accum: Any, shape: tuple[int, ...], xp: Any) -> tuple
 def outs_for(
     out: Any, given: tuple[Array, ...], terms: Terms, monoid: Monoid, shape: tuple[int, ...], masked: bool, xp: Any
 ) -> tuple[Array, ...]:
-    """Return the arrays that a product is written to: those of `out` if there is one, else new arrays.
+    """Return the arrays that a product is written to: those of the argument `out`, or new arrays if it is None.
 
-    Raise TypeError if the types of `out` differ from that of the product. If a mask may leave parts of a new array
-    unwritten, the array is filled with the monoid's identity.
+    `given` has the arrays of `out` as a tuple. Raise TypeError if their types differ from that of the product. If a
+    mask may leave parts of a new array unwritten, the array is filled with the monoid's identity.
     """
     types = parts(terms.out_type)
     if out is not None:
@@ -246,7 +254,10 @@ def unaliased(array: Array | None, outs: tuple[Array, ...]) -> Any:
 
 
 def unaliased_lists(lists: Lists, outs: tuple[Array, ...]) -> Lists:
-    """Return a matrix of a product with copies of those of its CSR or CSC arrays that share memory with an output."""
+    """Return the matrix of a product such that it shares no memory with the product's output arrays `outs`.
+
+    Those of its CSR or CSC arrays that do are copied, so writing the output can't change the matrix.
+    """
     indptr, indices, values = (unaliased(array, outs) for array in (lists.indptr, lists.indices, lists.values))
     if indptr is lists.indptr and indices is lists.indices and values is lists.values:
         return lists

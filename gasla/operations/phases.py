@@ -90,9 +90,9 @@ class Phase:
 
 
 def as_phases(given: Sequence[Any]) -> list[Phase]:
-    """Return the members of a list of programs and phases as phases.
+    """Return a list of phases from a list whose members are phases or programs.
 
-    A member that is a program becomes a phase of one iteration per turn.
+    A program becomes a phase of one iteration per turn.
     """
     phases = [program if isinstance(program, Phase) else Phase(program) for program in given]
     if not phases:
@@ -146,15 +146,15 @@ def run_phases(phases: list[Phase], graph: Graph, variant: Variant, begin: Begin
 
 
 def begin_compiling(phases: list[Phase], graph: Graph, variant: Variant) -> None:
-    """Begin to compile the programs of phases in the background, before the phases run."""
+    """Begin to compile the programs of phases for a graph in the background, so that a later run need not wait."""
     _prepare_together([_BoundPhase(phase, graph, variant) for phase in phases], graph, graph.n > 0)
 
 
 def _prepare_together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone: bool) -> Together | None:
-    """Prepare to run all turns of the phases in one call of the engine, and return that call as an object.
+    """Prepare to run all turns of a list of phases in one call of the engine, and return that call as an object.
 
-    If Python has to call something between turns (not `is_alone`), or the engine can't do this, return None, and begin
-    to compile a kernel for each phase.
+    If Python has to call something between turns (not `is_alone`), or if the engine has no such call, return None, and
+    begin to compile a kernel for each phase.
     """
     joint_run = (
         bound_phases[0].runs.in_turns([bound_phase.program for bound_phase in bound_phases], graph)
@@ -167,7 +167,7 @@ def _prepare_together(bound_phases: "list[_BoundPhase]", graph: Graph, is_alone:
 
 
 class _BoundPhase(Binding):
-    """A phase bound to a graph: its program, and prepared runs of it, of which each turn uses one."""
+    """A phase bound to a graph: its program, and the prepared runs of the program, of which each turn uses one."""
 
     def __init__(self, phase: Phase, graph: Graph, variant: Variant) -> None:
         program_class: Any = type(phase.program)
@@ -180,7 +180,10 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """What each name of the program is ("vertex field", "edge field" or "parameter"), and its dtype."""
+        """The names that the phase's program declares, each with a description and its dtype.
+
+        The description is "vertex field", "edge field" or "parameter".
+        """
         traced = self.traced
         groups = [
             ("vertex field", traced.vertex_types),
@@ -195,13 +198,14 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def deposits(self) -> Mapping[str, Any]:
-        """The dtypes of those aggregates of the program that have a value for each vertex, by name."""
+        """The aggregates of the program that have a value for each vertex, instead of one: their dtypes by name."""
         return self.by_given_name(self.traced.deposit_types)
 
     def fields(self, given: Mapping[str, Any], known: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the array of each field of the program at the start of a run of phases.
+        """Yield the name and the array of each field of the phase's program at the start of a run of phases.
 
-        `given` has start values. Fields in `known`, which another phase has made already, are left out.
+        `given` has the start values that the caller of the run has given, by name. Fields in `known` are left out, as
+        another phase of the run has made their arrays already.
         """
         start_values = self.by_inner_name(
             {
@@ -217,7 +221,10 @@ class _BoundPhase(Binding):
             yield given_name(name), self._edge_array(name, start_values)
 
     def first(self, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Frontier:
-        """Return the vertices that are active when the phase's turn begins, as the program's `start` decides."""
+        """Return the vertices that are active when the phase's turn begins, as the program's function `start` decides.
+
+        `state` has the current values of the fields, and `parameters` those of the parameters, which `start` may read.
+        """
         graph, xp, program_class = self.graph, self.xp, type(self.program)
         stand_in = object.__new__(program_class)
         stand_in.__dict__.update(parameters, n=graph.n)
@@ -282,7 +289,10 @@ class _Shared:
         self.aggregates: dict[str, Any] = {}
 
     def fill_out(self) -> None:
-        """Copy the start values of fields into the caller's arrays `out`, which hold these fields from then on."""
+        """Copy the start values of fields into the arrays that the caller of the run has passed as `out`.
+
+        From then on, these arrays are the fields of the run.
+        """
         for name, array in self.out.items():
             array[...] = self.state[name]
             self.state[name] = array
@@ -290,11 +300,12 @@ class _Shared:
     def go_on(
         self, bound: _BoundPhase, active: Frontier, turns: int, delta: float | None
     ) -> tuple[Frontier, int, bool, bool]:
-        """Run one phase for one turn.
+        """Run one phase for one turn, from the `active` vertices.
 
-        Return the active vertices, the number of edges visited, whether the run is over, and whether the phase changed
-        a vertex. A phase that runs until no vertex is active leaves none, so running more than one iteration shows that
-        it changed a vertex. This does not hold with buckets or `wake`, which activate vertices that have not changed.
+        Return a tuple: the active vertices after it, the number of edges visited, whether the run is over, and whether
+        the phase certainly changed a vertex. A phase that goes on until no vertex is active did so if it took more than
+        one iteration. For a program with buckets or `wake` the answer is always no, because vertices that have not
+        changed become active, too.
         """
         turn = Lock()
         with turn:
@@ -322,9 +333,10 @@ class _Shared:
         unstable: str | None,
         course: Course,
     ) -> Result | None:
-        """Run all turns in one call of the engine, and return the result.
+        """Run all turns of all phases in one call of the engine, `together`, and return the result.
 
-        Return None if there is not enough memory for that. Then nothing has been changed.
+        Return None if there is not enough memory for that. Then nothing has been changed, and each turn can still be
+        run alone.
         """
         programs = [type(bound_phase.program)(**self._values(bound_phase, 0)) for bound_phase in bound_phases]
         limits, goes_on = [bound_phase.limit for bound_phase in bound_phases], unstable is not None
@@ -349,7 +361,7 @@ class _Shared:
         return {n: values_by_name.get(n, self.parameters[n]) for n in bound_phase.program.parameters}
 
     def _begin(self, bound_phase: _BoundPhase, active: Frontier, turns: int, delta: float | None) -> Running:
-        """Begin a run of a phase in its turn, with the shared fields and parameters."""
+        """Begin the turn of a phase: start a run of its program on the fields and parameters that all phases share."""
         values = self._values(bound_phase, turns)
         program = type(bound_phase.program)(**values)
         if bound_phase.starts is not None:
@@ -361,7 +373,7 @@ class _Shared:
         return bound_phase.runs.begin(program, self.graph, fields, active, None, delta, out)
 
     def result(self, turns: int, is_over: bool, edges: int, active: Frontier) -> Result:
-        """Return the result of the run so far.
+        """Return the result of a run of phases after `turns` turns.
 
         Fields for which the caller passed arrays `out` are copied into these arrays.
         """
@@ -373,11 +385,11 @@ class _Shared:
 
 
 def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
-    """Return a clause that says why a run may go on after a turn that leaves no vertex active, or None if it ends then.
+    """Return why a run of phases may have to go on after a turn that leaves no vertex active, or None if it ends then.
 
-    A phase that activates the vertices that changed would only repeat its computation in the next turn, unless it reads
-    something that may differ: the number of the turn, the aggregate of a phase, a parameter that `idle` sets, or a
-    field that is written after all vertices have applied.
+    The reason is a clause for an error message. A phase that activates the vertices that changed would only repeat its
+    computation in the next turn, unless it reads something that may differ: the number of the turn, the aggregate of a
+    phase, a parameter that `idle` sets, or a field that is written after all vertices have applied.
     """
     varying, later = {TURN}, set()
     for bound_phase in bound_phases:
@@ -401,8 +413,9 @@ def _why_unstable(bound_phases: list[_BoundPhase]) -> str | None:
 def _check_ends(bound_phases: list[_BoundPhase], unstable: str | None, limit: int, course: Course) -> None:
     """Raise ValueError if a run of phases would never end.
 
-    This is so if a phase that runs until no vertex is active never ends by itself, or if nothing ends the run: no limit
-    of turns, no `stop` and no callback. `unstable` says why a turn without active vertices does not end it, or is None.
+    This is so if a phase that goes on until no vertex is active never ends by itself, or if nothing ends the run: no
+    limit of turns, no `stop` and no callback. `unstable` says why a turn without active vertices does not end the run,
+    or is None if it does.
     """
     for bound_phase in bound_phases:
         where, reason = type(bound_phase.program).__name__, why_endless(bound_phase.plan)

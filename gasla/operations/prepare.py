@@ -27,7 +27,10 @@ Direction = Literal["auto", "push", "pull"]
 
 
 class Ways(dict[str, int]):
-    """A dict from the words for directions, such as "push", to engines' numbers. A missing word raises ValueError."""
+    """A dict from the words for the direction of iterations ("auto", "push", "pull") to the numbers that engines use.
+
+    A missing word raises ValueError, with the words that are expected.
+    """
 
     def __missing__(self, direction: str) -> int:
         raise ValueError(f"direction is {direction!r}; expected 'auto', 'push' or 'pull'")
@@ -45,9 +48,9 @@ TRACE_OF_RANKS = np.dtype([*TRACE.descr, *((name, np.int64) for name in OF_RANKS
 
 
 class Variant(NamedTuple):
-    """The options of a run on which the compiled code depends.
+    """The options of a run on which its compiled code depends, such as the direction of iterations.
 
-    A graph stores prepared runs of a program for each combination of them.
+    A graph stores prepared runs of a program for each combination of these options.
     """
 
     way: int  # the direction of iterations, as one of the numbers AUTO, PUSH and PULL
@@ -57,9 +60,9 @@ class Variant(NamedTuple):
 
 
 class Begin:
-    """The arguments of `gasla.run` that say what a run starts with: start values, active vertices, schedule.
+    """The arguments of `gasla.run` that say what a run starts with: start values, active vertices, schedule, `out`.
 
-    They are only checked here as far as this is possible without the graph.
+    Checks that need the graph are made later.
     """
 
     def __init__(self, values: dict[str, Any], active: Any, schedule: Any, out: Any, start: Any) -> None:
@@ -70,7 +73,10 @@ class Begin:
 
 
 class Course:
-    """The arguments of `gasla.run` that say how long a run goes on and how it is observed, checked."""
+    """The arguments of `gasla.run` that say how long a run goes on and how the caller observes it.
+
+    They are checked when the object is made.
+    """
 
     def __init__(
         self,
@@ -240,7 +246,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def runs_alone(given: Any, order: Order | None) -> VertexProgram:
-    """Return the program given to a run, as an instance, with another `order` if one is given.
+    """Return the program that a caller wants to run as an instance, with another `order` of vertices if one is given.
 
     Raise ValueError for a program with the function `start`, which can only be one of several phases.
     """
@@ -253,10 +259,10 @@ def runs_alone(given: Any, order: Order | None) -> VertexProgram:
 
 
 def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) -> Runs:
-    """Return an object that runs a program on a graph, and that no other call uses until `turn` is released.
+    """Return an object that runs a program on a graph. No other call uses it until the lock `turn` is released.
 
-    `turn` is a lock that the caller has. The graph stores as many of these objects for a variant (the options that
-    change the code) as there were calls at the same time.
+    The caller holds the lock `turn`. `variant` has the options that change the compiled code. For each variant, the
+    graph stores as many of these objects as there were calls at the same time.
     """
     key = type(program), *variant
     prepared: list[Runs] = graph.known(key) or graph.kept(key, lambda _: [])
@@ -281,9 +287,10 @@ def runs_of(program: VertexProgram, graph: Graph, variant: Variant, turn: Lock) 
 
 
 def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, course: Course) -> Result:
-    """Run a prepared program once, and return the result.
+    """Run a program once with an object `runs` that is prepared for it, and return the result.
 
-    The caller has the lock that keeps other calls from using the object `runs`.
+    `begin` and `course` are the arguments of the call. The caller holds the lock that keeps other calls from using
+    `runs`.
     """
     values, active, schedule, start = begin.values, begin.active, begin.schedule, begin.start
     limit, progress = course.limit, course.progress
@@ -326,10 +333,11 @@ def run_once(runs: Runs, program: VertexProgram, graph: Graph, begin: Begin, cou
 
 
 def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarray]:
-    """Run a program a few iterations at a time, and return the rows of its trace (if there is one) after each time.
+    """Run a program a few iterations at a time, and return its trace as a list of arrays.
 
-    If there is a callback, it is called after each single iteration. Otherwise a run stops only when the buffer for the
-    rows of the trace is full.
+    Each array has a row for each of these few iterations. The list is empty if no trace is wanted. If there is a
+    callback, it is called after each single iteration. Otherwise the run stops only when the buffer for the rows of the
+    trace is full.
     """
     callback, trace = course.callback, course.trace
     piece = 1 if callback else running.log_rows

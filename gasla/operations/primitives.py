@@ -612,10 +612,10 @@ def count_common_neighbors(
 
 
 def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, numbers: Iterable[int]) -> Iterator[Array]:
-    """Count the triangles in some portions of a graph, which has been divided into `count` portions.
+    """Count the triangles in some portions of a graph, whose work has been divided into `count` portions.
 
-    Each rank of a distributed graph counts in its own portions, given by `numbers`. Yield an array for each portion:
-    the triangles at each vertex (if `per_vertex`), and at its end their total.
+    Each rank of a distributed graph calls it with the `numbers` of its own portions. Yield an array for each portion:
+    the triangles at each vertex (if `per_vertex`), and as the last entry their total.
     """
     oriented, primitives = orient(graph), _primitives_on(graph.engine)
     for portion_number in numbers:
@@ -757,9 +757,10 @@ def _check_array(parents: Any) -> None:
 
 
 def _check_forest(parents: Any) -> None:
-    """Raise an error unless an argument is an array of parents that kernels can use.
+    """Raise an error unless an argument can be the array of parents of a forest, which kernels read and write.
 
-    Kernels follow parents without checking them, and write to the array.
+    Kernels follow parents without checking them, so a wrong parent could lead outside of the array. The parents
+    themselves are checked only on the CPU.
     """
     _check_array(parents)
     # on a GPU the parents are not checked, as this would need kernels of its own

@@ -78,7 +78,7 @@ class Result:
 
 
 def pending_result(running: Running) -> Result:
-    """Return the result of a run that has not ended yet, as a GPU is still computing.
+    """Return the result of a run that the GPU has not finished yet. Reading it waits for the end where necessary.
 
     The run is closed once the result is read or no longer referenced.
     """
@@ -88,8 +88,9 @@ def pending_result(running: Running) -> Result:
 
 
 def _wait_for(own_attributes: dict[str, Any]) -> None:
-    """Wait until the run of a result has ended, and add what is known then to `own_attributes`, the result's
-    `__dict__`.
+    """Wait until the run of a pending result has ended, and complete the result.
+
+    `own` is the result's `__dict__`, to which the attributes are added that are known only then.
     """
     running: Running = own_attributes.pop("_running")
     try:
@@ -179,7 +180,7 @@ def _warm_active(result: Result, program: VertexProgram, graph: Graph) -> Fronti
 
 @cache
 def _why_no_warm_start(program_class: Any, id_type: np.dtype[Any]) -> str | None:
-    """Return the reason why a run of the program can't start from an earlier run's values, or None if it can."""
+    """Return why a run of a program can't start from the values of an earlier run, or None if it can."""
     plan = Plan(program_class.traced(id_type))
     if program_class.everyone:
         return "everyone takes part in each iteration, from the first on"

@@ -231,10 +231,10 @@ def _step_key(word: np.uint64, step: int) -> int:
 
 
 def _draw_neighbors(sampler: Sampler, current: Array, offset: int, key: int) -> Array:
-    """Return a random neighbor of each vertex in `current`, along edges of one relation.
+    """Return a random neighbor of each vertex in `current`, along the edges of one relation.
 
-    A vertex without neighbors gets -1, and so does -1, which stands for a walk that has ended. `offset` is the
-    difference between a vertex's number in `current` and its id in the relation's graph.
+    A vertex without neighbors gets -1, which stands for a walk that has ended, and an entry -1 stays -1. `offset` is
+    the difference between a vertex's number in `current` and its id in the relation's graph. `key` is the seed.
     """
     xp: Any = array_module(current)
     lists, id_dtype = sampler.lists, sampler.graph.id_dtype

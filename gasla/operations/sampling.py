@@ -299,7 +299,7 @@ def sampler_of(
 
 
 class Sampler:
-    """A source of random edges of each vertex of a graph, from which samples of neighbors are made."""
+    """A source of random edges for each vertex of a graph, by which samples of neighbors are drawn."""
 
     def __init__(self, graph: Graph, direction: Direction, weighted: bool, draws: Draws, disjoint: bool) -> None:
         self.graph, self.direction, self.disjoint = graph, direction, disjoint
@@ -314,27 +314,28 @@ class Sampler:
         return self.graph.out if self.direction == "out" else self.graph.in_
 
     def of(self, rows: Array, seed: int) -> Sampler:
-        """Return a sampler with another seed, for some of the given vertices.
+        """Return this sampler with another seed, for a part of the vertices around which samples are drawn.
 
-        `rows` are the positions of these vertices among all given vertices.
+        `rows` are the positions of these vertices among all the vertices that the caller has given.
         """
         seeded = copy(self)
         seeded.draws = self.draws._replace(key=seed_hash(seed))
         return seeded
 
     def rows(self, ids: Array, k: int) -> Array:
-        """Return `k` random neighbors of each vertex, as a row of an array.
+        """Return `k` random neighbors of each vertex in `ids`, as an array with a row for each vertex.
 
         If a vertex has fewer neighbors, its row is padded with -1.
         """
         return self.primitives.sample(self.lists, ids, k, self.draws)
 
     def layer(self, ids: Array, roots: Any, k: int, row: int) -> Drawn:
-        """Draw up to `k` edges of each vertex in `ids`, for one layer of a sample.
+        """Draw up to `k` random edges of each vertex in `ids`, for one layer of a sample.
 
-        The vertices have successive numbers in the sample, of which `row` is the first, and draws depend on them. If
-        each given vertex has a tree of its own, `roots` has the position of each vertex's root among the given
-        vertices.
+        Return the neighbors, the ids of the edges, and the number of the vertex that drew each. These numbers are
+        positions in the sample: vertices in `ids` have successive ones from `row` on, and draws depend on them. If
+        trees are disjoint (one for each vertex that the caller has given), `roots` has, for each vertex in `ids`, the
+        position of its tree's root among the given vertices.
         """
         return self._draw_edges(self.lists, ids, k, row, self.draws, roots is not None)
 
@@ -350,7 +351,10 @@ class Sampler:
 
 
 class TimedSampler(Sampler):
-    """A source of random edges of each vertex of a graph whose edges have times, among those in a span of time."""
+    """A source of random edges for each vertex of a graph whose edges have times.
+
+    Only edges in a span of time are drawn.
+    """
 
     def __init__(self, sampler: Sampler, time: str, span: Span, is_last: bool) -> None:
         self.graph, self.direction, self.primitives = sampler.graph, sampler.direction, sampler.primitives
@@ -371,9 +375,10 @@ class TimedSampler(Sampler):
         return self._draw_edges(lists, ranges, k, row, draws, True)
 
     def _lists_in_span(self, ids: Array, span: Span, k: int) -> tuple[Adjacency, Array, Draws]:
-        """Return adjacency lists with only the edges in each vertex's span of time, for draws of up to `k` of them.
+        """Return adjacency lists of only the edges in each vertex's span of time, to draw up to `k` edges from each.
 
-        The second value has the number of each vertex's list in the first, and the third says how edges are drawn.
+        The result is a triple: the adjacency lists, for each vertex in `ids` the number of its list, and how edges are
+        drawn.
         """
         (lists, times), search, xp = self.by_time, self.primitives.search_lists, array_module(ids)
         list_ends = search(lists, times, ids, span.last, True)
@@ -387,10 +392,10 @@ class TimedSampler(Sampler):
         return *ranges_of(lists, begins, list_ends, ids.dtype), self.draws
 
     def _copy_lists_in_span(self, begins: Array, list_ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
-        """Return adjacency lists with copies of the edges in each vertex's span of time, for draws by weight.
+        """Return adjacency lists with copies of the edges in each vertex's span of time, for random draws by weight.
 
-        `begins` and `list_ends` are the bounds of the spans, as positions in lists sorted by time. The second value has
-        the number of each vertex's list in the first, and the third says how edges are drawn.
+        `begins` and `ends` are the bounds of the spans, as positions in lists sorted by time. The result is a triple:
+        the adjacency lists, for each vertex the number of its list, and how edges are drawn.
         """
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(list_ends - begins)
@@ -406,10 +411,10 @@ class TimedSampler(Sampler):
 
 
 def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:
-    """Return adjacency lists each of which is a range of positions of other lists, and the numbers of the new lists.
+    """Return adjacency lists that are ranges of positions in other lists, and the numbers of the new lists.
 
-    Nothing is copied, as only the offsets are new. The numbers are even, because the lists at odd numbers are the gaps
-    between the ranges.
+    Range k has the positions from ``begins[k]`` to ``ends[k] - 1``. Nothing is copied, as only the offsets are new. Its
+    list has the number 2k, of the dtype `dtype`, because the lists at odd numbers are the gaps between the ranges.
     """
     if 2 * len(begins) > np.iinfo(dtype).max:
         raise ValueError(f"the sample has {len(begins)} rows; expected fewer than {np.iinfo(dtype).max // 2}")
@@ -419,9 +424,9 @@ def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple
 
 
 def layers_of(k: Any) -> list[int] | None:
-    """Return the argument `k` as a list of the number of neighbors to draw in each layer, after checks.
+    """Check the argument `k` of a sample, and return it as a list of the number of neighbors to draw in each layer.
 
-    Return None if `k` is a single number, which asks for no layers.
+    Return None if `k` is a single number, which asks for a row of neighbors without layers.
     """
     if not isinstance(k, list | tuple) and np.ndim(k) == 0:
         whole_number("k", k, NO_LIMIT)
@@ -438,7 +443,7 @@ def layers_of(k: Any) -> list[int] | None:
 
 
 class Drawing(NamedTuple):
-    """How the edges of one relation of a typed graph are drawn."""
+    """How the edges of one relation of a typed graph are drawn: by which sampler, and how many in each layer."""
 
     relation: Relation
     drawing: str  # the type of the vertices whose neighbors are drawn
@@ -464,9 +469,10 @@ class Numbering:
             self.keys = array_module(ids).arange(first_root, first_root + len(ids)) * self.size + ids
 
     def split(self, keys: Array) -> tuple[Array, Any]:
-        """Return the vertices that keys stand for, and the position of the root of each vertex's tree.
+        """Return the vertices that `keys` stand for, and the position of each tree's root among all given vertices.
 
-        If trees are not disjoint, a key is the vertex itself, and None stands for the positions.
+        A key identifies a vertex of the sample. If trees are not disjoint, it is the vertex itself, and None is
+        returned in place of the positions.
         """
         if not self.is_disjoint:
             return keys, None
@@ -474,10 +480,11 @@ class Numbering:
         return (keys - roots * self.size).astype(self.dtype), roots
 
     def append(self, groups: list[Array], append: Callable[[Array, Array], tuple[Array, Array]]) -> list[Array]:
-        """Number the vertices that a layer of the sample has reached, and return their numbers.
+        """Give numbers in the sample to the vertices that one layer has reached, and return these numbers.
 
-        `groups` has the keys of these vertices, one array for each relation along which some were drawn. Vertices that
-        get a new number draw neighbors in the next layer.
+        `groups` has the keys of these vertices, an array for each relation along which they were drawn, and the result
+        has an array for each. Vertices that are new draw neighbors in the next layer. `append` adds the keys that are
+        new to an array of distinct keys.
         """
         xp: Any = array_module(self.keys)
         self.begin = len(self.keys)
@@ -527,10 +534,11 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 
 
 def _draw_neighbors(drawing: Drawing, type_ids: Array, roots: Any, layer: int, first_row: int) -> Drawn:
-    """Return the neighbors that vertices draw in one relation and one layer of a sample.
+    """Draw neighbors of some vertices along one relation, in one layer of a sample.
 
-    The second value has the ids of the edges to them, and the third the number in the sample of each vertex that drew
-    one. `first_row` is the number of the first vertex in `type_ids`.
+    `own` has the vertices, with successive numbers in the sample from `begin` on, and `roots` the roots of their trees.
+    Return three arrays with an entry for each edge drawn: the neighbor, the id of the edge, and the number in the
+    sample of the vertex that drew it.
     """
     (first_id, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = (
@@ -549,10 +557,10 @@ def _join_layers(
     numberings: Mapping[str, Numbering],
     drawn_parts: Mapping[Relation, tuple[list[Any], ...]],
 ) -> TypedSample:
-    """Return the sample of a typed graph from what its layers have drawn, in the order of the layers.
+    """Return the sample of a typed graph, put together from what each of its layers has drawn.
 
-    For each relation, `drawn_parts` has arrays of each layer: the vertices that drew, the edges' ids, and the neighbors
-    drawn.
+    For each relation, `parts` has three lists with an array for each layer: the vertices that drew an edge, the ids of
+    the edges, and the neighbors.
     """
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:
@@ -579,7 +587,11 @@ PLAIN = ("", "", "")  # the name of the one relation of a graph without types, w
 
 
 def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSample:
-    """Return a sample of a graph without types, drawn as if the graph had one type and one relation."""
+    """Return a sample of a graph without types around the vertices `ids`.
+
+    `layers` has the number of neighbors to draw in each layer. The sample is drawn as if the graph were typed, with one
+    type and one relation.
+    """
     only = Drawing(PLAIN, "", "", sampler, (0, 0), layers)
     sample = sample_types([only], {"": ids}, {"": sampler.graph.n})
     batch = None if sample.batch is None else sample.batch[""]
@@ -588,7 +600,7 @@ def sample_layers(sampler: Sampler, ids: Array, layers: list[int]) -> NeighborSa
 
 
 class TypedSampler:
-    """A source of random edges of all vertices of a typed graph, in all of its relations.
+    """A source of random edges for all vertices of a typed graph, in all of its relations.
 
     Each relation has a seed of its own. The first relation has the caller's seed, as a graph without types does.
     """
@@ -612,9 +624,9 @@ class TypedSampler:
             self.drawings.append(Drawing(name, *end_types, sampler, starts, layers[name]))
 
     def of(self, rows: Array, seed: int) -> TypedSampler:
-        """Return a sampler with another seed, for some of the given vertices.
+        """Return this sampler with another seed, for a part of the vertices around which samples are drawn.
 
-        `rows` are the positions of these vertices among all given vertices.
+        `rows` are the positions of these vertices among all the vertices that the caller has given.
         """
         seeded, seed_bits = copy(self), seed_word(seed)
         seeded.drawings = [
@@ -710,9 +722,9 @@ def repeats(ids: Array) -> ValueError:
 
 
 def _require_room(lists: Adjacency, ids: Array, k: int, replace: bool) -> None:
-    """Raise MemoryError if the edges that a layer of a sample may draw don't fit in memory.
+    """Raise MemoryError if the edges that one layer of a sample may draw don't fit in memory.
 
-    It is called where more edges may be drawn than the graph has.
+    It is called where a layer may draw an edge several times, and so more edges than the graph has.
     """
     degrees = lists.indptr[1:][ids] - lists.indptr[:-1][ids]
     count = k * int((degrees > 0).sum()) if replace else int(array_module(ids).minimum(degrees, min(k, MOST)).sum())
@@ -767,9 +779,10 @@ def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out
 def _sums_and_guides(
     lists: Adjacency, values: Array, primitives: Primitives, direction: Direction
 ) -> tuple[Array, Array]:
-    """Return running sums of the weights in each adjacency list as float64, and guide tables to search them.
+    """Return the two arrays for random draws by weight: running sums of weights in each adjacency list, guide tables.
 
-    Raise ValueError if the weights of a vertex add up to infinity.
+    A draw is searched in the running sums, which are float64, and a guide table says where to begin. Raise ValueError
+    if the weights of a vertex add up to infinity.
     """
     sums = primitives.list_sums(lists, values)
     is_not_finite = ~(sums < np.inf)

@@ -255,9 +255,9 @@ def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
 
 
 def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
-    """Store the argument `gathered` of apply, one value for each receiver, in the arrays that apply reads.
+    """Store the argument `gathered` of the stage `apply` in the arrays from which the program's `apply` reads it.
 
-    Raise an error if it is not valid.
+    It has a value for each of the vertices `ids`. Raise an error if it is not valid.
     """
     bound_program, components = state._bound, state._bound.plan.components
     if gathered is None:

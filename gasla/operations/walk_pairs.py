@@ -67,7 +67,10 @@ def walk_pairs(walks: Any, window: int) -> Array:
 
 
 def _check_room(rows: Array, window: int) -> None:
-    """Raise MemoryError if the pairs, and the arrays from which they are concatenated, don't fit in memory."""
+    """Raise MemoryError if the pairs of vertices within a window of walks need more memory than there is.
+
+    The arrays from which the pairs are concatenated count as well.
+    """
     count, pair_bytes = len(rows) * (rows.shape[1] * window - window * (window + 1) // 2), 8 * rows.itemsize
     # For many pairs it matters how many there are, so they are counted exactly, without those of walks that have ended.
     if count * pair_bytes >= LARGE:
