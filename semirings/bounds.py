@@ -38,9 +38,9 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
 
 
 def _bounds_of_node(e: Expr, given: list[Bounds], known: Mapping[str, Bounds]) -> Bounds:
-    """Return the smallest and the largest value of one node of an expression.
+    """Return the smallest and the largest value that one node of an expression may have, as a pair.
 
-    `given` has the bounds of the node's arguments, and `known` those of symbols by name.
+    `given` has the bounds of the node's arguments, and `known` maps the names of symbols to their bounds.
     """
     type_limits, is_whole_number = _of_type(e.type), isinstance(e.type, np.dtype) and e.type.kind in "biu"
     limits = type_limits

@@ -58,15 +58,18 @@ def exact_zero(dtype: np.dtype[Any]) -> Any:
 
 
 def _all_ones(dtype: np.dtype[Any]) -> Any:
-    """Return the value of an integer type with all bits set, which is the identity of the bitwise and.
+    """Return the number of an integer type whose bits are all set, which is the identity of the bitwise and.
 
-    For floats, return None.
+    For bool it is True. For float types, return None.
     """
     return {"b": True, "f": None}[dtype.kind] if dtype.kind in "bf" else ~dtype.type(0)
 
 
 def nothing(dtype: np.dtype[Any]) -> Any:
-    """Return the result of the monoids `first` and `second` for no values: NaN, the most extreme integer, or False."""
+    """Return the result of reducing no values of a type by the monoid `first` or `second`.
+
+    For floats it is NaN, for signed integers the smallest and for unsigned ones the largest number, for bool False.
+    """
     return {"b": False, "f": np.nan, "u": highest(dtype), "i": lowest(dtype)}[dtype.kind]
 
 
@@ -74,17 +77,20 @@ def nothing(dtype: np.dtype[Any]) -> Any:
 
 
 def _first(x: Any, y: Any) -> Any:
-    """Return the left operand."""
+    """Return the left one of two operands, x. This is the operator `first`."""
     return x
 
 
 def _second(x: Any, y: Any) -> Any:
-    """Return the right operand."""
+    """Return the right one of two operands, y. This is the operator `second`."""
     return y
 
 
 def _pair(x: Any, y: Any) -> Any:
-    """Return 1 as int64 for any operands. A sum of such ones counts matches without overflow."""
+    """Return 1 as int64 for any operands, which is the operator `pair`.
+
+    A sum of such ones counts matches without overflow.
+    """
     if is_symbolic((x, y)):
         return as_expr(1)
     parts = [part[0] if isinstance(part, tuple) else part for part in (x, y)]
@@ -92,25 +98,28 @@ def _pair(x: Any, y: Any) -> Any:
 
 
 def _and_secondi(operator: Callable[[Any, Any], Any], x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the pair of the operator's value for x and y, and the index k: the row of the right operand's entry."""
+    """Return the operator's value for matrix entries x at [i, k] and y at [k, j], and the index k, as a pair.
+
+    The index k is the row of y. In a product of a vector and a matrix it is the vertex that sends the value.
+    """
     return operator(x, y), k
 
 
 def _secondi(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the index k: the row of the right operand's entry.
+    """Return the index k for the product of matrix entries x at [i, k] and y at [k, j], whatever their values.
 
-    In a product of a vector and a matrix it is the vertex that sends the value.
+    The index k is the row of y. In a product of a vector and a matrix it is the vertex that sends the value.
     """
     return k
 
 
 def _firsti(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the index i: the row of the left operand's entry."""
+    """Return the index i for the product of matrix entries x at [i, k] and y at [k, j], whatever their values."""
     return i
 
 
 def _secondj(x: Any, y: Any, i: Any, k: Any, j: Any) -> Any:
-    """Return the index j: the column of the right operand's entry."""
+    """Return the index j for the product of matrix entries x at [i, k] and y at [k, j], whatever their values."""
     return j
 
 
@@ -138,9 +147,10 @@ def lexicographic_max(x: Any, y: Any) -> Any:
 
 
 def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
-    """Return that of two tuples which comes first in lexicographic order, where `less` compares two items.
+    """Return that one of the tuples x and y which comes first in lexicographic order.
 
-    `name` is the name of the operation, for errors.
+    The ufunc `less` compares two items: `np.less` gives the smaller tuple, and `np.greater` the larger one. `name` is
+    the name of the operation, for errors.
     """
     if not (is_tuple(x) and is_tuple(y)):
         raise TypeError(f"{name} of {x!r} and {y!r}: it compares tuples, such as (distance, parent)")
@@ -148,7 +158,7 @@ def _lexicographic(name: str, x: Any, y: Any, less: np.ufunc) -> Any:
 
 
 def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
-    """Return whether tuple x comes before tuple y in lexicographic order, where `less` compares two items.
+    """Return whether tuple x comes before tuple y in lexicographic order, where the ufunc `less` compares two items.
 
     The first items decide, and if they are equal, the following items.
     """
@@ -159,9 +169,9 @@ def _comes_first(x: tuple[Any, ...], y: tuple[Any, ...], less: np.ufunc) -> Any:
 
 
 def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
-    """Return whether x comes before y, and whether y does not come before x, in the order of `less`.
+    """Return a pair of conditions on two items x and y of tuples: x comes before y, and y does not come before x.
 
-    NaN comes before any number.
+    The ufunc `less` says which item comes before the other. NaN comes before any number.
     """
     if _scalar_type(x).kind != "f":
         return less(x, y), ~less(y, x)
@@ -171,15 +181,18 @@ def _preferred(x: Any, y: Any, less: np.ufunc) -> tuple[Any, Any]:
 
 
 def _as_exponent(x: Any) -> Any:
-    """Return a number x as the pair (x, 0). In the reduction of `logaddexp`, (m, t) stands for m + log(1 + t)."""
+    """Return a number x as the pair (x, 0), the form in which the monoid `logaddexp` reduces.
+
+    A pair (m, t) stands for m + log(1 + t).
+    """
     return x, constant(0, _scalar_type(x)) if is_symbolic(x) else np.zeros_like(x)
 
 
 def _add_exponents(x: Any, y: Any) -> Any:
-    """Return the pair for the log of the sum of exponentials of two pairs, where (m, t) stands for m + log(1 + t).
+    """Return the pair for log(exp(x) + exp(y)), where x and y are given as pairs, too.
 
-    The new m is the larger one, and t the sum of the other exponentials relative to exp(m). This takes one exponential,
-    and no logarithm.
+    A pair (m, t) stands for m + log(1 + t). The new m is the larger one, and the new t the sum of the other
+    exponentials relative to exp(m). This takes one exponential, and no logarithm.
     """
     (m, t), (n, u) = x, y
     difference = abs(m - n)  # if this is NaN, as for equal infinities or NaN operands, the result is the maximum alone

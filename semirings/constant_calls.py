@@ -39,9 +39,10 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """Yield the texts of calls in a function that give one number for a whole run.
+    """Yield the texts of calls in a function that give one number for a whole run, such as ``np.random.rand()``.
 
-    Functions of the same module that it calls are searched, too. `this` is the object that `self` refers to, or None.
+    Functions of the same module that it calls are searched, too. `this` is the object that `self` refers to in a
+    method, or None. `seen` has the code of functions that have been searched already.
     """
     if not isinstance(function, FunctionType) or function.__code__ in seen:
         return
@@ -57,9 +58,9 @@ def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Itera
 
 
 def _may_call(function: FunctionType, this: Any) -> bool:
-    """Return whether a function's names could lead to a call of a random or time function.
+    """Return whether any of a function's names could lead to a random function or to the time of day.
 
-    Only then its bytecode is read, which takes 0.1 ms.
+    Only then the function's bytecode is searched for calls, because this takes 0.1 ms.
     """
     names = {*function.__code__.co_names}
     values = [function.__globals__[name] for name in names & function.__globals__.keys()]
@@ -78,7 +79,8 @@ def _may_call(function: FunctionType, this: Any) -> bool:
 def _resolve_names(function: FunctionType, this: Any) -> Iterator[tuple[str, Any]]:
     """Yield the text of each name in a function's code, such as `np.random.rand`, and the object that it refers to.
 
-    Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to.
+    Attributes of modules, of random generators and of `self` are followed. `this` is the object that `self` refers to
+    in a method, or None.
     """
     closure = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
     name_text, value, is_resolved = "", None, False
@@ -114,7 +116,7 @@ def _generators() -> tuple[type, ...]:
 
 
 def _has_attributes(value: Any) -> bool:
-    """Return whether attributes of a value may be read, because that runs no code of the user."""
+    """Return whether attributes of a value may be read without running code of the user."""
     return isinstance(value, (ModuleType, *_generators())) or getattr(value, "__module__", None) == "datetime"
 
 

@@ -24,8 +24,9 @@ def describe(expr: Expr, limit: int = 200) -> str:
 
 
 def _describe(expr: Expr, args: list[str], limit: int) -> str:
-    """Return the text of one node of an expression, given the texts of the node's arguments, of at most `limit`
-    characters.
+    """Return the text of one node of an expression in Python's notation, with at most `limit` characters.
+
+    `args` has the texts of the node's arguments.
     """
 
     def operand(index: int) -> str:

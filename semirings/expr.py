@@ -56,9 +56,9 @@ def means(function: Any) -> Callable[[F], F]:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Make symbolic values unhashable within a `with` statement, while a user's function is traced.
+    """Make symbolic values unhashable within a `with` statement, in which a user's function is traced.
 
-    The function could use them as keys of a dict, where a lookup would silently not find them.
+    Otherwise the function could use symbolic values as keys of a dict, where a lookup would silently not find them.
     """
     token = _IS_TRACING.set(True)
     try:
@@ -68,7 +68,10 @@ def reading() -> Iterator[None]:
 
 
 def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Expr, Any], Expr]]:
-    """Return the two methods of `Expr` for a binary operator, which apply a ufunc: the plain and the reflected one."""
+    """Return two methods of `Expr` for a binary operator of Python, which apply a ufunc.
+
+    The first is for ``x + y``, for example, and the second, the reflected one, is for ``y + x`` where y is no `Expr`.
+    """
 
     def method(self: Expr, other: Any) -> Expr:
         result: Expr = ufunc(self, other)
@@ -82,7 +85,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[[Expr, Any], Expr], Callable[[Exp
 
 
 def _unary(ufunc: np.ufunc) -> Callable[[Expr], Expr]:
-    """Return the method of `Expr` for a unary operator, which applies a ufunc."""
+    """Return the method of `Expr` for a unary operator of Python, such as ``-x``, which applies a ufunc."""
 
     def method(self: Expr) -> Expr:
         result: Expr = ufunc(self)
@@ -314,7 +317,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
-    """Make an expression from a list of its nodes, as when it is copied or unpickled.
+    """Return the expression that consists of a list of nodes, as when an expression is copied or unpickled.
 
     `nodes` has, for each node, its operation, its type, the positions of its arguments in the list, and its payload.
     Each node comes after its arguments, so the expression itself is last.
@@ -395,9 +398,9 @@ def make_vector(items: Iterable[Expr]) -> Expr:
 
 
 def _vector_of_constants(entries: tuple[Expr, ...]) -> Expr:
-    """Return a wide vector (one of more than `SHORT` items) of constants.
+    """Return a wide vector (a vector of more than `SHORT` items) of constants as an expression.
 
-    If all constants are equal or count from 0, it is a loop that computes them, and otherwise a table.
+    If all constants are equal, or are 0, 1, 2, …, a loop computes them. Otherwise they are stored in a table.
     """
     if any(entry.op != "constant" for entry in entries):
         raise TypeError(
@@ -466,9 +469,9 @@ def _is_vector(value: Any) -> bool:
 
 
 def at_lane(value: Any) -> Any:
-    """Return the value of a wide vector at the lane of a loop, as a scalar expression for the loop's body.
+    """Return one item of a wide vector as a scalar expression, for the body of a loop over the items (lanes).
 
-    A scalar is returned unchanged.
+    It is the item at the loop's index. A scalar is returned unchanged.
     """
     if not _is_vector(value):
         return value
@@ -476,7 +479,10 @@ def at_lane(value: Any) -> Any:
 
 
 def each(body: Expr, length: int) -> Expr:
-    """Return the wide vector whose items a loop computes. `body` is the scalar expression for one item."""
+    """Return an expression for the wide vector of `length` items that a loop computes.
+
+    `body` is the scalar expression for one item.
+    """
     if body.op == "lane":
         return body.args[0]
     assert isinstance(body.type, np.dtype)
@@ -497,7 +503,7 @@ def fold(combine: Callable[[Expr, Expr], Expr], vector: Expr) -> Expr:
 
 
 def _body_at_lane(body: Expr, lane: int) -> Expr:
-    """Return the value that the body of a loop over vectors has at one lane, as an expression outside of the loop."""
+    """Return one value of a loop over vectors as an expression outside of the loop: `body` at index `lane`."""
     # keys are ids of nodes, because nodes are not hashable while a user's function is traced
     replacements: dict[int, Expr] = {}
     for e in in_order(body, within=False):
@@ -522,7 +528,10 @@ def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
 
 
 def of_lanes(exprs: Iterable[Expr]) -> set[Expr]:
-    """Return those nodes of some expressions whose value differs between lanes of the innermost loop around them."""
+    """Return the nodes of some expressions whose value differs between iterations of the innermost loop around them.
+
+    The loops are over the items (lanes) of vectors. All other nodes can be computed once, before the loop.
+    """
     vary: set[Expr] = set()
     for e in in_order(exprs):
         if e.op in ("lane", "lane_number", "left", "right") or (e.op not in LOOPS and not vary.isdisjoint(e.args)):
@@ -546,8 +555,8 @@ def free_symbols(exprs: Expr | Iterable[Expr]) -> list[Expr]:
 def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
     """Return the distinct nodes of some expressions in topological order: each node comes after its arguments.
 
-    With `within=False`, a loop over the items of vectors (a node of `LOOPS`) counts as a leaf: its arguments are left
-    out.
+    With `within=False`, a loop over the items of vectors (a node of `LOOPS`) counts as a leaf, so that its arguments
+    are left out.
     """
     visited: dict[int, Expr] = {}
     pending = [exprs] if isinstance(exprs, Expr) else list(exprs)[::-1]
@@ -563,7 +572,7 @@ def in_order(exprs: Expr | Iterable[Expr], within: bool = True) -> list[Expr]:
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr, list[Expr]], Expr | None]) -> Expr:
-    """Return an expression in which nodes are replaced.
+    """Return an expression in which some nodes are replaced, and all nodes that depend on them are made anew.
 
     `change` is called with each node and its already replaced arguments. It returns the replacement, or None to keep
     the node with these arguments.

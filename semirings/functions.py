@@ -78,7 +78,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
-    """Return `semirings.where` of arrays and numbers.
+    """Return `semirings.where` of arrays and numbers: `a` where the condition is true, else `b`.
 
     A choice between two Python numbers is weak: it takes the type of the next operand.
     """
@@ -94,7 +94,7 @@ def _where_arrays(condition: Any, a: Any, b: Any) -> Any:
 
 @means(np.where)
 def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
-    """Return what `numpy.where` gives for symbolic values.
+    """Return what a call of `numpy.where` with a symbolic value returns: `a` where the condition is true, else `b`.
 
     Unlike with `semirings.where`, a choice between two Python numbers has a fixed type, int64 or float64.
     """
@@ -102,7 +102,10 @@ def _numpy_where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _where(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` of symbolic values. Tuples and vectors are chosen item by item."""
+    """Return `semirings.where` of symbolic values, as an expression: `a` where the condition is true, else `b`.
+
+    Tuples and vectors are chosen item by item.
+    """
     if is_tuple(a) or is_tuple(b):
         return _where_tuples(condition, a, b)
     test = as_expr(condition)
@@ -115,7 +118,7 @@ def _where(condition: Any, a: Any, b: Any) -> Expr:
 
 
 def _where_tuples(condition: Any, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` of two tuples of equal length, which are chosen item by item.
+    """Return `semirings.where` of two tuples of equal length, as an expression: they are chosen item by item.
 
     The result has the names of the items of `a`, or of `b` if those of `a` have no names.
     """
@@ -262,7 +265,10 @@ def random(seed: Any, *counters: Any) -> Any:
 
 
 def _unsigned(x: Any, name: str) -> Any:
-    """Return the bits of an integer as an unsigned integer of the same size. Raise TypeError for other types."""
+    """Return the bits of an integer as an unsigned integer of the same size. Raise TypeError for any other value.
+
+    `name` is the name of the operation, for the error.
+    """
     x = x if isinstance(x, Expr) else np.asanyarray(x)
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} of {x.dtype}: it takes integers; semirings.cast(x, np.int64) makes one")
@@ -270,7 +276,10 @@ def _unsigned(x: Any, name: str) -> Any:
 
 
 def _word(x: Any) -> Any:
-    """Return an integer converted to 64 bits, as uint64, to compute a hash. Raise TypeError for other types."""
+    """Return an integer as a 64-bit unsigned integer, from which a hash is computed.
+
+    Raise TypeError for anything else.
+    """
     # CuPy arrays are not converted, so that the hash is computed on the GPU
     x = x if hasattr(x, "astype") else np.asarray(x)
     if x.dtype.kind not in "biu":

@@ -82,8 +82,8 @@ class LawReport:
 class _Law(NamedTuple):
     """A law ``left(*values) == right(*values)``, which should hold for all values of its variables.
 
-    `variables` has a letter for each variable. If not `is_needed`, or if the law fails only on extreme values and not
-    `must_hold_on_extremes`, a failure is only a caveat.
+    `variables` has a letter for each variable. A failure is only a caveat if `is_needed` is False, or if
+    the law fails only on extreme values and `must_hold_on_extremes` is False.
     """
 
     text: str
@@ -160,10 +160,11 @@ def check_laws(algebra: Monoid | Semiring, type: Any, values: Any = None) -> Law
 
 
 def _check_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check the laws of a monoid for one type of values, and add the results to the report.
+    """Check the laws of a monoid for values of type `kind`, and add the results to the report.
 
-    For a product of monoids, check the laws of each item's monoid. If the operator returns another type than that of
-    its arguments, only this failure is reported.
+    The values are those that the caller has `given`, or else test values. For a product of monoids, the laws of each
+    item's monoid are checked. If the operator returns another type than that of its arguments, only this failure is
+    reported.
     """
     if isinstance(monoid, Product):
         return _check_items(monoid, kind, given, report)
@@ -178,7 +179,10 @@ def _check_monoid(monoid: Monoid, kind: Type, given: Values | None, report: LawR
 
 
 def _check_items(monoid: Product, kind: Type, given: Values | None, report: LawReport) -> None:
-    """Check the laws of each item's monoid in a product of monoids, and add the results to the report."""
+    """Check the laws of the monoid of each item in a product of monoids, and add the results to the report.
+
+    `kind` is the type of the tuples, and `given` has the caller's values, or is None for test values.
+    """
     for i, (part, item) in enumerate(monoid.each(kind)):
         part_report, prefix = check_laws(part, item, None if given is None else given[i]), f"item {i}, "
         report.holds.extend(prefix + law for law in part_report.holds)
@@ -189,7 +193,7 @@ def _check_items(monoid: Product, kind: Type, given: Values | None, report: LawR
 def _check_each_law(laws: Iterable[_Law], kind: Type, given: Values | None, report: LawReport) -> None:
     """Check each law on ordinary values, then on extreme ones, and add the result to the report.
 
-    If the caller has given values, check the laws on these alone.
+    If the caller has `given` values, laws are checked on these values alone.
     """
     ordinary = _test_values(kind, False) if given is None else given
     every = _join(ordinary, _test_values(kind, True)) if given is None else given
@@ -261,7 +265,10 @@ def _monoid_laws(monoid: Monoid, kind: Type) -> Iterator[_Law]:
 
 
 def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterator[_Law]:
-    """Yield the laws that relate a semiring's addition and multiplication, such as the distributive laws."""
+    """Yield the laws that relate a semiring's addition and multiplication, such as the distributive laws.
+
+    `kind` is the type of the values, and `product_type` that of a product of two values.
+    """
     add = semiring.monoid
 
     def plus(x: Values, y: Values) -> Values:
@@ -288,9 +295,9 @@ def _semiring_laws(semiring: Semiring, kind: Type, product_type: Type) -> Iterat
 
 
 def _matching_operand(result: Values, x: Values, y: Values) -> Values:
-    """Return y where the result equals y, and elsewhere x.
+    """Return, for each result of an operator on x and y, the operand that it equals: y if it equals y, and otherwise x.
 
-    So the result of an operator differs from this where it is neither of the operands.
+    So if the operator has returned neither of its operands, its result differs from the value returned here.
     """
     is_y = _equal(result, y)
     return tuple(np.where(is_y, b, a) for a, b in zip(x, y, strict=True))
@@ -329,7 +336,7 @@ def _distinct_products(semiring: Semiring, given: Values) -> Values:
 
 
 def _test_values(kind: Type, extreme: bool) -> Values:
-    """Return test values of a type: small exact numbers, or extreme values such as infinities."""
+    """Return test values of a type: small numbers that floats represent exactly, or extreme ones such as infinities."""
     if isinstance(kind, TupleType):
         count = 3 if len(kind.items) > 2 else 4
         columns = [_test_values(item, extreme)[0][:count] for item in kind.items]
@@ -339,7 +346,7 @@ def _test_values(kind: Type, extreme: bool) -> Values:
 
 
 def _scalars(dtype: np.dtype[Any], extreme: bool) -> list[Any]:
-    """Return test values of a scalar type.
+    """Return test values of a scalar type, ordinary ones or extreme ones.
 
     The first ordinary values are 0, 1 and -1. The first extreme values are those that break laws most often.
     """
@@ -382,7 +389,7 @@ def _counterexample(law: _Law, values: Values) -> Violation | None:
 
 
 def _equal(left: Values, right: Values) -> Any:
-    """Return a mask of where two sides of a law agree.
+    """Return a boolean array that is True where the two sides of a law agree.
 
     They agree if they are equal, both NaN, or floats that differ only by rounding.
     """

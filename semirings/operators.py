@@ -18,7 +18,7 @@ from semirings.types import TupleType, Type, VectorType, as_type, has_wide, scal
 
 
 class _Any:
-    """The type of the constant `ANY`."""
+    """The type of the constant `ANY`, by which a monoid says that each value except the identity is terminal."""
 
     def __repr__(self) -> str:
         return "semirings.ANY"
@@ -154,7 +154,10 @@ class Monoid:
         return value
 
     def terminal(self, type: Any) -> Any:
-        """Return the terminal value for a type, ANY, or None."""
+        """Return the terminal value for a type, which is the value at which a reduction can stop.
+
+        It is ANY if a reduction can stop at any value except the identity, and None if it can't stop early.
+        """
         if self._terminal is ANY or self._terminal is None:
             return self._terminal
         return self._value(self._terminal, as_type(type), "terminal value")
@@ -221,10 +224,10 @@ class Monoid:
         return bool(functools.reduce(_operator_for_tests(value), (low > e or high < e for (low, high), e in ranges)))
 
     def _value(self, given: Any, type: Type, what: str) -> Any:
-        """Return the identity or terminal value for a type, item by item for tuples and vectors.
+        """Return the identity or the terminal value for a type, item by item for tuples and vectors.
 
-        `given` is what the user has passed: a number, a tuple, or a function of the dtype. If an item has no value,
-        return None.
+        `given` is what the monoid was made with: a number, a tuple, or a function of the dtype. If there is no value
+        for an item, return None. `what` names the value in errors.
         """
         if isinstance(type, TupleType):
             each = given if isinstance(given, tuple) else (given,) * len(type.items)
@@ -346,9 +349,10 @@ class Monoid:
         return result[0] if single else result
 
     def _halve(self, parts: tuple[Any, ...], count: int, single: bool) -> tuple[Any, ...]:
-        """Combine each value with the next one, so that half as many values remain, in the same order.
+        """Combine neighboring values of arrays in pairs, so that half as many values remain, in the same order.
 
-        If their number is odd, the last one is not combined.
+        `parts` has one array for each item of the values, and `count` is the number of values. If it is odd, the last
+        value is not combined. `single` says that values are not tuples.
         """
         even = tuple(part[..., 0 : count - count % 2 : 2] for part in parts)
         odd = tuple(part[..., 1:count:2] for part in parts)
@@ -364,7 +368,7 @@ class Monoid:
 
 
 class Product(Monoid):
-    """A monoid of tuples with one monoid per item, which combine independently. The function `product` makes it."""
+    """A monoid of tuples that combines each item by a monoid of its own. The function `product` makes it."""
 
     def __init__(self, monoids: tuple[Monoid, ...], name: str | None) -> None:
         self.monoids = monoids
@@ -378,20 +382,20 @@ class Product(Monoid):
         )
 
     def each(self, type: Any) -> list[tuple[Monoid, Type]]:
-        """Return the monoid and the type of each item of tuples of this type."""
+        """Return, for each item of tuples of this type, the monoid that reduces the item, and the item's type."""
         kind = as_type(type)
         if not isinstance(kind, TupleType) or len(kind.items) != len(self.monoids):
             raise TypeError(f"monoid {self.name} combines tuples of {len(self.monoids)} items, not values of {kind}")
         return list(zip(self.monoids, kind.items, strict=True))
 
     def identity(self, type: Any) -> Any:
-        """Return the tuple of the identities of all items."""
+        """Return the identity of tuples of a type: the tuple of the identities of the items' monoids."""
         return tuple(monoid.identity(kind) for monoid, kind in self.each(type))
 
     def terminal(self, type: Any) -> Any:
-        """Return the tuple of terminal values.
+        """Return the terminal value of tuples of a type, at which a reduction can stop: the tuple of the items' values.
 
-        It is ANY if all are ANY, and None if an item has none, or only some are ANY.
+        It is ANY if those of all items are ANY, and None if an item has none, or only some are ANY.
         """
         ends = [monoid.terminal(kind) for monoid, kind in self.each(type)]
         if all(end is ANY for end in ends):
@@ -399,12 +403,18 @@ class Product(Monoid):
         return None if any(end is None or end is ANY for end in ends) else tuple(ends)
 
     def is_final(self, value: Expr) -> Expr | None:
-        """Return whether every item is terminal, as an expression. Return None if an item has no terminal value."""
+        """Return an expression for whether each item of a tuple is terminal, so that the reduction of tuples can stop.
+
+        Return None if the monoid of an item has no terminal value.
+        """
         ends = [monoid.is_final(item) for monoid, item in zip(self.monoids, value, strict=True)]
         return None if any(end is None for end in ends) else as_expr(functools.reduce(operator.and_, ends))
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
-        """Return whether the first gathered value is a valid result for every item."""
+        """Return whether the first gathered value of a tuple is a valid result of the reduction, for each of its items.
+
+        `known` maps the names of symbols to their bounds.
+        """
         return all(monoid.takes_first(item, known) for monoid, item in zip(self.monoids, value, strict=True))
 
 
@@ -444,7 +454,10 @@ def product(*monoids: Monoid, name: str | None = None) -> Monoid:
 
 
 def _by_items(monoids: tuple[Monoid, ...], x: Any, y: Any) -> Any:
-    """Return a tuple whose items are combined, each by its own monoid. Names of the items are kept."""
+    """Return a tuple whose items are combined from the items of x and y, each by its own monoid.
+
+    If the items of the tuples have names, the result has the same names.
+    """
     if not (is_tuple(x) and is_tuple(y) and len(x) == len(y) == len(monoids)):
         raise TypeError(f"a product of {len(monoids)} monoids combines tuples of as many items, not {x!r} and {y!r}")
     combined = tuple(monoid.combine(a, b) for monoid, a, b in zip(monoids, x, y, strict=True))
@@ -468,7 +481,7 @@ class _Flagged(Monoid):
         )
 
     def identity(self, type: Any) -> Any:
-        """Return the identity: a value whose flag is False, which says that it is not present."""
+        """Return the identity of values with a flag: a value whose flag is False, so that no value is present."""
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
@@ -490,9 +503,7 @@ class _Flagged(Monoid):
 
 
 def _held_with_flags(monoid: Monoid, type: Type) -> Held:
-    """Return the form in which a monoid without an identity is reduced: values with a flag that says that one is
-    present.
-    """
+    """Return the form in which a monoid without an identity is reduced: values with a flag that says they exist."""
     flagged = _Flagged(monoid, type)
     return Held(flagged.lift, flagged, flagged.lower)
 
@@ -503,12 +514,12 @@ def _items(value: Any) -> tuple[Any, ...]:
 
 
 def differs(x: Any, number: Any) -> Any:
-    """Return whether a value differs from a number, where NaN counts as equal to NaN."""
+    """Return whether a value differs from a number: a bool, an array or an expression. NaN counts as equal to NaN."""
     return ~np.isnan(x) if number != number else x != number
 
 
 def _operator_for_tests(value: Expr) -> Callable[[Any, Any], Any]:
-    """Return the operator that joins the tests whether the items of a value differ from the identity.
+    """Return the operator that joins tests of a value's items to one test whether the value differs from the identity.
 
     It is "or" for a tuple, which differs if one of its items does, and "and" for a vector, which differs only if all
     do.
@@ -517,12 +528,18 @@ def _operator_for_tests(value: Expr) -> Callable[[Any, Any], Any]:
 
 
 def _pair_scalars(value: Expr, other: Any) -> list[tuple[Expr, Any]]:
-    """Return pairs of the scalars of a symbolic value and the scalars of a constant of the same type."""
+    """Return pairs of a scalar of a symbolic value and the scalar at the same place of the constant `other`.
+
+    Both have the same type.
+    """
     return list(zip(scalars(value), (e.payload for e in scalars(as_expr(other))), strict=True))
 
 
 def scalars(value: Expr) -> list[Expr]:
-    """Return the scalars of which a value consists, in order. A wide vector is one scalar: the body of its loop."""
+    """Return the scalar expressions of which a tuple or vector consists, in order. A scalar consists of itself.
+
+    A wide vector counts as one scalar: the body of the loop that computes its items.
+    """
     if isinstance(value.type, TupleType) or (isinstance(value.type, VectorType) and not value.type.is_wide):
         return [s for part in value for s in scalars(part)]
     return [at_lane(value)]

@@ -68,17 +68,17 @@ def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
 
 
 def are_combined(parts: Sequence[Expr], result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return whether `result` does nothing but combine each part of `old` and `gathered` by the expressions `parts`.
+    """Return whether `result` is nothing but a combination of each part of `old` and `gathered` by a monoid.
 
-    `parts` is the result of `independent`. The operands may be in either order, and min and max may be written with
-    `where`.
+    The expressions `parts`, the result of `independent`, combine the single parts. The operands may be in either order,
+    and min and max may be written with `where`.
     """
     values = [scalars(value) for value in (result, old, gathered)]
     return {len(value) for value in values} == {len(parts)} and all(map(_is_combined, parts, *values))
 
 
 def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> bool:
-    """Return whether a scalar expression combines `old` and `gathered` in the way in which `combined` combines x and y.
+    """Return whether the scalar `result` combines `old` and `gathered` as the expression `combined` does x and y.
 
     The operands may be exchanged, and a minimum or maximum may be written with `where`.
     """
@@ -94,13 +94,13 @@ def _is_combined(combined: Expr, result: Expr, old: Expr, gathered: Expr) -> boo
 
 
 def _spell_with_where(a: Expr, b: Expr, smaller: bool) -> list[Expr]:
-    """Return all ways to write the smaller (or else the larger) of a and b with `where`."""
+    """Return all ways to write the minimum of a and b (or if not `smaller`, the maximum) with `where`."""
     tests = (a < b, a <= b, b > a, b >= a) if smaller else (a > b, a >= b, b < a, b <= a)
     return [where(test, a, b) for test in tests]
 
 
 def order_in(combined: Expr) -> Order:
-    """Return the order of values in which the expression `combined` is the smallest or largest of x and y.
+    """Return the order of values in which `combined`, an expression in x and y, is always the smallest or the largest.
 
     It is "numbers" for minimum and maximum, "bits" (inclusion of set bits) for bitwise and logical operations, else
     "any".
@@ -148,9 +148,10 @@ def grows_with(expr: Expr, symbols: Collection[Expr], order: Order = "numbers") 
 
 
 def _common_direction(directions: list[str]) -> str:
-    """Return the common direction, UP or DOWN, of all arguments that depend on the symbols.
+    """Return the direction, UP or DOWN, in which all arguments of a node change if some symbols increase.
 
-    It is UNKNOWN if these directions differ, or if no argument depends on the symbols.
+    `directions` has the direction of each argument. The result is UNKNOWN if they differ, or if no argument depends on
+    the symbols.
     """
     dependent = set(directions) - {FREE}
     return dependent.pop() if len(dependent) == 1 else UNKNOWN

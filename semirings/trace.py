@@ -67,7 +67,10 @@ def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] |
 
 
 def _as_returned_expr(value: Any, where: str) -> Expr:
-    """Return a value that the user's function has returned as an expression. `where` names the function in errors."""
+    """Convert a value that the user's function has returned to an expression.
+
+    `where` names the function in errors.
+    """
     try:
         result: Expr = settled(as_expr(value))
     except TypeError:

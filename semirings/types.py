@@ -132,7 +132,11 @@ def _vector_or_tuple(spec: tuple[Any, ...], stored: bool) -> Type:
 
 
 def scalar_type(spec: Any, stored: bool = False) -> np.dtype[Any]:
-    """Return the scalar type for a dtype-like, in the machine's byte order. Raise TypeError for any other type."""
+    """Return the scalar type that a dtype-like object stands for, in the machine's byte order.
+
+    Raise TypeError for anything that is no supported scalar type. `stored` also allows float16, in which
+    values may be stored but not computed.
+    """
     dtype = np.dtype(spec)
     if dtype.name not in SCALAR_NAMES and not (stored and dtype == HALF):
         raise TypeError(f"{dtype} is not a supported type: use one of {', '.join(SCALAR_NAMES)}")
@@ -153,7 +157,7 @@ def has_wide(type: Type) -> bool:
 
 
 def parts_of(type: Type) -> tuple[Type, ...]:
-    """Return the items of a tuple type. For another type, return itself."""
+    """Return the types of the items of a tuple type. For any other type, return a tuple with the type itself."""
     return type.items if isinstance(type, TupleType) else (type,)
 
 

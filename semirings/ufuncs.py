@@ -52,9 +52,10 @@ def apply(ufunc: np.ufunc, *operands: Any) -> Expr:
 
 
 class Weak(NamedTuple):
-    """The payload of a `where` of two Python numbers, which marks it as weak: it takes the type of the other operand.
+    """The payload of a node `where` between two Python numbers, which marks the node as weak.
 
-    It has the type of the numbers (int or float), and for ints the smallest and the largest of them.
+    A weak value takes the type of the other operand, as Python numbers do. The payload has the type of the two numbers,
+    int or float, and for ints the smallest and the largest of them.
     """
 
     kind: type[int] | type[float]
@@ -63,7 +64,7 @@ class Weak(NamedTuple):
 
 
 class Computed(np.ndarray[Any, Any]):
-    """An array for which ``x += y`` makes a new array, as for a symbol. Other references to `x` don't change."""
+    """An array for which ``x += y`` makes a new array, as for a symbol: other references to `x` don't change."""
 
     def _not_in_place(self, _: Any) -> Any:
         return NotImplemented  # Python then computes x + y instead, and assigns that to x
@@ -73,7 +74,9 @@ class Computed(np.ndarray[Any, Any]):
 
 
 class WeakArray(Computed):
-    """The result of `where` of two Python numbers on arrays. It is weak: it takes the type of the other operand.
+    """The result of `semirings.where` of two Python numbers on arrays, which is weak.
+
+    A weak array takes the type of the other operand.
 
     Operations on it return ordinary arrays.
     """
@@ -100,14 +103,14 @@ class WeakArray(Computed):
         return function(*plain, **kwargs)
 
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
-        """Convert to an ordinary array of a type."""
+        """Convert the weak array to an ordinary array of a type."""
         return cast_array(self.view(self.of), np.dtype(dtype))
 
 
 def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """Return an array or a number as an ordinary array of the type in which operation `name` computes.
+    """Return an array or a number as an ordinary array of type `dtype`, in which the operation `name` computes.
 
-    Raise OverflowError if a weak int does not fit the type.
+    Raise OverflowError if an int without a fixed type does not fit this type.
     """
     plain = value.view(value.of) if isinstance(value, WeakArray) else np.asanyarray(value)
     if kind_of(value) is int:
@@ -117,7 +120,10 @@ def strong(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 
 
 def kind_of(value: Any) -> Any:
-    """Return what NumPy's type promotion needs of a value: its dtype, or for a weak value int or float."""
+    """Return what NumPy's type promotion needs to know of a value: its dtype.
+
+    For a weak value, which takes the type of the other operand as Python numbers do, it is int or float.
+    """
     if type(value) in (int, float):
         return type(value)
     if isinstance(value, Expr):
@@ -137,7 +143,10 @@ def joined_kind(a: Any, b: Any, dtype: np.dtype[Any]) -> type[int] | type[float]
 
 
 def settled(value: Any) -> Any:
-    """Return a value with a fixed type. A weak expression, a choice between Python numbers, gets int64 or float64."""
+    """Return a value with a fixed type: a symbolic choice between Python numbers, which has none, gets one.
+
+    It gets int64 or float64.
+    """
     if not isinstance(value, Expr):
         return value
     if value.op in ("vector", "tuple"):
@@ -148,7 +157,7 @@ def settled(value: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """Return an operand as an Expr.
+    """Return an operand of a ufunc as an Expr.
 
     A Python int or float is returned as it is, because the other operand decides its type.
     """
@@ -175,10 +184,10 @@ def _weak_constant(value: WeakArray) -> Any:
 
 
 def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
-    """Return the expression for a ufunc on scalars.
+    """Return the expression for a ufunc on scalar operands.
 
-    Types are determined as NumPy does, and operands converted. If there is a rule for the ufunc, it rewrites the
-    operation.
+    Types are determined as NumPy does, and operands are converted to them. If there is a rule for the ufunc, it
+    rewrites the operation by simpler ones.
     """
     name = ufunc.__name__
     if name == "power":
@@ -234,9 +243,9 @@ def _check_long_ints(ufunc: np.ufunc, values: list[Any]) -> None:
 
 
 def operand_as(value: Any, dtype: np.dtype[Any], name: str) -> Expr:
-    """Return an operand converted to `dtype`, in which operation `name` computes.
+    """Return an operand converted to `dtype`, the type in which the operation `name` computes.
 
-    Raise OverflowError if an int does not fit.
+    Raise OverflowError if a Python int does not fit this type.
     """
     if isinstance(value, Expr):
         for end in value.payload[1:] if isinstance(value.payload, Weak) else ():
@@ -274,7 +283,10 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def choose(condition: Expr, a: Any, b: Any) -> Expr:
-    """Return `semirings.where` of scalars. If both choices are weak numbers, the result is weak."""
+    """Return `semirings.where` of scalars as an expression: `a` if the condition is true, else `b`.
+
+    If `a` and `b` are both weak (Python numbers, whose type the next operand decides), so is the result.
+    """
     dtype = common_type([a, b])
     sides = [operand_as(value, dtype, "where") for value in (a, b)]
     kind = joined_kind(a, b, dtype)
@@ -298,7 +310,7 @@ def common_type(values: Sequence[Any]) -> np.dtype[Any]:
 def _compare_out_of_range(name: str, values: list[Any], types: tuple[np.dtype[Any], ...]) -> Expr | None:
     """Return the constant result of a comparison with a Python int that the type of the other operand can't represent.
 
-    If the type can represent the int, or if there is no Python int, return None.
+    `name` is the comparison. If the type can represent the int, or if there is no Python int, return None.
     """
     for position, (value, dtype) in enumerate(zip(values, types, strict=False)):
         if isinstance(value, int) and dtype.kind in "iu" and not fits(value, dtype):
@@ -353,7 +365,10 @@ def _dtype_kind(*args: Expr) -> str:
 
 
 def _if_bool(name: str) -> Callable[..., Expr | None]:
-    """Return a rule that replaces an operation on bools by the bit operation `name`, and returns None for numbers."""
+    """Return a rule that rewrites an operation on bools by the bit operation `name`.
+
+    For numbers the rule returns None, so that the operation stays as it is.
+    """
 
     def rule(*args: Expr) -> Expr | None:
         return operation(name, BOOL, *args) if _dtype_kind(*args) == "b" else None
@@ -362,7 +377,7 @@ def _if_bool(name: str) -> Callable[..., Expr | None]:
 
 
 def _logical(name: str) -> Callable[..., Expr]:
-    """Return a rule that replaces a logical operation, on any values, by the bit operation `name` on bools."""
+    """Return a rule that rewrites a logical operation on values of any type by the bit operation `name` on bools."""
 
     def rule(*args: Expr) -> Expr:
         return operation(name, BOOL, *(cast_expr(arg, BOOL) for arg in args))
@@ -371,12 +386,18 @@ def _logical(name: str) -> Callable[..., Expr]:
 
 
 def _identity_on(kinds: str) -> Callable[[Expr], Expr | None]:
-    """Return a rule that replaces an operation by its operand, if the kind of the operand's dtype is in `kinds`."""
+    """Return a rule that rewrites an operation by its operand, if the kind of the operand's dtype is in `kinds`.
+
+    An example is rounding, which does not change integers.
+    """
     return lambda x: x if _dtype_kind(x) in kinds else None
 
 
 def _constant_on_integers(answer: bool) -> Callable[[Expr], Expr | None]:
-    """Return a rule that replaces a test by a constant for integers, which are always finite and never NaN."""
+    """Return a rule that rewrites a test, such as whether x is NaN, by the constant `answer` for integers.
+
+    Integers are always finite and never NaN.
+    """
     return lambda x: constant(answer) if _dtype_kind(x) in "biu" else None
 
 
@@ -394,7 +415,7 @@ def _reciprocal(x: Expr) -> Expr:
 
 
 def _bitwise_count(x: Expr) -> Expr | None:
-    """Return the number of set bits in the absolute value, as NumPy does, or None for unsigned x.
+    """Return an expression for the number of set bits in the absolute value of x, or None for unsigned x.
 
     Printers only know how to count the bits of unsigned numbers, so signed ones are converted.
     """
@@ -405,7 +426,7 @@ def _bitwise_count(x: Expr) -> Expr | None:
 
 
 def _logaddexp(x: Expr, y: Expr) -> Expr:
-    """Return log(exp(x) + exp(y)) without overflow.
+    """Return an expression for log(exp(x) + exp(y)) that does not overflow.
 
     Equal values are treated first: the difference of infinities is NaN.
     """
@@ -423,9 +444,10 @@ def _fmax(x: Expr, y: Expr) -> Expr:
 
 
 def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr], Expr]) -> Callable[..., Expr | None]:
-    """Return a rule for integer division by the constants 0 and -1, whose results are special cases.
+    """Return a rule that rewrites integer division by the constants 0 and -1, whose results are special cases.
 
-    For other operands the rule returns None. `on_zero` and `on_minus_one` return the result for a dividend.
+    The functions `on_zero` and `on_minus_one` return the result for a dividend. For other divisors the rule returns
+    None, so that the division stays as it is.
     """
 
     def rule(x: Expr, y: Expr) -> Expr | None:
@@ -476,7 +498,10 @@ def _shifts_all(y: Expr) -> bool:
 
 
 def _mixed_sign(name: str) -> Callable[[Expr, Expr], Expr | None]:
-    """Return a rule that compares int64 with uint64 exactly, as NumPy does: first by sign, then as unsigned numbers."""
+    """Return a rule that compares int64 and uint64 exactly, as NumPy does: first by sign, then as unsigned numbers.
+
+    `name` is the comparison.
+    """
     swapped = {"less": "greater", "greater": "less", "less_equal": "greater_equal", "greater_equal": "less_equal"}
 
     def rule(x: Expr, y: Expr) -> Expr | None:

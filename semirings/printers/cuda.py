@@ -242,7 +242,7 @@ def function(name: str, parameters: Sequence[Symbol], result: Expr | tuple[Expr,
 
 
 class Style(NamedTuple):
-    """How functions for a single thread and functions for a warp differ in the printed text."""
+    """How the text of functions for a single thread and of functions for a whole warp differs."""
 
     reserved: Collection[str]
     ctype: Callable[[Type], str]
@@ -295,7 +295,10 @@ def write_function(
 def _parameter_list(
     parameters: Sequence[Symbol], names: Sequence[str], results: Sequence[Expr], kind: Callable[[Type], str]
 ) -> str:
-    """Return the parameter list of a C++ function. A parameter that stands for an array is a pointer."""
+    """Return the parameter list of a C++ function as text. A parameter that stands for an array is a pointer.
+
+    `names` has the name of each parameter, and `kind` is a function that returns the C++ type for a type.
+    """
     arrays = arrays_in(results)
     texts = (
         f"const {ctype(p.type)}* {name}" if p in arrays else f"{kind(p.type)} {name}"
@@ -305,7 +308,7 @@ def _parameter_list(
 
 
 def _statement_lines(statement: Statement) -> list[str]:
-    """Return the lines of C++ for a statement."""
+    """Return the lines of C++ for a statement, such as the definition of a variable or a loop over a vector's items."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     assert not isinstance(statement, Branch)  # Branches are made only if asked for, which only printers for the CPU do.
@@ -319,7 +322,7 @@ def _statement_lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """Return the C++ text of one node of an expression, given the texts of the node's arguments."""
+    """Return the C++ text of one node of an expression. `args` has the texts of the node's arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -346,7 +349,10 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _arithmetic_text(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
-    """Return the C++ text of an operation on scalars of type `dtype`, given the texts of its arguments."""
+    """Return the C++ text of an arithmetic operation: a node on scalars of type `dtype`.
+
+    `args` has the texts of the node's arguments.
+    """
     op, arguments = expr.op, ", ".join(args)
     if op in _INFIX:
         return _narrowed_text(f"{args[0]} {_INFIX[op]} {args[1]}", dtype)
@@ -369,7 +375,7 @@ def _arithmetic_text(expr: Expr, args: list[str], dtype: np.dtype[Any]) -> str:
 
 
 def _extremum_text(expr: Expr, a: str, b: str) -> str:
-    """Return the C++ text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
+    """Return the C++ text of a node that is the minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     is_float = expr.type.kind == "f" and expr.args[0].op != "constant"
@@ -380,7 +386,7 @@ def _extremum_text(expr: Expr, a: str, b: str) -> str:
 
 
 def _narrowed_text(text: str, dtype: np.dtype[Any]) -> str:
-    """Return the C++ text of a value that has been computed in C++, cast to type `dtype` where necessary.
+    """Return the C++ text of a value, `text`, with a cast to type `dtype` where C++ has computed it in a wider type.
 
     C++ computes integers of less than 32 bits as int, so they are cast back.
     """
@@ -388,12 +394,12 @@ def _narrowed_text(text: str, dtype: np.dtype[Any]) -> str:
 
 
 def _cast_operator(dtype: np.dtype[Any]) -> str:
-    """Return the C++ text of a cast to the type: its name in parentheses."""
+    """Return the C++ text of a cast to a type, such as ``(short)``: the name of the type in parentheses."""
     return f"({ctype(dtype)})"
 
 
 def _cast_text(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """Return the C++ text that converts a scalar, given as text, from one type to another."""
+    """Return the C++ text that converts a scalar, whose text is given, from type `source` to type `target`."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"semirings::widened_half({text})"

@@ -162,7 +162,7 @@ def function(
 
 
 def _statement_lines(statement: Statement) -> list[str]:
-    """Return the lines of Python for a statement."""
+    """Return the lines of Python for a statement, such as an assignment or a loop over the items of a vector."""
     if isinstance(statement, Line):
         return [f"{statement.name} = {statement.text}"]
     if isinstance(statement, Branch):
@@ -187,7 +187,7 @@ def _statement_lines(statement: Statement) -> list[str]:
 
 
 def expression(expr: Expr, args: list[str]) -> str:
-    """Return the Python text of one node of an expression, given the texts of the node's arguments."""
+    """Return the Python text of one node of an expression. `args` has the texts of the node's arguments."""
     if expr.op == "constant":
         return literal(expr.payload, expr.type)
     if expr.op == "item":
@@ -211,7 +211,11 @@ def expression(expr: Expr, args: list[str]) -> str:
 
 
 def _load_text(kind: Type, array: str, index: str, count: str, outside: str) -> str:
-    """Return the Python text that reads an item of an array, or a vector of its items' lanes."""
+    """Return the Python text that reads an item of an array, or if its items are vectors, all lanes of one vector.
+
+    The arguments are texts, too: the array's name, the index, the number of items, and the value for an index out of
+    range.
+    """
     if not isinstance(kind, VectorType):
         return f"item_at({array}, {index}, {count}, {outside})"
     lanes = [f"lane_at({array}, {index}, {count}, {i}, {outside}[{i}])" for i in range(kind.length)]
@@ -219,7 +223,7 @@ def _load_text(kind: Type, array: str, index: str, count: str, outside: str) -> 
 
 
 def _extremum_text(expr: Expr, a: str, b: str) -> str:
-    """Return the Python text of a minimum or maximum of a and b, which is NaN if a or b is NaN."""
+    """Return the Python text of a node that is the minimum or maximum of a and b, which is NaN if a or b is NaN."""
     sign = "<" if expr.op == "minimum" else ">"
     assert isinstance(expr.type, np.dtype)
     test = f"{a} {sign} {b}"
@@ -231,7 +235,7 @@ def _extremum_text(expr: Expr, a: str, b: str) -> str:
 
 
 def _cast_text(text: str, source: Type, target: np.dtype[Any]) -> str:
-    """Return the Python text that converts a scalar, given as text, from one type to another."""
+    """Return the Python text that converts a scalar, whose text is given, from type `source` to type `target`."""
     assert isinstance(source, np.dtype)
     if source == HALF:
         single = f"widened_half({text})"

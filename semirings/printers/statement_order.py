@@ -19,7 +19,7 @@ INLINE = ("symbol", "constant", "item", "vector", "tuple")
 
 
 def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
-    """Return distinct identifiers that resemble `names` and are not among the reserved words."""
+    """Return distinct identifiers for printed code that resemble `names`, and are not among the words `reserved`."""
     taken = set(reserved)
     result = []
     for name in names:
@@ -33,7 +33,10 @@ def identifiers(names: Sequence[str], reserved: Collection[str]) -> list[str]:
 
 
 def temporary_prefix(names: Collection[str]) -> str:
-    """Return the prefix for names of temporaries. It is ``t``, or longer if a parameter has a name such as ``t0``."""
+    """Return the prefix for the names of temporary variables in a printed function.
+
+    It is ``t``, or longer if a parameter has a name such as ``t0``. `names` has the parameters' names.
+    """
     prefix = "t"
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in names):
         prefix += "_"
@@ -41,7 +44,10 @@ def temporary_prefix(names: Collection[str]) -> str:
 
 
 def check_parameters(name: str, parameters: Sequence[Symbol], results: Sequence[Expr]) -> None:
-    """Raise an error if a parameter is not a symbol, or if results read a symbol that is not a parameter."""
+    """Raise an error if a function's parameter is no symbol, or if its results read a symbol that is no parameter.
+
+    `name` is the function's name, for the error.
+    """
     for parameter in parameters:
         if not isinstance(parameter, Symbol):
             raise TypeError(f"{name}: parameter {parameter!r} is not a Symbol")
@@ -56,7 +62,7 @@ def arrays_in(exprs: Sequence[Expr]) -> set[Expr]:
 
 
 class Line(NamedTuple):
-    """A statement that defines a temporary variable: its name, its type, and the text of its value."""
+    """A statement that defines a temporary variable: the variable's name, its type, and the text of its value."""
 
     name: str
     type: Type
@@ -76,7 +82,7 @@ class Each(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A loop that reduces a wide vector's lanes (items) to a variable, whose first value is that of the first lane."""
+    """A loop that reduces the items (lanes) of a wide vector to a variable, whose first value is that of lane 0."""
 
     value: Line
     first: str
@@ -87,7 +93,7 @@ class Fold(NamedTuple):
 class Branch(NamedTuple):
     """A variable that is computed by `statements` if a condition holds, and otherwise has the value `otherwise`.
 
-    If `negated`, it is computed if the condition does not hold.
+    If `negated`, it is computed if the condition does not hold. So an expensive value is computed only if it is needed.
     """
 
     value: Line
@@ -121,7 +127,7 @@ def statements(
 
 
 class Body:
-    """Converts expressions, the results of a function, to the statements of the function's body."""
+    """A converter of the expressions that a function returns into the statements of the function's body."""
 
     def __init__(
         self,
@@ -146,7 +152,7 @@ class Body:
         return [*lines, *map(self._each, lengths)], [self.texts[e] for e in results]
 
     def _in_order(self, order: Sequence[Expr], alone: Expr | None = None) -> list[Statement]:
-        """Return the statements that compute some nodes, each of which comes after its arguments.
+        """Return the statements that compute the nodes in `order`, each of which comes after its arguments.
 
         Node `alone`, if any, is printed where it is used, without a temporary variable.
         """
@@ -164,7 +170,7 @@ class Body:
         return lines
 
     def _branch(self, e: Expr) -> Branch:
-        """Return the statement for a node one of whose arguments is computed only if a condition holds."""
+        """Return the statement for a node with an argument that is computed only if a condition holds."""
         lazy = self.conditional[e]
         otherwise, condition = self.texts[lazy.otherwise], self.texts[lazy.condition]
         inner = self._in_order(lazy.nodes)
@@ -174,8 +180,7 @@ class Body:
         return Branch(value, otherwise, condition, lazy.negated, inner)
 
     def _line(self, e: Expr, texts: dict[Expr, str], inline: bool = False) -> list[Line]:
-        """Return the line that defines the temporary variable of a node, or no line if the node is printed where it is
-        used.
+        """Return the line that defines a node's temporary variable, or no line if the node is printed where it is used.
 
         `texts` has the text of each node so far, and gets that of this node.
         """
@@ -187,11 +192,11 @@ class Body:
         return [Line(texts[e], e.type, text)]
 
     def is_simple(self, e: Expr) -> bool:
-        """Return whether a node is printed where it is used, without a temporary."""
+        """Return whether a node is printed where it is used, without a temporary variable that holds its value."""
         return e.op in INLINE
 
     def temporary(self) -> str:
-        """Return a name for a new temporary."""
+        """Return a name for a new temporary variable of the printed function."""
         self.count += 1
         return f"{self.prefix}{self.count - 1}"
 
@@ -222,10 +227,10 @@ class Body:
 
 
 class Conditional(NamedTuple):
-    """An argument of a node that is needed only if a condition holds.
+    """An argument of a node that is needed only if a condition holds, so that it need not always be computed.
 
-    The argument is the last of `nodes`. If the condition does not hold, the node has the value `otherwise`. If
-    `negated`, the two cases are exchanged.
+    The argument is the last of `nodes`, which are computed only for it. If the condition does not hold, the node has
+    the value `otherwise`. If `negated`, the two cases are exchanged.
     """
 
     condition: Expr
@@ -235,9 +240,10 @@ class Conditional(NamedTuple):
 
 
 def conditional(order: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Conditional]:
-    """Return the nodes one of whose arguments is expensive and not always needed, and how each of them uses it.
+    """Return the nodes that have an expensive argument which is not always needed, with descriptions of the argument.
 
-    These nodes are `where`, and `&` and `|` of bools.
+    These nodes are `where`, and `&` and `|` of bools. `order` has all nodes in topological order, and `results` those
+    that the function returns.
     """
     users: dict[Expr, list[Expr]] = {}
     for e in order:
@@ -266,7 +272,8 @@ def _nodes_only_for(
 ) -> list[Expr]:
     """Return the nodes, in topological order, that are computed only for argument `arg` of node `e`.
 
-    The result is empty if another node uses the argument, or if it is a result.
+    `order` has all nodes, and `users` the nodes that use each node. The list is empty if another node uses the
+    argument, or if it is one of the function's `results`.
     """
     result_nodes = set(results)
     if len(users[arg]) > 1 or arg in result_nodes:
@@ -299,5 +306,5 @@ def wide_results(results: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
 
 
 def tables(results: Sequence[Expr]) -> dict[Expr, str]:
-    """Return the tables of constants that results read, each with a name derived from its content."""
+    """Return the tables of constants that the results of a function read, each with a name derived from its content."""
     return {e: f"table_{sha256(e.payload).hexdigest()[:12]}_{e.dtype}" for e in in_order(results) if e.op == "table"}

@@ -61,10 +61,11 @@ _RESERVED = ("thread", "part", "left", "right")
 
 
 class _WarpFold(NamedTuple):
-    """A statement that reduces the lanes of a wide vector over the threads of a warp.
+    """A statement that reduces the lanes (items) of a wide vector over the threads of a warp.
 
-    It consists of the variable for the result, the vector's length, the lines that compute a lane's value, and the
-    lines and the text that combine two values.
+    `result` is the variable for the result, `length` the vector's length, and `lines` compute the value of one lane.
+    The values ``left`` and ``right`` of two lanes are combined by the lines `combining`, after which `combined` is the
+    text of the result.
     """
 
     result: Line
@@ -75,7 +76,7 @@ class _WarpFold(NamedTuple):
 
 
 class _Body(Body):
-    """Converts expressions to the statements of a function's body that the threads of a warp run together."""
+    """A converter of the expressions that a function returns into statements that the threads of a warp run."""
 
     def is_simple(self, e: Expr) -> bool:
         """Return whether a node is printed where it is used, without a temporary variable.
@@ -165,7 +166,10 @@ def _is_wide(type: Type) -> bool:
 
 
 def _expression(e: Expr, args: list[str]) -> str:
-    """Return the C++ text of one node of an expression, given the texts of its arguments, for functions of a warp."""
+    """Return the C++ text of one node of an expression, for a function that the threads of a warp call together.
+
+    `args` has the texts of the node's arguments.
+    """
     if e.op == "lane":
         return f"{args[0]}.item[{'lane' if e.args[0].op == 'table' else 'part'}]"
     if e.op == "item" and _is_wide(e.args[0].type):
@@ -176,7 +180,7 @@ def _expression(e: Expr, args: list[str]) -> str:
 
 
 def _statement_lines(statement: Line | Each | Fold | _WarpFold) -> list[str]:
-    """Return the lines of C++ for a statement."""
+    """Return the lines of C++ for a statement of a function that the threads of a warp call together."""
     if isinstance(statement, Line):
         return [f"const {ctype(statement.type)} {statement.name} = {statement.text};"]
     if isinstance(statement, Each):
@@ -207,9 +211,9 @@ def _all_lines(lines: list[Line]) -> list[str]:
 
 
 def _loop_lines(length: int, before: list[str], lines: list[str], after: list[str]) -> list[str]:
-    """Return the lines of a loop over a thread's items of a wide vector.
+    """Return the lines of a C++ loop over the items of a wide vector that belong to the calling thread of a warp.
 
-    `before`, `lines` and `after` are its body. `lines` run only for lanes below the vector's length.
+    `before`, `lines` and `after` are the loop's body. `lines` run only for items within the vector's `length`.
     """
     parts = -(-length // WARP)
     if length % WARP:
