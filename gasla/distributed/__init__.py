@@ -26,16 +26,22 @@ primitives = DistributedPrimitives
 
 
 def explain(runs: Any, program: Any, graph: Any) -> list[str]:
-    """Return sentences on how ranks, or one GPU alone, would run the program, and why."""
+    """Return sentences that explain how the ranks, or one GPU alone, would run a vertex program on a distributed graph,
+    and why.
+    """
     lines, are_all = one_card.sentences(program, graph, runs.options)
     return lines if are_all else [*lines, *sentences(program, graph, runs.options)]
 
 
 def staged(program: Any, graph: Any, fields: Any) -> NoReturn:
-    """Raise TypeError, because calling stages one by one would need explicit communication between ranks."""
+    """Raise TypeError: gasla can't call the stages of a vertex program one by one on a distributed graph, because the
+    caller would have to start each exchange of values between ranks.
+    """
     raise not_whole("stages: ranks run whole programs, by gasla.run")
 
 
 def workspace(program: Any, graph: Any, deterministic: bool) -> NoReturn:
-    """Raise TypeError, because each rank has a workspace of its own."""
+    """Raise TypeError: for a distributed graph, each rank has a workspace (the memory of a run) of its own, so there is
+    no single one to return.
+    """
     raise not_whole("one workspace: Graph.report() has the memory of each rank")

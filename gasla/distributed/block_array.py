@@ -21,7 +21,10 @@ SMALL = 1 << 22
 
 
 class Handle:
-    """Owns a key under which ranks store data. When the handle is freed, ranks delete the data at their next call."""
+    """The owner of a key under which ranks store data, such as the fields of a result.
+
+    When the `Handle` is freed, ranks delete the data at the next call of a function on them.
+    """
 
     def __init__(self, ranks: Ranks) -> None:
         self.ranks, self.key = ranks, _Key(next(_numbers))
@@ -42,7 +45,8 @@ _numbers = itertools.count(1)
 
 
 class Placed(dict[str, Any]):
-    """A rank's block of an array that several runs use as start values (`distributed.Graph.placed`).
+    """A rank's block of an array with an entry per vertex, which several runs of vertex programs use as start values
+    (`distributed.Graph.placed`).
 
     The block itself is the dictionary's entry "values".
 
@@ -92,7 +96,7 @@ class BlockArray:
         return np.concatenate(ranks.each(_block, key, self.name) if blocks is None else blocks)
 
     def compute(self) -> np.ndarray:
-        """Gather the whole array."""
+        """Gather the whole array, and return it as a NumPy array."""
         ranks = self.handle.ranks
         if len(ranks.here) == ranks.size:
             return self.local
@@ -145,7 +149,10 @@ class BlockArray:
 
 
 def _operator(name: str) -> Any:
-    """Return a method for `BlockArray` that gathers its operands and applies the operator `name` of NumPy arrays."""
+    """Return a method for the operator `name` of `BlockArray`, such as `__add__`.
+
+    The method gathers the distributed arrays among its operands, and applies NumPy's operator of the same name.
+    """
 
     def apply(self: BlockArray, *others: Any) -> Any:
         return getattr(self.compute(), name)(*map(_gathered_if_distributed, others))
@@ -161,7 +168,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
 
 
 class _Blocks(Mapping[str, Any]):
-    """One rank's blocks of some arrays, by the arrays' names, where the whole arrays are on one GPU.
+    """The blocks that belong to one rank, by array name, of result arrays that are stored whole on one GPU.
 
     `wait` is called before a block is read. It waits until the arrays are computed.
     """
@@ -184,7 +191,8 @@ class _Blocks(Mapping[str, Any]):
 def divide(
     members: Sequence[Member], handle: Handle, arrays: Mapping[str, tuple[Any, np.ndarray]], wait: Callable[[], None]
 ) -> dict[str, BlockArray]:
-    """Return `BlockArray` objects for whole arrays on a GPU of this process. The data stay on that GPU.
+    """Return `BlockArray` objects for arrays that are stored whole on one GPU of this process. The data stay on that
+    GPU.
 
     Parameters
     ----------
@@ -203,9 +211,9 @@ def divide(
 
 
 def fill_out(out: Mapping[str, Any], results: dict[str, BlockArray]) -> None:
-    """Copy the resulting fields of a run into the arrays that the caller gave as `out`.
+    """Copy the resulting fields of a run into the arrays that the caller has passed as `out`.
 
-    These arrays then replace the fields in `results`.
+    In `results`, the mapping of field names to arrays, the caller's arrays then replace the fields.
     """
     for name, array in out.items():
         if isinstance(array, BlockArray):
@@ -234,7 +242,11 @@ def _block(rank: Rank, key: Any, name: str) -> np.ndarray:
 
 
 def _blocks_of_process(group: Any, key: Any, name: str) -> list[np.ndarray]:
-    """Return the blocks of an array from all GPUs of this process, copied to host memory by the calling thread."""
+    """Return a list with the block of a distributed array on each GPU of this process, copied to host memory by the
+    calling thread.
+
+    `name` is the array's name, and `key` the key under which the ranks store it.
+    """
     blocks: list[np.ndarray] = []
     for member in group.members:
         with peers().on(member.card):
@@ -247,8 +259,9 @@ def _length(rank: Rank, key: Any, name: str) -> int:
 
 
 def _gather_blocks(rank: Rank, key: Any, name: str) -> np.ndarray:
-    """Return all blocks of an array, concatenated and flattened to one dimension (collective).
+    """Return the blocks of a distributed array from all ranks, concatenated and flattened to one dimension
+    (collective).
 
-    It is flattened because an allgather takes only arrays of one dimension.
+    The blocks are flattened because ranks can only exchange arrays of one dimension by an allgather.
     """
     return np.concatenate(rank.communicator.allgather(_block(rank, key, name).reshape(-1)))

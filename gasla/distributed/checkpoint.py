@@ -76,7 +76,7 @@ class Checkpoint:
 
 
 def is_saving() -> bool:
-    """Return whether runs that begin now save their state, because a `Checkpoint` is open."""
+    """Return whether a `Checkpoint` is open, so that runs of vertex programs that begin now save their state."""
     return bool(_open)
 
 
@@ -85,9 +85,9 @@ _ARRAYS = ("active", "waiting")
 
 
 class Saver(NamedTuple):
-    """Saves and restores the state of one run.
+    """An object that saves and restores the state of one run of a vertex program, for `Checkpoint`.
 
-    The calling process decides when, and each rank writes its part of the state.
+    The process that has started the run decides when the state is saved. Each rank writes its part of the state.
     """
 
     path: str
@@ -97,7 +97,10 @@ class Saver(NamedTuple):
 
     @classmethod
     def of_run(cls, out: Mapping[str, Any]) -> "Saver | None":
-        """Return a `Saver` for the run that begins now, or None if no `Checkpoint` is open."""
+        """Return a `Saver` for the run of a vertex program that begins now, or None if no `Checkpoint` is open.
+
+        Raise ValueError if the run writes to arrays of the caller (`out`), because its state can't be saved then.
+        """
         if not _open:
             return None
         if out:
@@ -109,11 +112,15 @@ class Saver(NamedTuple):
         return cls(checkpoint.path, checkpoint.every, checkpoint.resume, checkpoint.next_run())
 
     def next_stop(self, until: int, iteration: int) -> int:
-        """Return the superstep at which the run has to stop next: at `until`, or earlier to save its state."""
+        """Return the number of supersteps after which a run must pause next: `until`, or fewer if its state has to be
+        saved before.
+
+        `iteration` is the number of supersteps that the run has made.
+        """
         return min(until, (iteration // self.every + 1) * self.every)
 
     def is_due(self, iteration: int) -> bool:
-        """Return whether the state is to be saved after this iteration."""
+        """Return whether a run saves its state after `iteration` supersteps."""
         return iteration % self.every == 0
 
     def save(self, run: Any) -> None:
@@ -138,9 +145,11 @@ class Saver(NamedTuple):
                     shutil.rmtree(state_folder)
 
     def restore(self, run: Any) -> None:
-        """Set this rank's part of a run to the saved state, if the folder has a state of this run.
+        """Set this rank's part of a run to the saved state, if the checkpoint's folder has a state of the run with this
+        number.
 
-        Otherwise do nothing.
+        Otherwise do nothing. Raise ValueError if the state was saved with another number of ranks, another graph or
+        another program.
         """
         current = Path(self.path, _CURRENT)
         contents: dict[str, Any] = self._read_current(current) if current.exists() else {"run": 0}
@@ -172,8 +181,9 @@ class Saver(NamedTuple):
             _set_state(run, saved)
 
     def _read_current(self, current: Path) -> dict[str, Any]:
-        """Return the contents of the file that names the folder of the current checkpoint: its version, folder, run and
-        ranks.
+        """Read the small JSON file `current`, which names the folder of the newest complete checkpoint.
+
+        Return its contents: the version of the format, the folder, and the numbers of the run and of the ranks.
         """
         with self._report_damage(current):
             said = json.loads(current.read_text(encoding="utf-8"))
@@ -185,8 +195,8 @@ class Saver(NamedTuple):
 
     @contextmanager
     def _report_damage(self, file: Path) -> Iterator[None]:
-        """Turn errors in reading a checkpoint's file, within a `with` statement, into a ValueError that says what to
-        do.
+        """Return a context manager in which an error in reading a checkpoint's file becomes a ValueError that tells the
+        user what to do.
         """
         try:
             yield
@@ -211,9 +221,10 @@ def _file_name(communicator: Communicator) -> str:
 
 
 def _describe_run(run: Any) -> str:
-    """Return a text with the program, its parameters and a hash of this rank's part of the graph.
+    """Return a text with the name of the run's program, its parameters, and a checksum of this rank's part of the
+    graph.
 
-    A state may be restored only in a run with the same text.
+    The text is saved with the state of the run. A state may be restored only in a run with the same text.
     """
     shard = run.shard
     graph = shard.graph_on("cpu")
@@ -227,7 +238,9 @@ def _describe_run(run: Any) -> str:
 
 
 def _state_arrays(run: Any) -> dict[str, Any]:
-    """Return the whole state of this rank's part of a run, as arrays by name."""
+    """Return the state of a run on this rank that a checkpoint saves: fields, aggregates, parameters and counters, as
+    arrays by name.
+    """
     arrays: dict[str, Any] = {"of": np.array(_describe_run(run))}
     arrays |= {f"field.{name}": moved(array, "cpu") for name, array in run.state.items()}
     arrays |= {f"at_vertices.{name}": array for name, array in run.at_vertices.arrays.items()}
@@ -242,7 +255,7 @@ def _state_arrays(run: Any) -> dict[str, Any]:
 
 
 def _set_state(run: Any, saved: Mapping[str, np.ndarray]) -> None:
-    """Set the state of this rank's part of a run to saved arrays."""
+    """Copy the arrays that a checkpoint has saved (`saved`, by name) into the state of a run on this rank."""
     for name, array in saved.items():
         array_kind, _, key = name.partition(".")
         if array_kind == "field":

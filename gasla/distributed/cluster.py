@@ -127,7 +127,9 @@ class Cluster:
         return self._open_ranks().together(function, *arguments)
 
     def members(self) -> Sequence[Member]:
-        """Return all ranks if each has a GPU of this process, and otherwise none (`Ranks.members`)."""
+        """Return all ranks if this process drives a GPU for each of them, and otherwise an empty sequence
+        (`Ranks.members`).
+        """
         return self._open_ranks().members()
 
     @property
@@ -136,18 +138,25 @@ class Cluster:
         return self._open_ranks().dropped
 
     def forget(self, key: Any) -> None:
-        """Let ranks delete, at their next call, the data that they store under a key."""
+        """Register the key of data that ranks store and nobody needs any more.
+
+        The ranks delete the data when a function is next called on them.
+        """
         if self._ranks is not None:
             self._ranks.dropped.add(key)
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Store the partitions of a Dask collection on the ranks, and return whether the ranks are Dask workers
-        (`Ranks.place`).
+        """Store the partitions of a Dask collection on the ranks under `key`, if the ranks are Dask workers.
+
+        Return whether they are (`Ranks.place`).
         """
         return self._open_ranks().place(key, parts)
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Call a function on each rank, and return Dask futures of the results.
+        """Call a function on each rank, and return Dask futures of the results, which stay on the workers
+        (`Ranks.held`).
+
+        Return None if the ranks are not Dask workers.
 
         Return None if ranks are not Dask workers. The results stay on the workers (`Ranks.held`).
         """
@@ -171,7 +180,7 @@ def current() -> Cluster:
 
 
 def _numbers_of(cards: Any) -> list[int]:
-    """Return the device numbers of the GPUs that the argument `cards` of `Cluster` selects."""
+    """Return the device numbers of the GPUs that `Cluster(cards=...)` selects, where `cards` is the argument."""
     device_count = int(require_gpu().cuda.runtime.getDeviceCount())
     card_numbers: Any = cards
     if isinstance(cards, str) and cards == "all":
@@ -187,8 +196,8 @@ def _numbers_of(cards: Any) -> list[int]:
 
 
 def _choose(client: Any, threads: int | None, cards: Any, gpus: bool) -> Callable[[], Ranks]:
-    """Return a function that makes the ranks (threads, GPUs, Dask workers or MPI processes) for the arguments of
-    `Cluster`.
+    """Return a function that starts the ranks that the arguments of `Cluster` ask for: threads, GPUs, Dask workers or
+    MPI processes.
     """
     check_flags(gpus=gpus)
     values_by_parameter = {"client": client, "threads": threads, "cards": cards, "gpus": gpus or None}

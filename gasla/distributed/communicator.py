@@ -50,13 +50,20 @@ class Communicator(Protocol):
 
 
 def share_bytes(communicator: Communicator, own: bytes) -> list[bytes]:
-    """Return the bytes that each rank has passed, in rank order (collective)."""
+    """Send a bytes object to all ranks, and return the bytes objects of all ranks, in rank order (collective).
+
+    `own` is what this rank sends.
+    """
     return [byte_array.tobytes() for byte_array in communicator.allgather(np.frombuffer(own, np.uint8))]
 
 
 @dataclass(eq=False)
 class Rank:
-    """A rank, as functions that run on the rank get it: its communicator, its data, and whether it has a GPU."""
+    """A rank, as the first argument of functions that run on it.
+
+    It has the rank's communicator, a dictionary of the data that the rank stores between calls, and whether the rank
+    has a GPU.
+    """
 
     communicator: Communicator
     kept: dict[Any, Any] = field(default_factory=dict)
@@ -64,17 +71,19 @@ class Rank:
 
     @property
     def device(self) -> Device:
-        """The device on which the rank computes."""
+        """The device on which the rank computes: "gpu" if it has a GPU, and otherwise "cpu"."""
         return "gpu" if self.has_card else "cpu"
 
     @property
     def reaches_cards(self) -> bool:
-        """Whether each rank has a GPU of one process, so that arrays are copied from GPU to GPU."""
+        """Whether the ranks are GPUs of one process, so that arrays can be copied from the GPU of one rank to that of
+        another.
+        """
         return self.has_card and self.communicator.shares_memory
 
 
 class Member(NamedTuple):
-    """A rank with a GPU that this process drives."""
+    """A rank whose GPU is driven by this process, as the calling thread sees the rank."""
 
     rank: int
     card: int
@@ -83,7 +92,8 @@ class Member(NamedTuple):
 
 
 class Dropped:
-    """Keys of data that ranks store and that no one needs any more. Ranks delete the data at their next call.
+    """The keys of data that ranks store and nobody needs any more. Ranks delete the data when a function is next called
+    on them.
 
     Attributes
     ----------
@@ -101,11 +111,12 @@ class Dropped:
         self._owners: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
     def add(self, key: Any) -> None:
-        """Add a key, whose data ranks delete at their next call."""
+        """Add the key of data that ranks shall delete when a function is next called on them."""
         self.keys.append(key)
 
     def add_with(self, owner: Any, key: Any) -> None:
-        """Add a key as soon as the object `owner`, which owns the key, is freed.
+        """Arrange that `key` is added as soon as the object `owner` is freed, so that ranks then delete the data under
+        the key.
 
         A weak reference appends itself to a list by a built-in method. If it called a function in Python instead,
         Ctrl-C during that function would be ignored.
@@ -114,7 +125,9 @@ class Dropped:
         self._owners[id(reference)] = reference, key
 
     def taken(self) -> Iterator[Any]:
-        """Remove and yield the keys one by one. It is safe if other threads call this at the same time."""
+        """Remove the keys of data to delete one by one, and yield them. It is safe if several threads call this at the
+        same time.
+        """
         while self.freed:
             try:
                 reference = self.freed.pop()
@@ -130,11 +143,11 @@ class Dropped:
 
 
 class Ranks(Protocol):
-    """The ranks, as seen by the process that calls functions on them."""
+    """The ranks, as seen by the process that calls functions on them. Subclasses are for threads, MPI and Dask."""
 
     @property
     def dropped(self) -> Dropped:
-        """Keys of data that ranks delete at their next call."""
+        """The keys of data that nobody needs any more. Ranks delete the data when a function is next called on them."""
 
     @property
     def size(self) -> int:
@@ -149,9 +162,9 @@ class Ranks(Protocol):
         """Whether each rank has a GPU, and runs vertex programs there."""
 
     def members(self) -> Sequence[Member]:
-        """Return all ranks if each has a GPU of this process, which may then read the ranks' data directly.
+        """Return all ranks if this process drives a GPU for each of them, and may read the data on these GPUs directly.
 
-        Otherwise return none.
+        Otherwise return an empty sequence.
         """
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -172,13 +185,18 @@ class Ranks(Protocol):
         """
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed values, and store them on the ranks under `key`, by number: parts[i] under i.
+        """Compute the partitions of a Dask collection (`parts`, Dask's delayed values), and store them on the ranks.
 
-        Return False if the ranks are not Dask workers, and otherwise True.
+        Rank by rank, the partitions are stored in a dictionary under `key`, with the index of the partition in `parts`
+        as the key. Return False, without computing anything, if the ranks are not Dask workers, and otherwise True.
         """
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
-        """Return Dask futures of `function(rank, *arguments)` on each rank, or None if ranks are not Dask workers."""
+        """Call `function(rank, *arguments)` on each rank by Dask, and return Dask futures of the results, which stay
+        there.
+
+        Return None if the ranks are not Dask workers.
+        """
 
     def leave(self, error: BaseException | None) -> None:
         """End the use of the ranks. If there was an error, it is reported to the other ranks."""

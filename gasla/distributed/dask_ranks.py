@@ -69,7 +69,9 @@ class DaskRanks:
         self.over_mpi = None not in self._worlds and len(set(self._worlds)) == self.size
 
     def _find_cards(self) -> list[Any]:
-        """Return for each worker: a key of its host, the bus id of its first GPU, and the number of its GPUs."""
+        """Return, for each Dask worker, a key that is the same for all workers of its host, the bus id of its first
+        GPU, and the number of its GPUs.
+        """
         cards = self._user.run(find_cards, workers=self._addresses, on_error="return")
         for rank, address in enumerate(self._addresses):
             if isinstance(cards[address], BaseException):
@@ -92,7 +94,7 @@ class DaskRanks:
             self._news.put(("lost", event_data["worker"]))
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)` on each worker. Return the results in the order of the ranks."""
+        """Call `function(rank, *arguments)` on the Dask worker of each rank. Return the results in rank order."""
         packed_call, worlds = (
             pack((function, arguments, [*self.dropped.taken()])),
             self._worlds if self.over_mpi else None,
@@ -102,7 +104,8 @@ class DaskRanks:
         )
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Compute Dask's delayed values, and store each on a rank under `key`.
+        """Compute the partitions of a Dask collection (`parts`, Dask's delayed values), and store each on one of the
+        ranks under `key`.
 
         A value that a worker has already computed stays on that worker.
         """
@@ -138,7 +141,7 @@ class DaskRanks:
         """Return None, because no process drives the GPUs of several workers."""
 
     def members(self) -> Sequence[Member]:
-        """Return no ranks, because their GPUs don't belong to this process."""
+        """Return an empty sequence, because the GPUs of Dask workers don't belong to this process."""
         return ()
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:
@@ -227,9 +230,11 @@ class DaskRanks:
                 )
 
     def _stop(self, call: int, reason: str) -> None:
-        """Tell the ranks on all workers that are left to raise an error in their current or next operation.
+        """Make the ranks on all Dask workers that still exist raise an error with the text `why` in their current or
+        next operation.
 
-        Return at once, without waiting for their answers.
+        `call` is the number of the client's call that has failed. This returns at once, without waiting for answers of
+        the workers.
         """
         addresses_left = [address for address in self._addresses if address not in self._lost]
         arguments = (interrupt, self._session, call, reason)
@@ -278,7 +283,9 @@ def choose_cards(there: Sequence[tuple[bytes, bytes, int]]) -> list[int]:
 
 
 def _outcome(rank: int, future: Any) -> Outcome:
-    """Return how a rank's task has ended: its `Outcome`, or, if Dask itself has failed or cancelled it, an error."""
+    """Return how the task of a rank, Dask's `future`, has ended: its `Outcome`, or an error if Dask has failed or has
+    cancelled the task.
+    """
     if future.status == "finished":
         outcome: Outcome = future.result()
         return outcome

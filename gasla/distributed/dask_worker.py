@@ -36,7 +36,9 @@ class Outcome:
 
 @dataclass
 class _RankState:
-    """The state of a rank on a Dask worker, which exists while a cluster is open."""
+    """What a Dask worker stores for a rank while a cluster is open: the rank's data, its incoming messages, and
+    failures of calls.
+    """
 
     rank: int
     addresses: Sequence[str]
@@ -73,7 +75,9 @@ _states: dict[tuple[str, int], _RankState] = {}
 
 
 def pack(what: Any) -> bytes:
-    """Return an object as the bytes of a pickle. Functions of the user's script are pickled with their code."""
+    """Return any object as the bytes of a pickle. Functions that are defined in the user's script are pickled with
+    their code, because workers can't import the script.
+    """
     import cloudpickle
 
     pickled_call: bytes = cloudpickle.dumps(what)
@@ -84,10 +88,12 @@ def pack(what: Any) -> bytes:
 
 
 def register(session: str, addresses: list[str], cards: Sequence[int], dask_worker: Any) -> int | None:
-    """Create the state of this worker's rank, and handlers for its messages.
+    """Create the state of the rank on this Dask worker, and install the handlers for messages that other workers send
+    to it.
 
-    Return the process's rank in `MPI.COMM_WORLD`, or None if it is not in an MPI job. `cards` has the device numbers of
-    the GPUs of all ranks, and is empty if ranks have no GPUs.
+    `session` is the key of an open cluster, and `addresses` has the workers' addresses in rank order. `cards` has the
+    device numbers of the GPUs of all ranks, and is empty if ranks have no GPUs. Return the process's rank in
+    `MPI.COMM_WORLD`, or None if it is not in an MPI job.
     """
     rank = addresses.index(dask_worker.address)
     _states[session, rank] = _RankState(rank, addresses, cards[rank] if cards else None)
@@ -108,7 +114,7 @@ def find_cards() -> tuple[bytes, bytes, int]:
 
 
 def unregister(session: str) -> None:
-    """Remove the states of all ranks of a session from this worker."""
+    """Remove the states of all ranks of a session (an open cluster, which is being closed) from this Dask worker."""
     for key in [key for key in _states if key[0] == session]:
         state = _states.pop(key)
         for link in (state.link, getattr(state.mpi, "link", None)):
@@ -117,14 +123,21 @@ def unregister(session: str) -> None:
 
 
 def interrupt(session: str, call: int, why: str) -> None:
-    """Make the ranks of a session on this worker raise an error in their current or next operation."""
+    """Make the ranks of a session (an open cluster) on this worker raise an error in their current or next operation.
+
+    `call` is the number of the client's call that has failed, and `why` the text of the error.
+    """
     for (other_session, _), state in list(_states.items()):
         if other_session == session:
             state.fail(call, why)
 
 
 def paused(session: str, call: int, dask_worker: Any) -> bool:
-    """Return whether Dask has paused this worker, and a rank on it has not begun the call of this number."""
+    """Return whether Dask has paused this worker before a rank of the session (an open cluster) has begun a call of the
+    client.
+
+    `call` is the number of the call. The rank can't begin it then, and all other ranks would wait.
+    """
     waits = any(state.begun < call for (other_session, _), state in _states.items() if other_session == session)
     return waits and str(dask_worker.status.name) == "paused"
 
@@ -214,7 +227,9 @@ def _on_card(state: _RankState) -> AbstractContextManager[Any]:
 
 
 def _make_picklable(error: BaseException) -> BaseException:
-    """Return the error, or a RuntimeError with the same text if it can't be pickled."""
+    """Return the error of a rank so that Dask can send it to the client: unchanged if it can be pickled, and otherwise
+    as a RuntimeError with the same text.
+    """
     import pickle
 
     try:
@@ -247,9 +262,10 @@ class _Cancellation:
 
 
 def _mpi_communicator(state: _RankState, call: int, worlds: list[int], cancellation: _Cancellation) -> Any:
-    """Return the rank's communicator over MPI. The first call creates it, and later calls of the client reuse it.
+    """Return the communicator by which a rank on a Dask worker communicates over MPI.
 
-    While it waits, it raises an error if this call has failed or was cancelled.
+    The first call of the client creates it, and later calls reuse it. While the communicator waits for other ranks, it
+    raises an error if the client's call has failed or was cancelled.
     """
     from gasla.distributed.mpi_ranks import MPICommunicator, mpi
 
@@ -296,10 +312,15 @@ class DaskCommunicator(Rounds):
         self._state.link = link
 
     def warn(self, number: int) -> None:
-        """Do nothing, because `abort` notifies the other ranks at once."""
+        """Do nothing: the other ranks need no warning that this rank has given up a task, because `abort` notifies them
+        at once.
+        """
 
     def is_warned(self, number: int) -> bool:
-        """Raise an error if another rank has failed or the call was given up. Otherwise return False."""
+        """Raise an error if another rank has failed or the client has given up the call. Otherwise return False.
+
+        It is called again and again while this rank waits for a GPU and not for a message.
+        """
         self._state.check(self._channel[0])
         self._wanted.check()
         return False

@@ -216,7 +216,7 @@ class Graph(OneGraph):
 
     @classmethod
     def from_shares(cls, ranks: Ranks, n: int, load: Callable[..., Edges | Source], *arguments: Any) -> "Graph":
-        """Return the graph of the edges that `load(rank, *arguments)` returns on each rank.
+        """Return the distributed graph of the edges that `load(rank, *arguments)` returns on each rank.
 
         Parameters
         ----------
@@ -243,9 +243,10 @@ class Graph(OneGraph):
         self._set_size(n, m, "cpu")
 
     def _describe_values(self, dtype: np.dtype[Any] | None, least: Any, largest: Any) -> None:
-        """Set the dtype of the edge values, and the smallest and the largest value.
+        """Record the dtype of the edge values, and the smallest and the largest value, for a graph whose values are on
+        the ranks.
 
-        The values themselves are on the ranks.
+        Without edge values, `dtype` is None.
         """
         limits = None if dtype is None or self.m == 0 else (least, largest)
         each: Any = None if dtype is None else EdgeValues(self.handle, self.m, dtype, limits)
@@ -253,10 +254,11 @@ class Graph(OneGraph):
         self.valued.__dict__["range"] = limits
 
     def _of_same_edges(self, keep: Callable[..., Any], *arguments: Any) -> tuple["Graph", Any]:
-        """Make a new graph with the edges of this one, by calling `keep(rank, graph, key, *arguments)` on every rank.
+        """Return a new distributed graph with the edges of this one, and with other values or attributes.
 
-        `keep` stores a rank's part of the new graph under `key`. Return the new graph, and what `keep` has returned on
-        the first rank, such as the types of edge attributes.
+        To make it, `keep(rank, graph, key, *arguments)` is called on every rank, and stores the rank's part of the new
+        graph under `key`. The second result is what `keep` has returned on the first rank, such as the types of edge
+        attributes.
         """
         graph: Any = type(self).__new__(type(self))
         graph.ranks, graph.handle = self.ranks, Handle(self.ranks)
@@ -266,8 +268,8 @@ class Graph(OneGraph):
         return graph, facts
 
     def _keep_values(self, graph: "Graph", like: Attributes, own: str | None) -> None:
-        """Give `graph` the edge values of this graph, and objects that stand for the edge attributes that its ranks
-        have stored.
+        """Give `graph`, a new graph of the same edges, the edge values of this graph, and placeholders for the edge
+        attributes that the ranks have stored for it.
 
         `like` has the types of the attributes. If one of them has become the edge values, `own` is its name.
         """
@@ -275,7 +277,7 @@ class Graph(OneGraph):
         graph._stand_for_attributes(like, own)
 
     def _stand_for_attributes(self, like: Attributes, own: str | None) -> None:
-        """Set `edge_attributes` to objects that stand for the ranks' attributes, which have the types of `like`.
+        """Set `edge_attributes` to placeholders for the edge attributes that the ranks store. `like` has their types.
 
         If one of the attributes has become the edge values, `own` is its name.
         """
@@ -290,7 +292,9 @@ class Graph(OneGraph):
 
     @classmethod
     def from_graph(cls, graph: Any, ranks: Ranks | None = None) -> "Graph":
-        """Distribute a Graph or a SciPy array over ranks, for experiments, by default over the innermost open cluster.
+        """Distribute a `gasla.Graph` or a SciPy sparse array over ranks, for experiments.
+
+        Without `ranks`, these are the ranks of the innermost open cluster.
 
         Examples
         --------
@@ -374,7 +378,10 @@ class Graph(OneGraph):
 
     @property
     def has_mirrored_values(self) -> bool:
-        """Whether values are symmetric, and there are no parallel edges."""
+        """Whether the edge values are symmetric, and the graph has no parallel edges.
+
+        Then the edges i -> j and j -> i have one and the same value, for all vertices i and j.
+        """
         return not self.has_parallel_edges and self.has_symmetric_values
 
     @property
@@ -405,14 +412,17 @@ class Graph(OneGraph):
         return contract(self, labels, combine, loops)
 
     def multiplied(self, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
-        """Return the product with a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with `by_column`.
+        """Return the product of the graph's matrix and x, a vector or a dense matrix: `gasla.mxv`, or `gasla.vxm` with
+        `by_column`.
 
-        `of_whole` multiplies on one device.
+        `of_whole` is the function that computes the product from the whole graph, if one GPU alone is faster than all
+        ranks.
         """
         return product(self, x, semiring, by_column, of_whole)
 
     def on_one_device(self, function: Callable[[OneGraph], Any]) -> Any:
-        """Call a function with the whole graph on one device, and return its result (`gasla.Graph.on_one_device`).
+        """Call a function with the whole graph on the first GPU, and return its result, if one GPU alone should compute
+        it (`gasla.Graph.on_one_device`).
 
         Return None if all ranks take part.
         """
@@ -421,8 +431,10 @@ class Graph(OneGraph):
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a library function with the whole graph on the first GPU in place of this graph, if one GPU alone is
-        faster.
+        """Call a library function, such as an algorithm, and return its result (`gasla.Graph.called`).
+
+        If one GPU alone is faster, the function gets the whole graph on the first GPU in place of this distributed
+        graph.
 
         Otherwise call it with this graph (`gasla.Graph.called`).
         """
@@ -445,7 +457,10 @@ class Graph(OneGraph):
         raise not_whole(option)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> BlockArray:
-        """Compute the rows of an array, a range of them on each rank (`gasla.Graph.map_shares`).
+        """Compute the rows of an array, such as one row per source, and return them as a `BlockArray`
+        (`gasla.Graph.map_shares`).
+
+        `function(graph, items, first)` computes the rows of some of the items. Each rank calls it for a range of them.
 
         Each rank has a copy of the whole graph for this.
         """
@@ -461,7 +476,10 @@ class Graph(OneGraph):
         return BlockArray(handle, "values", values.shape, values.dtype)
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> np.ndarray:
-        """Return the sum of terms, some of which each rank computes (`gasla.Graph.sum_shares`).
+        """Return a sum of terms, such as one term per source, of which each rank computes some
+        (`gasla.Graph.sum_shares`).
+
+        `function(graph, items)` yields the terms of some of the items.
 
         Each rank has a copy of the whole graph for this.
         """
@@ -508,7 +526,7 @@ class Graph(OneGraph):
         return graph
 
     def weighted_by(self, attribute: str) -> "Graph":
-        """Return the graph with an edge attribute as its values (`gasla.Graph.weighted_by`).
+        """Return the graph whose edge values are one of its edge attributes (`gasla.Graph.weighted_by`).
 
         It is made once and cached with this graph.
         """
@@ -549,7 +567,7 @@ class Graph(OneGraph):
         raise not_whole("copies and pickles")
 
     def notice_values(self) -> None:
-        """Do nothing, because callers can't change edge values that are stored on ranks.
+        """Do nothing: callers can't change the edge values of a distributed graph, which are stored on ranks.
 
         A `gasla.Graph` discards here what it has derived from edge values that a caller has changed since.
         """
@@ -567,7 +585,7 @@ class Graph(OneGraph):
 
     @property
     def is_whole(self) -> bool:
-        """False, because no process has all edges."""
+        """Whether this process has all edges of the graph: False, because each rank has a part."""
         return False
 
     @property

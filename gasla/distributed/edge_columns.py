@@ -44,7 +44,10 @@ class EdgeValues:
         return self.shape[0]
 
     def view(self, dtype: np.dtype) -> "EdgeValues":
-        """Return an object for the same values, read as dates or durations. They are stored as integers."""
+        """Return an object for the same edge values that are read as dates or durations.
+
+        The ranks store dates and durations as integers.
+        """
         return EdgeValues(self.handle, len(self), dtype, self._range, self.name)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -76,11 +79,11 @@ class EdgeValues:
         return numbers.view(self.dtype) if self.dtype.kind in "mM" else numbers
 
     def min(self) -> Any:
-        """Return the smallest value, or NaN if any value is NaN."""
+        """Return the smallest edge value of all ranks, or NaN if any value is NaN."""
         return self._as_own_dtype(self._bounds()[0])
 
     def max(self) -> Any:
-        """Return the largest value, or NaN if any value is NaN."""
+        """Return the largest edge value of all ranks, or NaN if any value is NaN."""
         return self._as_own_dtype(self._bounds()[1])
 
     def _bounds(self) -> Any:
@@ -93,8 +96,10 @@ class EdgeValues:
         return self._range
 
     def of_ranks(self, function: Callable[[Any, Any], Any]) -> list[Any]:
-        """Return what `function(values, numbers)` returns on each rank, where `numbers` are the edge numbers of the
-        values.
+        """Call `function(values, numbers)` on each rank with the values of its edges, and return the results of all
+        ranks.
+
+        `numbers` has the edge numbers of the values, that is, the positions of the edges in the input.
         """
         rank_results: list[Any] = self.handle.ranks.each(_call_with_values, self.handle.key, self.name, function)[0]
         return rank_results
@@ -124,10 +129,11 @@ class Column(NamedTuple):
 
 
 def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, Any]:
-    """Check the edge attributes given to `Graph.with_edge_attributes`, and return for each what is sent to the ranks.
+    """Check the edge attributes given to `Graph.with_edge_attributes`, and return what is sent to the ranks for each of
+    them.
 
-    Arrays that the ranks already store are replaced by references. Raise ValueError if an array has the wrong length or
-    is on other ranks.
+    For an array that the ranks already store, only a reference is sent. `m` is the number of edges. Raise ValueError if
+    an array has the wrong length or is on other ranks.
     """
     sent_by_name: dict[str, Any] = {}
     for name, column in given.items():
@@ -151,8 +157,10 @@ def sent_columns(given: Mapping[str, Any], m: int, ranks: Ranks) -> dict[str, An
 
 
 def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> Attributes:
-    """Make a graph of the same edges with edge attributes added or removed, and store this rank's part of it under
-    `key`.
+    """Store, under `key`, this rank's part of a new graph: the edges of `graph`, with edge attributes added or removed
+    (collective).
+
+    `given` has the new attributes by name, with None for those to remove.
 
     Return the types of all edge attributes.
     """
@@ -169,7 +177,7 @@ def keep_columns(rank: Rank, graph: Any, key: Any, given: Mapping[str, Any]) -> 
 
 
 def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, np.ndarray]) -> None:
-    """Make a graph of the same edges with the vertex attributes `columns`, and store this rank's part under `key`
+    """Store, under `key`, this rank's part of a new graph: the edges of `graph`, with the vertex attributes `columns`
     (collective).
     """
     shard = rank.kept[graph][SHARE].shard
@@ -182,7 +190,11 @@ def keep_vertex_columns(rank: Rank, graph: Any, key: Any, columns: Mapping[str, 
 
 
 def _column_of_rank(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
-    """Return the values of an attribute at the edges of this rank, from an array, a reference, or a function."""
+    """Return the values of an edge attribute at the edges of this rank.
+
+    `column` is what the caller has given for the attribute: an array with an entry per edge of the graph, a reference
+    to values that the ranks store, or a function of the attributes of the rank's edges.
+    """
     if isinstance(column, Reference):
         return from_input_order(shard, rank.communicator, on_host(rank.kept[column.key][column.name]))
     if isinstance(column, Column):
@@ -200,7 +212,10 @@ def _column_of_rank(rank: Rank, shard: Shard, name: str, column: Any) -> Any:
 
 
 def column_of(shard: Shard, name: str | None) -> Any:
-    """Return the attribute `name` of the local edges, in host memory. For the name None, return the edge values."""
+    """Return the values of an edge attribute at the edges of this rank's shard, in host memory.
+
+    `name` is the attribute's name, or None for the graph's edge values.
+    """
     return shard.array_on("cpu", "values", shard.graph.valued.each) if name is None else shard.attributes.numbers(name)
 
 
@@ -227,7 +242,8 @@ def _require_one_type(rank: Rank, attributes: Attributes) -> None:
 
 
 def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
-    """Make the graph whose edge values are an edge attribute, and store this rank's part of it under `key`.
+    """Store, under `key`, this rank's part of a new graph: the edges of `graph`, with the edge attribute `name` as
+    values.
 
     Return the dtype of the values, and the smallest and the largest value.
     """
@@ -235,7 +251,7 @@ def keep_weighted(rank: Rank, graph: Any, key: Any, name: str) -> Described:
 
 
 def keep_values(rank: Rank, graph: Any, key: Any, values: Any) -> Described:
-    """Make the graph of the same edges with other edge values, and store this rank's part of it under `key`.
+    """Store, under `key`, this rank's part of a new graph: the edges of `graph`, with other edge values.
 
     Return the dtype of the values, and the smallest and the largest value.
     """
@@ -252,7 +268,7 @@ def _keep_valued(rank: Rank, graph: Any, key: Any, valued: Graph) -> Described:
 
 
 def describe(rank: Rank, shard: Shard) -> Described:
-    """Return the dtype of the edge values of all ranks, and the smallest and the largest value (collective).
+    """Return the dtype of a distributed graph's edge values, and the smallest and the largest value (collective).
 
     In a graph without edge values, all three are None.
     """

@@ -28,7 +28,8 @@ class WorkerLost(RankError):
 
 
 def place(rank: int, size: int, host: str, superstep: int) -> str:
-    """Return a text with the rank, its host, and, in a run, the superstep.
+    """Return a text for error messages that says on which rank, on which host, and in which superstep something has
+    failed.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def describe_failure(where: str, error: BaseException) -> str:
 
 
 def note(error: BaseException, where: str) -> None:
-    """Add a note to an exception that says where it was raised, unless it has that note.
+    """Add a note to an exception that says on which rank it was raised, unless the exception already has that note.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def raise_first(errors: Mapping[int, BaseException], places: Sequence[str]) -> N
 
 
 class TerminationMessage:
-    """Prints `words()` when the process receives SIGTERM, and then exits.
+    """A handler for SIGTERM that prints the text that `words()` returns, and then ends the process.
 
     An MPI launcher that has lost a rank ends the other ranks by SIGTERM. A rank that waits for a message inside MPI
     runs no Python code, so Python's signal handlers don't run. Therefore a thread waits on the signal wakeup file
@@ -124,7 +125,7 @@ class TerminationMessage:
         os._exit(128 + signal.SIGTERM)
 
     def forget(self) -> None:
-        """Restore the handling of signals from before this object was made."""
+        """Restore the handling of SIGTERM that the process had before this object was made."""
         if self._ends is None or not _is_main():
             return
         _, writing = self._ends

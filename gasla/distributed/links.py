@@ -24,14 +24,17 @@ PATIENCE = 1.0  # seconds within which another rank's warning of its failure arr
 
 
 class PeerFailed(Exception):
-    """Another process has failed. The text of its error follows in the next exchange of messages between ranks.
+    """The error that is raised when another process has failed. The text of its error follows in the next exchange of
+    messages between ranks.
 
     This is not an error of a rank, so no note says where it was raised.
     """
 
 
 class WarningCommunicator(Communicator, Protocol):
-    """A communicator whose ranks learn of a failure also while they wait for a GPU, and not for a message."""
+    """The interface of communicators whose ranks learn that another rank has failed even while they wait for a GPU and
+    not for a message.
+    """
 
     host: str
 
@@ -67,11 +70,10 @@ class Link:
         self._connection, self._exchanges = connection, 0
 
     def exchange(self, communicator: Any, sent: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
-        """Send each rank an array of bytes on this GPU.
+        """Send an array of bytes on this rank's GPU to each rank, and return the arrays received (collective).
 
-        Return the arrays received, which have the given sizes (collective).
-
-        `communicator` is a `WarningCommunicator`, by which this rank learns of failures while NCCL waits.
+        `sent` has the arrays by receiver, and `sizes` the sizes in bytes of the arrays received. `communicator` is a
+        `WarningCommunicator`, by which this rank learns of failures while NCCL waits.
         """
         self._exchanges += 1
         task, own_rank = TASKS * self.number + self._exchanges, communicator.rank
@@ -136,7 +138,10 @@ def find_link(communicator: Any) -> Link | None:
 
 
 def connect(rank: Rank) -> None:
-    """Connect the GPUs of ranks in several processes by NCCL, unless there is a connection that works (collective)."""
+    """Connect the GPUs of ranks in several processes by NCCL, which then sends arrays between them (collective).
+
+    Nothing is done if there is a connection that works.
+    """
     communicator: Any = rank.communicator
     if not rank.has_card or communicator.shares_memory or communicator.size == 1:
         return
@@ -161,7 +166,9 @@ def connect(rank: Rank) -> None:
 
 
 def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str]:
-    """Return this rank's NCCL connection and "", or None and an error message (collective)."""
+    """Return this rank's NCCL connection and an empty text, or, if connecting has failed, None and an error message
+    (collective).
+    """
     try:
         return peers().nccl.Connection(communicator.rank, communicator.size, key), ""
     # NCCL raises this error if it finds no network, and ranks then exchange values through the memory of their hosts
@@ -170,7 +177,8 @@ def _connect_nccl(communicator: Communicator, key: np.ndarray) -> tuple[Any, str
 
 
 def first_text(communicator: Communicator, text: str) -> str:
-    """Return the first text in rank order that is not empty, among the texts of all ranks, or "" (collective).
+    """Return the first nonempty text in rank order among the texts that all ranks pass, or "" if all are empty
+    (collective).
 
     So if ranks have different error messages, all ranks get the same one.
     """

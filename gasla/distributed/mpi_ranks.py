@@ -99,7 +99,7 @@ class MPICommunicator(Rounds):
         return received_parts
 
     def raise_if_interrupted(self) -> None:
-        """Do nothing.
+        """Do nothing, because nothing but other ranks can interrupt a call under `mpiexec`.
 
         Under dask-mpi this is replaced by a function that raises an error if the client has interrupted the call.
         """
@@ -111,10 +111,10 @@ class MPICommunicator(Rounds):
         received_parts: list[np.ndarray],
         buffers: list[np.ndarray],
     ) -> None:
-        """Exchange the messages that are too long for the slots of the all-to-all, point to point.
+        """Exchange, point to point, those messages that are too long for the fixed-size slots of the MPI all-to-all.
 
-        They are stored in `received_parts`, which has an entry per rank. `lengths` has the lengths in bytes of the
-        messages from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
+        They are stored in `received`, which has an entry per rank. `lengths` has the lengths in bytes of the messages
+        from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
         """
         requests = []
         for peer in self._other_ranks():
@@ -132,9 +132,9 @@ class MPICommunicator(Rounds):
         mpi().Request.Waitall(requests)
 
     def _other_ranks(self) -> list[int]:
-        """Return all other ranks, beginning with the one after this rank.
+        """Return the numbers of all ranks except this one, beginning with the rank after this one.
 
-        So in a loop over the result, each rank starts with another peer.
+        Each rank sends in this order, so that not all ranks send to the same one at a time.
         """
         return [(self.rank + step) % self.size for step in range(1, self.size)]
 
@@ -144,7 +144,7 @@ class MPICommunicator(Rounds):
         return MPICommunicator(self._comm.Split(color, self.rank), self._patience)
 
     def abort(self, error: BaseException) -> None:
-        """Report to the other ranks that this rank has failed.
+        """Report to the other ranks that this rank has failed with `error`.
 
         If they don't take part in an exchange in time, abort the MPI job.
         """
@@ -167,7 +167,7 @@ class MPICommunicator(Rounds):
         self._warnings += [(self._comm.Isend(content, peer, _WARNING), content) for peer in self._other_ranks()]
 
     def is_warned(self, number: int) -> bool:
-        """Return whether another rank has given up a task, such as a run of kernels, after an error.
+        """Return whether another rank has warned that it has given up a task, such as a run of kernels, after an error.
 
         `number` is the number of the task.
         """
@@ -195,7 +195,8 @@ class MPICommunicator(Rounds):
         return kinds_of_ranks
 
     def leave(self, error: BaseException | None) -> None:
-        """End the communication together with all other ranks, of which each may have an error.
+        """End the communication of this rank with the other ranks, all of which have to call this, at the end of the
+        cluster.
 
         `error` is this rank's error, or None. If this rank has none but another rank has failed, raise that rank's
         error.
@@ -251,7 +252,7 @@ def _pieces(message: np.ndarray) -> list[np.ndarray]:
 
 
 def card_of(comm: Any) -> int:
-    """Return the device number of this process's GPU (collective).
+    """Return the device number of the GPU that this process of an MPI job uses (collective).
 
     It is the number of the process among the processes of its host, modulo the number of GPUs.
     """
@@ -288,7 +289,7 @@ class MPIRanks:
         )
 
     def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Call `function(rank, *arguments)` on this process's rank. Return a list of its result."""
+        """Call `function(rank, *arguments)` on this process's rank. Return a list with the result as its only entry."""
         for key in self.dropped.taken():
             self._rank.kept.pop(key, None)
         with self._card:

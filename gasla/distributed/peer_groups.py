@@ -47,23 +47,26 @@ class OneProcess:
         self.size, self.here = len(members), range(len(members))
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the results of `function(rank, *arguments)` on all ranks, which are all in this process."""
+        """Call `function(rank, *arguments)` on all ranks, which are all in this process, and return the results."""
         return self._ranks.each(function, *arguments)
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't store values into each other's memory, or "" if they can."""
+        """Return the reason why the kernels of these ranks can't store values into the memory of each other's GPUs, or
+        "".
+        """
         can = peers().are_peers([member.card for member in self.members])
         return "" if can else f"there are over {peers().MOST} GPUs, or not all reach the memory of the others"
 
     def told(self, *numbers: int) -> list[list[int]]:
-        """Return a list with the numbers of each process (collective).
+        """Return a list with an entry for each process: the numbers that the process has passed to this method
+        (collective).
 
         All ranks are in this process, so the list has one entry.
         """
         return [list(numbers)]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks, which are all in this process."""
+        """Return the arrays `parts` of all ranks unchanged, because all ranks are in this process."""
         return list(parts)
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
@@ -74,14 +77,18 @@ class OneProcess:
         return [list(arrays_of_rank) for arrays_of_rank in zip(*parts, strict=True)]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return memory of `size` bytes on the current GPU, which the kernels of all ranks can access.
+        """Allocate `size` bytes of memory on the current GPU that the kernels of all ranks can access, and return the
+        memory.
 
         The memory belongs to `run`.
         """
         return run.memory(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Return the addresses, valid in this process, of the given memory of each rank. `number` is not used."""
+        """Return the addresses of `memories`, memory on the GPU of each rank, by which kernels of other GPUs access it.
+
+        All ranks are in this process, so the addresses are valid for all of them. `number` is not used.
+        """
         return Shared([address(memory) for memory in memories])
 
     def watch(self, number: int, superstep: int) -> None:
@@ -130,8 +137,8 @@ class Processes:
         return [function(self._rank, *arguments)]
 
     def obstacle(self) -> str:
-        """Return why the kernels of these ranks can't store values into each other's memory, or "" if they can
-        (collective).
+        """Return the reason why the kernels of these ranks can't store values into the memory of each other's GPUs, or
+        "" (collective).
 
         The first call tries to share memory, and later calls return the same text.
         """
@@ -143,8 +150,8 @@ class Processes:
         return self._obstacle
 
     def _obstacle_before_trial(self) -> str:
-        """Return why the kernels of these processes certainly can't exchange values, or "" if it must be tried
-        (collective).
+        """Return a reason why the kernels of these processes certainly can't exchange values, or "" if only a trial can
+        show it (collective).
 
         Reasons are processes on several hosts, too many GPUs, a shared GPU, and GPUs that can't reach each other's
         memory.
@@ -168,9 +175,10 @@ class Processes:
         )
 
     def _try_sharing(self) -> str:
-        """Read, from each other rank's GPU memory, the random bytes that the rank has written there (collective).
+        """Try whether this rank's GPU can read the memory of all other ranks' GPUs (collective).
 
-        Return an error message if that fails or other bytes are read, and otherwise "".
+        Each rank writes random bytes to its memory, which the other ranks read. Return an error message if that fails
+        or other bytes are read, and otherwise "".
         """
         shared_memory, token = peers().shared_memory, np.frombuffer(os.urandom(16), np.uint8)
         own_memory = shared_memory.allocate(len(token))
@@ -205,13 +213,16 @@ class Processes:
         return [numbers_of_rank.tolist() for numbers_of_rank in self.gather([np.array(numbers, np.int64)])]
 
     def gather(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the arrays of all ranks, in rank order, given this rank's array in a list (collective)."""
+        """Send this rank's array, the only entry of `parts`, to all ranks, and return the arrays of all ranks, in rank
+        order (collective).
+        """
         (own_array,) = parts
         gathered_arrays = self._communicator.allgather(np.ascontiguousarray(own_array).reshape(-1))
         return [flat_array.reshape(-1, *own_array.shape[1:]) for flat_array in gathered_arrays]
 
     def exchange(self, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Return the arrays that all ranks send to this process's rank, in the order of the senders (collective).
+        """Return the arrays that all ranks send to the only rank of this process, in the order of the senders
+        (collective).
 
         Each rank puts what it sends into memory of its own, from which the others copy it.
         """
@@ -251,11 +262,11 @@ class Processes:
         return [received_arrays]
 
     def _find_passage(self, known_passages: np.ndarray, needed_size: int) -> tuple[Any, Shared]:
-        """Return this rank's memory for exchanges of at least `needed_size` bytes, and the addresses of all ranks'
-        memory (collective).
+        """Return this rank's memory through which arrays are exchanged, of at least `size` bytes, and the addresses of
+        all ranks' memory (collective).
 
-        `known_passages` has the number and the size of the memory that each rank has now. If it is too small, new
-        memory is shared.
+        `known` has the number and the size of the memory that each rank has now. If it is too small, new memory is
+        shared.
         """
         if (known_passages != known_passages[0]).any() or known_passages[0, 1] < needed_size:
             passage_number, needed_size = int(known_passages[:, 0].min()) - 1, 1 << max(needed_size - 1, 1).bit_length()
@@ -266,11 +277,15 @@ class Processes:
         return self._passage[2:]
 
     def memory(self, run: Any, size: int) -> Any:
-        """Return new memory of `size` bytes on the current GPU. After `share`, kernels of all ranks can access it."""
+        """Allocate `size` bytes of memory on the current GPU, and return the memory.
+
+        After a call of `share`, the kernels of all ranks can access it.
+        """
         return peers().shared_memory.allocate(size)
 
     def share(self, number: int, memories: Sequence[Any]) -> Shared:
-        """Map the given memory of all ranks into this process, and return the addresses (collective).
+        """Map `memories`, memory of each rank's GPU, into this process, and return the addresses of all ranks' memory
+        (collective).
 
         `number`, which is the same on all ranks, identifies the memory.
         """
@@ -299,7 +314,7 @@ class Processes:
         return unused
 
     def _map(self, memory_number: int, memory: Any) -> tuple[Shared, str]:
-        """Map the memory of all other ranks into this process, by CUDA's IPC handles (collective).
+        """Map memory of the GPUs of all other ranks into this process, by CUDA's IPC handles (collective).
 
         Return the addresses, and an error message, or "" if mapping has succeeded.
         """
@@ -325,7 +340,10 @@ class Processes:
         return shared, problem
 
     def watch(self, number: int, superstep: int) -> None:
-        """Raise an error if another process has failed or ended. This is called again and again while a kernel runs."""
+        """Raise an error if another process has failed or ended, so that this process does not wait for it forever.
+
+        This is called again and again while a kernel runs.
+        """
         self._communicator.superstep = superstep  # error messages name the superstep
         if self._communicator.is_warned(number):
             raise PeerFailed

@@ -50,8 +50,10 @@ TOGETHER, ROOM = 8, 1 << 28
 
 
 def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[Any] | np.ndarray) -> BlockArray:
-    """Compute the rows of an array, of which each rank computes a range, with a copy of the whole graph
-    (`distributed.Graph.map_shares`).
+    """Compute the rows of an array over all ranks, and return them as a `BlockArray` (`distributed.Graph.map_shares`).
+
+    `function(graph, items, first)` computes the rows of some of the items, such as sources. Each rank calls it for a
+    range of items, with its copy of the whole graph.
     """
     require_room(graph)
     handle = Handle(graph.ranks)
@@ -60,8 +62,10 @@ def map_shares(graph: Any, function: Callable[..., np.ndarray], items: Sequence[
 
 
 def sum_shares(graph: Any, function: Callable[..., Iterable[np.ndarray]], items: Sequence[Any]) -> np.ndarray:
-    """Return the sum of terms, of which each rank computes some, with a copy of the whole graph
-    (`distributed.Graph.sum_shares`).
+    """Compute terms over all ranks, and return their sum (`distributed.Graph.sum_shares`).
+
+    `function(graph, items)` yields the terms of some of the items, such as sources. Each rank calls it for some items,
+    with its copy of the whole graph.
     """
     if not len(items):
         raise ValueError("there are no items; expected one or more, because the sum has the shape of their terms")
@@ -90,7 +94,7 @@ def bytes_of_replica(graph: Any) -> int:
 
 
 def rooms(graph: Any) -> list[float]:
-    """Return the number of bytes that are available to each rank for a copy of the whole graph.
+    """Return, for each rank, the number of bytes of memory that are available for a copy of the whole graph.
 
     The number is infinite for a rank that has a copy already, or if the system doesn't say how much memory is free.
     """
@@ -173,7 +177,9 @@ def release(graph: Any) -> None:
 
 
 def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
-    """Return the whole graph, whose adjacency lists the ranks write to memory that is spread over all GPUs.
+    """Return the whole graph for the first GPU, with adjacency lists in memory that is spread over all GPUs.
+
+    The ranks write their parts of the graph to this memory.
 
     If edges are numbered by their sources, the graph has lists of out-edges. Otherwise it has arrays of sources and
     targets in the order of the edge numbers.
@@ -194,9 +200,10 @@ def _joined_lists(graph: Any, members: Sequence[Any]) -> Graph:
 
 
 class Shared(Graph):
-    """The whole graph on the first GPU, as a library function gets it that other GPUs may help with independent work.
+    """The whole graph on the first GPU, which library functions get in place of a distributed graph.
 
-    It has the lists, values and cache of the graph on the first GPU. Graphs made from it use the first GPU only.
+    Other GPUs may help with independent work, such as searches from several sources. Graphs made from this one use the
+    first GPU only.
     """
 
     whole: Graph
@@ -204,8 +211,9 @@ class Shared(Graph):
 
     @classmethod
     def of(cls, whole: Graph, spread: Any) -> "Shared":
-        """Return a view of the graph `whole`, whose independent work the ranks of the distributed graph `spread` may
-        share.
+        """Return the graph `whole`, on the first GPU, as one whose independent work the GPUs of other ranks may share.
+
+        `spread` is the distributed graph to which the ranks belong.
         """
         shared_graph = cls.__new__(cls)
         shared_graph.__dict__.update(whole.__dict__)
@@ -214,9 +222,10 @@ class Shared(Graph):
 
     @classmethod
     def of_lists(cls, lists: Lists, values: Any, spread: Any) -> "Shared":
-        """Return the graph with given adjacency lists and edge values on the first GPU.
+        """Return a whole graph with the adjacency lists `lists` and the edge values `values`, which are on the first
+        GPU.
 
-        Callers can't change the values. `spread` is the distributed graph, whose ranks may share independent work.
+        Callers can't change the values. `spread` is the distributed graph that the lists were made from.
         """
         view = cls.__new__(cls)
         view._set_lists(lists, values)
@@ -225,7 +234,8 @@ class Shared(Graph):
         return view
 
     def require_whole(self, option: str = "") -> None:
-        """Raise TypeError for an option that distributed graphs don't support, although the whole graph is on this GPU.
+        """Raise TypeError for an option of a function that distributed graphs don't support, although this GPU has the
+        whole graph.
 
         So whether a call raises the error does not depend on whether the graph fits in the GPU's memory.
         """
@@ -244,15 +254,15 @@ class Shared(Graph):
         return self.spread is not None and self.spread.ranks.size > 1 and has_copies(self.spread)
 
     def map_shares(self, function: Callable[..., Any], items: Any) -> Any:
-        """Compute the rows of an array, a range of them on each GPU, and return the array on the first GPU
-        (`gasla.Graph.map_shares`).
+        """Compute the rows of an array, such as one row per source, on several GPUs, and return the array on the first
+        GPU (`gasla.Graph.map_shares`).
         """
         if len(items) < 2 or not self._has_copies():
             return function(self.whole, items, 0)
         return array_module(self.lists.any_ids).concatenate(self._parts(_map_own_range, function, items))
 
     def sum_shares(self, function: Callable[..., Iterable[Any]], items: Sequence[Any]) -> Any:
-        """Add up terms (`gasla.Graph.sum_shares`) on the first GPU.
+        """Return a sum of terms, such as one term per source, on the first GPU (`gasla.Graph.sum_shares`).
 
         Each GPU first adds up the terms of its own items.
         """
@@ -261,7 +271,7 @@ class Shared(Graph):
         return functools.reduce(operator.iadd, self._parts(_sum_own_terms, function, list(items)))
 
     def _parts(self, step: Callable[..., Any], function: Callable[..., Any], items: Any) -> list[Any]:
-        """Call `step(rank, graph, function, …)`, which does a part of the work, on every rank.
+        """Call `step(rank, graph, function, …)` on every rank, which does the rank's part of some independent work.
 
         Return the results of all ranks, copied to the first GPU. Where a rank has no items, its result is left out.
         """
@@ -302,7 +312,11 @@ def replica_on(rank: Rank, graph: Any) -> Graph:
 
 
 def _receive_on_first(rank: Rank, graph: Any, replica_bytes: int) -> None:
-    """Copy the whole graph to the first rank, if it takes at most half of the free memory there (collective)."""
+    """Copy the whole graph to the memory of the first rank, if the copy takes at most half of what is free there
+    (collective).
+
+    `needed` is the size of the copy in bytes.
+    """
     free_bytes = available(rank.device)
     has_room = rank.communicator.allgather(np.array([free_bytes is None or free_bytes >= 2 * replica_bytes]))[0][0]
     if has_room:
@@ -310,8 +324,10 @@ def _receive_on_first(rank: Rank, graph: Any, replica_bytes: int) -> None:
 
 
 def _receive_on_others(rank: Rank, graph: Any, replica_bytes: int) -> None:
-    """Copy the whole graph to all ranks except the first, if it takes at most half of the free memory of each
-    (collective).
+    """Copy the whole graph to the memory of all ranks except the first, if the copy takes at most half of what is free
+    on each (collective).
+
+    `needed` is the size of the copy in bytes.
     """
     communicator, free_bytes = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
@@ -322,7 +338,11 @@ def _receive_on_others(rank: Rank, graph: Any, replica_bytes: int) -> None:
 
 
 def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
-    """Send all edges to the ranks for which `lacks_replica` is true, which store the whole graph (collective)."""
+    """Copy the whole graph to some ranks: all ranks send their edges to each rank r for which wanted[r] is true
+    (collective).
+
+    These ranks store the graph that they make of the edges.
+    """
     communicator, graph_share, xp = rank.communicator, rank.kept[graph][SHARE], module_of(rank.device)
     is_mine = bool(lacks_replica[communicator.rank])
     edges = graph_share.edges()
@@ -362,7 +382,8 @@ def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
 def _map(
     rank: Rank, graph: Any, result: Any, function: Callable[..., Any], items: Any, compiled: bool
 ) -> tuple[Any, ...]:
-    """Compute this rank's range of an array's rows, and store them under the key `result` (collective).
+    """Compute this rank's range of the rows of an array, by `function(whole graph, items, first row)`, and store them
+    under the key `result` (collective).
 
     Return the shape and the dtype of the array of all rows.
     """
@@ -377,7 +398,8 @@ def _map(
 
 
 def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[Any] | None) -> Any:
-    """Write the targets and values of this rank's edges to the positions given by the edge numbers (collective).
+    """Write the targets and the values of this rank's edges to arrays of all edges, at the positions of the edges'
+    numbers (collective).
 
     `targets` and `values` are memory that all GPUs share. Return the offsets of the adjacency lists by source. Return
     None if edges are not numbered by their sources, because then the arrays are not lists by source.
@@ -402,7 +424,10 @@ def _fill_rows(rank: Rank, graph: Any, targets: Sequence[Any], values: Sequence[
 
 
 def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
-    """Write the sources of this rank's edges, at the positions of their numbers, to memory that all GPUs share."""
+    """Write the sources of this rank's edges to an array of all edges, at the positions of the edges' numbers.
+
+    The array is in memory that all GPUs share.
+    """
     me, shard = rank.communicator.rank, rank.kept[graph][SHARE].shard
     global_ids = shard.ids_as(sources[me].dtype)
     for start in range(0, shard.graph.m, CHUNK):
@@ -414,9 +439,9 @@ def _fill_sources(rank: Rank, graph: Any, sources: Sequence[Any]) -> None:
 def _map_own_range(
     rank: Rank, graph: Any, function: Callable[..., Any], replica: Graph, items: Any, compiled: bool
 ) -> Any:
-    """Compute this rank's range of the rows of an array, by `function(whole graph, items, first row)`.
+    """Return this rank's range of the rows of an array, computed by `function(whole graph, items, first row)`.
 
-    The first rank passes `replica`, and all other ranks pass their copies of the graph.
+    On the first rank, `whole` is the whole graph. All other ranks have copies of it.
     """
     me, rank_count, count = rank.communicator.rank, rank.communicator.size, len(items)
     first_item, end_item = (count * rank_number // rank_count for rank_number in (me, me + 1))
@@ -432,7 +457,7 @@ def _sum_own_terms(
     """Return the sum of the terms that `function(whole graph, items)` yields for this rank's items, or None without
     items.
 
-    The first rank passes `replica`, and all other ranks pass their copies of the graph.
+    On the first rank, `whole` is the whole graph. All other ranks have copies of it.
     """
     me, term_sum = rank.communicator.rank, None
     own_items = items[me :: rank.communicator.size]
@@ -494,8 +519,8 @@ def _sum(
 
 
 def _encode_dtype(terms: Sequence[Any]) -> np.ndarray:
-    """Return the name of the first array's dtype as an array of bytes, because ranks can only exchange arrays.
+    """Return the name of the dtype of a rank's first term, as an array of bytes that ranks can exchange.
 
-    Without arrays the result is empty.
+    A rank without terms sends an empty array.
     """
     return np.frombuffer(terms[0].dtype.str.encode() if terms else b"", np.uint8)

@@ -32,7 +32,10 @@ EMPTY = np.zeros(0, np.uint8)
 
 
 class Rounds:
-    """Base class of communicators. Subclasses implement `meet` (one exchange of messages), `split` and `abort`."""
+    """The base class of communicators, in which each operation is an exchange of messages between all ranks.
+
+    Subclasses implement `meet` (one exchange of messages), `split` and `abort`.
+    """
 
     shares_memory = False
     link: Any = None  # connection between GPUs of several processes (`links.Link`), or None
@@ -75,7 +78,9 @@ class Rounds:
         return place(self.rank, self.size, self.host, self.superstep)
 
     def abort(self, error: BaseException) -> None:
-        """Report that this rank has failed, so that all other ranks raise in their current or next operation."""
+        """Report that this rank has failed with `error`, so that all other ranks raise in their current or next
+        operation.
+        """
         raise NotImplementedError
 
     def message_of(self, error: BaseException) -> np.ndarray:
@@ -118,7 +123,7 @@ def _name(operation_code: int) -> str:
 
 
 def invoke(rank: Rank, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """Call a function on a rank, wait until it has returned on all ranks, and return its result.
+    """Call a function on a rank, wait until the function has returned on all ranks, and return its result on this rank.
 
     If the function raises an exception, all other ranks raise a RankError. Then every rank closes its NCCL connection,
     because a connection that one rank has ended is of no use to the other ranks.

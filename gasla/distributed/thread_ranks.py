@@ -45,9 +45,10 @@ class _Table:
         self.failure = ""
 
     def fail(self, where: str, error: BaseException) -> None:
-        """Record an error, and wake all threads that wait at the barrier.
+        """Record that a rank has failed with `error` at the place `where`, and wake all ranks' threads that wait at the
+        barrier.
 
-        These threads, and threads that reach it later, raise.
+        These threads, and threads that reach the barrier later, raise an error.
         """
         if self.error is None:
             self.error, self.failure = error, describe_failure(where, error)
@@ -94,7 +95,9 @@ class ThreadCommunicator(Rounds):
         return ThreadCommunicator(members.index(self.rank), tables[members[0]], self._card)
 
     def abort(self, error: BaseException) -> None:
-        """Record that this rank has failed. Ranks that wait for it at the barrier wake, and raise a RankError."""
+        """Record that this rank has failed with `error`. Ranks that wait for it at the barrier wake, and raise a
+        RankError.
+        """
         # A RankError only reports another rank's failure, which all ranks know already, so it is not reported again.
         if not isinstance(error, RankError):
             self._table.fail(self.place, error)
@@ -102,7 +105,10 @@ class ThreadCommunicator(Rounds):
 
 @contextmanager
 def _on_card(card: int | None) -> Iterator[None]:
-    """Make a GPU the current device of this thread, and let other threads run while this one waits for the GPU."""
+    """Return a context manager in which a GPU is the current device of this thread.
+
+    Other threads can run while this thread waits for the GPU.
+    """
     if card is None:
         yield
     else:
@@ -244,7 +250,9 @@ class ThreadRanks:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def place(self, key: Any, parts: Sequence[Any]) -> bool:
-        """Return False, because these ranks are not Dask workers."""
+        """Return False without computing anything, because these ranks are not Dask workers, which alone take over
+        partitions of Dask collections.
+        """
         return False
 
     def held(self, function: Callable[..., Any], *arguments: Any) -> list[Any] | None:

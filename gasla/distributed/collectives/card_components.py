@@ -32,7 +32,10 @@ SAMPLE = 256  # Each rank samples this many of its edges to other GPUs' vertices
 
 
 class _Edges(NamedTuple):
-    """The edges of a rank on its GPU, divided into edges between own vertices and edges to other ranks' vertices."""
+    """The edges of a rank on its GPU, in which connected components are searched.
+
+    They are divided into edges between the rank's own vertices and edges to vertices that other ranks own.
+    """
 
     inner: Graph  # the edges between own vertices
     lists: Adjacency  # adjacency lists of own vertices, with all neighbors, as local numbers
@@ -43,7 +46,10 @@ class _Edges(NamedTuple):
 
 
 def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Find the connected components over GPUs of one process, and return the number of components (collective).
+    """Find the connected components of a graph over GPUs of one process, and return the number of components
+    (collective).
+
+    The component of each of this rank's own vertices is stored on its GPU, under the key `result`.
 
     The component of each own vertex is stored on the GPU, under the key `result`.
     """
@@ -78,8 +84,9 @@ def label_on_cards(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
 
 
 def _edges(rank: Rank, graph: Any, dtype: np.dtype) -> _Edges:
-    """Return the edges of the rank's shard on its GPU, divided into edges between own vertices and edges to other
-    ranks' vertices (collective).
+    """Return the edges of this rank's part of the graph, on its GPU (collective).
+
+    They are divided into edges between the rank's own vertices and edges to vertices that other ranks own.
     """
     shard = shard_on(rank, graph, "in")
     lists, own_count = shard.graph_on(rank.device).in_, shard.own
@@ -116,10 +123,11 @@ def largest_part(sample: np.ndarray) -> np.ndarray:
 
 
 def one_component(largest: Sequence[np.ndarray]) -> list[int]:
-    """Return parts that certainly are in the same component as the largest part of the first rank, ascending.
+    """Return components of single ranks that are certainly joined to the largest one of the first rank, in ascending
+    order.
 
-    A part is a connected component of the edges between a rank's own vertices. `largest` has the result of
-    `largest_part` on each rank, and the parts returned are among the largest parts of the ranks. Empty results are
+    Each number stands for a *part*: a connected component of the edges between one rank's own vertices. `largest` has
+    the result of `largest_part` on each rank, and only the ranks' largest parts can be returned. Empty results are
     skipped.
     """
     merged_by_component = {

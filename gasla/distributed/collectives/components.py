@@ -23,10 +23,10 @@ from gasla.engines import engine
 
 
 def label_components(rank: Rank, graph: Any, result: Any, dtype: np.dtype) -> int:
-    """Find the connected components, and return their number (collective). Store the component of each own vertex.
+    """Find the connected components of a graph over all ranks, and return the number of components (collective).
 
-    `names` has the smallest own vertex of each part. `theirs` has, for each mirror (a copy of a vertex that
-    another rank owns), the name of the part in which its owner has the vertex.
+    The component of each of this rank's own vertices is stored under the key `result`. Each rank first finds the
+    components of its part of the graph, and then ranks exchange labels until all edges between ranks are considered.
     """
     communicator, shard, graph_share = rank.communicator, shard_on(rank, graph, "in"), rank.kept[graph][SHARE]
     count, local_components = engine("cpu").primitives().label_components(shard.graph_on("cpu"))
@@ -59,13 +59,18 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def new_pairs(cls, mine: np.ndarray, theirs: np.ndarray) -> "_Pairs":
-        """Return pairs of parts (components of single shards), along which no label has been sent yet."""
+        """Return pairs of parts (components of single ranks' shards) that are known to be in one component of the
+        graph.
+
+        `mine` has the number of a part of this rank, and `theirs` the name of the other part, for each pair. No label
+        has been sent along these pairs yet.
+        """
         return cls(mine, theirs, np.full(len(mine), np.iinfo(np.int64).max))
 
     def with_others(self, *others: "_Pairs") -> "_Pairs":
-        """Return the union with other pairs of parts.
+        """Return the union of these pairs of parts (components of single ranks' shards) and other pairs.
 
-        Of pairs of the same parts, keep the one with the smallest known label.
+        If a pair occurs several times, its smallest known label is kept.
         """
         all_pairs = _Pairs(*map(np.concatenate, zip(self, *others, strict=True)))
         order = np.lexsort(all_pairs[::-1])
@@ -113,9 +118,10 @@ def _spread_labels(
 
 
 def _send_to_owners(communicator: Communicator, graph_share: Share, rows: np.ndarray) -> tuple[int, np.ndarray]:
-    """Send each row of three numbers to the rank that owns the vertex in the row's first entry (collective).
+    """Send each row of `rows`, three numbers, to the rank that owns the vertex in the row's first entry (collective).
 
-    Return the number of rows that all ranks have sent, and the rows that this rank has received.
+    The rows carry labels of connected components. Return the number of rows that all ranks have sent, and the rows that
+    this rank has received.
     """
     owners = owners_of(graph_share.bounds, rows[:, 0])
     rows = rows[np.argsort(owners, kind="stable")]

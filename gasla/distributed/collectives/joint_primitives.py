@@ -14,7 +14,9 @@ from gasla.distributed.replicas import bytes_of_replica, rooms
 
 
 class DistributedPrimitives:
-    """The primitives (`gasla.engines.Primitives`) over the ranks of a distributed graph."""
+    """The operations on whole distributed graphs that are no vertex programs, such as connected components
+    (`gasla.engines.Primitives`).
+    """
 
     def label_components(self, graph: Any) -> tuple[int, BlockArray]:
         """Return the number of components, and the component of each vertex."""
@@ -30,14 +32,17 @@ class DistributedPrimitives:
         return graph if graph.is_simple else graph.kept("simple", lambda _: graph.simplified())
 
     def orient(self, graph: Any) -> Any:
-        """Return `graph` unchanged.
+        """Return `graph` unchanged, where other engines direct each edge from lower to higher degree to count
+        triangles.
 
-        To count triangles, ranks orient their edges (from lower to higher degree) themselves.
+        The ranks of a distributed graph direct their edges when they count.
         """
         return graph
 
     def count_common_neighbors(self, lists: Any, per_vertex: bool) -> tuple[int, BlockArray | None]:
-        """Return the number of triangles of a simple graph, and optionally the number at each vertex."""
+        """Return the number of triangles of a simple distributed graph, and with `per_vertex` also the number at each
+        vertex, otherwise None.
+        """
         handle = Handle(lists.ranks)
         replica_fits = lists.ranks.has_cards and min(rooms(lists)) >= bytes_of_replica(lists)
         count = count_on_replica if replica_fits else count_triangles
@@ -49,5 +54,8 @@ class DistributedPrimitives:
 
 
 def _label(rank: Rank, *arguments: Any) -> int:
-    """Find the connected components on the GPUs if these can access each other's memory, and otherwise on the CPU."""
+    """Find the connected components of a distributed graph, and return the number of components (collective).
+
+    The GPUs find them if they can access each other's memory, and otherwise the CPU does.
+    """
     return (label_on_cards if rank.reaches_cards else label_components)(rank, *arguments)

@@ -25,7 +25,9 @@ FOLLOWING = 64  # largest number of entries after the end of a matrix row that a
 
 
 def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: Callable[..., Any]) -> BlockArray:
-    """Return the product with x, of shape (n,) or (n, k), computed by one GPU or by all ranks. It has a block per rank.
+    """Return the product of a distributed graph's matrix and x, which has the shape (n,) or (n, k).
+
+    One GPU or all ranks compute it. The result is a `BlockArray` with a block per rank.
 
     Raises
     ------
@@ -53,7 +55,9 @@ def product(graph: Any, x: Any, semiring: Semiring, by_column: bool, of_whole: C
 
 
 def _multiply_over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool) -> BlockArray:
-    """Return the product with x as a distributed array, whose rows each rank has computed for its own vertices."""
+    """Return the product of a distributed graph's matrix and x as a `BlockArray`. Each rank computes the rows of its
+    own vertices.
+    """
     handle = Handle(graph.ranks)
     operand = (x.handle.key, x.name) if isinstance(x, BlockArray) else x
     dtype = graph.ranks.each(_multiply, graph.handle.key, handle.key, operand, semiring, by_column)[0]
@@ -61,7 +65,7 @@ def _multiply_over_ranks(graph: Any, x: Any, semiring: Semiring, by_column: bool
 
 
 def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, by_column: bool) -> np.dtype:
-    """Multiply the rank's shard by x, and store the rows of the product at own vertices under the key `result`
+    """Multiply the rows of the graph's matrix that this rank owns by x, and store the result under the key `result`
     (collective).
 
     x is a whole array, or the key and name of a distributed one. Return the dtype of the product.
@@ -90,7 +94,8 @@ def _multiply(rank: Rank, graph: Any, result: Any, x: Any, semiring: Semiring, b
 
 
 def _lists(communicator: Communicator, shard: Shard) -> Lists:
-    """Return this rank's rows of the matrix, with the entries in the order of the input, followed by a row of zeros.
+    """Return this rank's rows of the graph's matrix, followed by a row of zeros, as adjacency lists in the order of the
+    input.
 
     Kernels may read a few entries past the end of a row, except at the end of the arrays, where they add a row's
     entries in another order. The zeros stand for the rows of later ranks. So the rank adds its rows as in the whole

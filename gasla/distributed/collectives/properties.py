@@ -17,7 +17,8 @@ FREE = "free"
 
 
 def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
-    """Return whether the graph is symmetric, has self loops, and has parallel edges, by name (collective).
+    """Return a dict that says whether a distributed graph is symmetric, has self loops, and has parallel edges
+    (collective).
 
     With `weighted`, it is symmetric only if the values are symmetric, too.
     """
@@ -36,7 +37,8 @@ def find_properties(rank: Rank, graph: Any, weighted: bool) -> dict[str, bool]:
 
 
 def is_symmetric(communicator: Communicator, share: Share, weighted: bool) -> bool:
-    """Return whether j -> i is stored as often as i -> j, for all i and j (collective).
+    """Return whether a distributed graph stores the edge j -> i as often as i -> j, for all vertices i and j
+    (collective).
 
     With `weighted`, this must hold for each edge value separately.
     """

@@ -20,7 +20,11 @@ from semirings import Monoid
 
 
 def contract(graph: Any, labels: Any, combine: Any, loops: bool) -> Graph:
-    """Return the quotient graph, in which vertices with equal labels are one vertex (`distributed.Graph.contract`)."""
+    """Return the quotient of a distributed graph, in which all vertices with the same entry in `labels` become one
+    vertex.
+
+    `combine` is the reduction for the values of edges that become one edge (`distributed.Graph.contract`).
+    """
     if not isinstance(combine, Monoid):
         raise unsupported(f"combine is {combine!r}; expected a monoid for a distributed graph, to merge edges on ranks")
     labels = labels.compute() if isinstance(labels, BlockArray) else labels
@@ -39,9 +43,10 @@ def _refuse_edges() -> IdMap:
 def _merge_own_edges(
     rank: Rank, graph: Any, became: np.ndarray, count: int, combine: Monoid, loops: bool
 ) -> tuple[Any, ...]:
-    """Return the edges between groups of vertices: their sources, targets and values (collective).
+    """Return the edges between groups of vertices, from all ranks: arrays of sources, targets and values (collective).
 
-    `became` has the group of each vertex. Each rank first merges its own edges between the same two groups.
+    `became` has the group of each vertex. Each rank first merges its own edges between the same two groups, so the
+    result may have one edge from each rank for the same two groups.
     """
     edges, groups = rank.kept[graph][SHARE].edges(), moved(became, rank.device)
     values = edges.values

@@ -23,9 +23,9 @@ from gasla.graph.graph import Graph
 
 
 def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Count the triangles of a simple graph, and return their number (collective).
+    """Count the triangles of a simple distributed graph, and return their number (collective).
 
-    With `per_vertex`, store the counts of own vertices.
+    With `per_vertex`, also store the number of triangles at each of this rank's own vertices, under the key `result`.
     """
     shard = shard_on(rank, graph, "in")
     local = shard.graph_on("cpu").in_
@@ -50,10 +50,10 @@ def count_triangles(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> in
 
 
 def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> int:
-    """Count the triangles of a simple graph, where each rank has a copy of the whole graph (collective).
+    """Count the triangles of a simple graph, of which each rank has a whole copy, and return their number (collective).
 
-    Each rank counts a part of the triangles. Return the number of all triangles. With `per_vertex`, the counts of own
-    vertices are stored on the rank's GPU under the key `result`.
+    Each rank counts a part of the triangles. With `per_vertex`, the number of triangles at each of the rank's own
+    vertices is stored under the key `result`.
     """
     communicator, primitives = rank.communicator, engine(rank.device).primitives()
     lists = primitives.orient(replica_on(rank, graph))
@@ -71,7 +71,8 @@ def count_on_replica(rank: Rank, graph: Any, result: Any, per_vertex: bool) -> i
 
 
 def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbors: np.ndarray) -> Graph:
-    """Return a graph with the adjacency lists of this rank's own vertices and of their mirrors (collective).
+    """Return a graph in which this rank's own vertices and their mirrors have adjacency lists, which the rank then
+    intersects to count triangles (collective).
 
     The lists of mirrors (copies of other ranks' vertices) are received from the ranks that own the vertices. The
     neighbors in all lists are numbered in the order of their global ids, so that lists ascend.
@@ -91,7 +92,8 @@ def _with_lists_of_mirrors(rank: Rank, shard: Shard, owners: np.ndarray, neighbo
 
 
 def _lists(offsets: np.ndarray, entries: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the adjacency lists of the vertices `rows`, one after another in one array.
+    """Return the adjacency lists of the vertices in `rows`, one after another in one array, to send them to another
+    rank.
 
     The list of a vertex v is entries[offsets[v]:offsets[v + 1]].
     """

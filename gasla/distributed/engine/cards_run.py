@@ -32,7 +32,10 @@ from gasla.program.program import VertexProgram
 
 
 class Choices(NamedTuple):
-    """What all runs of a program share, because it depends only on the program's class and the type of ids."""
+    """The decisions that hold for all runs of a program over GPUs, whatever the graph.
+
+    They depend only on the program's class, the type of vertex ids, and whether results must be deterministic.
+    """
 
     plan: Plan
     # whether GPUs can store the program's values into each other's memory, so that the host need not send them
@@ -43,9 +46,10 @@ class Choices(NamedTuple):
 
 @functools.cache
 def choices(kind: Any, id_type: np.dtype, deterministic: bool) -> Choices:
-    """Return what all runs of a program share: its plan, whether GPUs can exchange its values, and the ranks' program.
+    """Return the decisions that hold for all runs of a program over GPUs: its plan, whether GPUs can exchange its
+    values directly, and the program that each rank runs.
 
-    `kind` is the program's class.
+    `kind` is the program's class, and `id_type` the type of vertex ids.
     """
     plan = Plan(kind.traced(id_type), deterministic)
     return Choices(plan, peers().can_exchange(plan), in_part(kind, id_type, plan.is_single, True))
@@ -58,9 +62,11 @@ def exchanges(program: VertexProgram, options: Options) -> bool:
 
 
 def can_meet(group: OneProcess | Processes, shards: Sequence[Shard]) -> bool:
-    """Return whether the kernels of these GPUs can exchange values by storing them into each other's memory.
+    """Return whether kernels on the GPUs of a group of ranks can exchange values by storing them into each other's
+    memory.
 
-    Every rank must have at least one vertex, and every GPU must be able to access the memory of the other GPUs.
+    The shard of every rank must have at least one vertex, and every GPU must be able to access the memory of the
+    others.
     """
     fewest_vertices = min(n for (n,) in group.told(min(shard.graph.n for shard in shards)))
     return fewest_vertices > 0 and not group.obstacle()
@@ -71,7 +77,11 @@ _GPU_ERRORS = (MemoryError, RuntimeError, OSError)
 
 
 def _advise(error: BaseException) -> None:
-    """Add a note to a GPU's error that says what to do, if CUDA no longer lets this process use the GPU."""
+    """Add a note to an error of a GPU that CUDA no longer lets this process use, which tells the user to start a new
+    process.
+
+    Do nothing for other errors.
+    """
     if peers().is_lost(error):
         error.add_note("CUDA lets this process use that GPU no more; start a new process")
 
@@ -182,9 +192,10 @@ class Parts:
         peers().number(self.locals(program), self._graphs, options.deterministic, self.mirrors, self.on, group)
 
     def locals(self, program: VertexProgram) -> list[VertexProgram]:
-        """Return the programs that the ranks of this process run, with the parameters of the user's program.
+        """Return, for each rank of this process, the program that the rank runs on its shard, with the parameters of
+        the user's `program`.
 
-        They are cached, and reused while the parameters stay equal.
+        The programs are cached, and reused while the parameters stay equal.
         """
         if program is self._program:
             return self._locals
@@ -204,7 +215,11 @@ class Parts:
         return self._locals
 
     def run(self, i: int, local: VertexProgram, values: Mapping[str, Any], active: Frontier) -> Any:
-        """Return a new run of the i-th rank of this process on its GPU, which must be CUDA's current device."""
+        """Return a new run on the GPU of the i-th rank of this process. The GPU must be CUDA's current device.
+
+        `local` is the program that the rank runs on its shard, `values` has the start values by field, and `active` the
+        vertices that are active first.
+        """
         options, shard, graph = self.options, self.shards[i], self._graphs[i]
         fields = dict(self._fixed[i])
         for name, start_value in self.starts[i].starting_fields(values).items():
@@ -299,7 +314,7 @@ class CardsRun:
         return starts
 
     def advance(self, until: int) -> None:
-        """Run supersteps until iteration `until` or the end of the run."""
+        """Run supersteps on all GPUs of this process until iteration `until` or the end of the run."""
         if self._meeting is None:
             raise RuntimeError("this run has failed before; expected another run to be begun in its place")
         with peers().joint_memory.freeing_later():
@@ -415,7 +430,10 @@ class CardsRun:
         return self._parts.layouts
 
     def active(self) -> np.ndarray | None:
-        """Return the global ids of the active vertices. Return None if all vertices are active."""
+        """Return the global ids of the vertices that are active now, from all ranks.
+
+        Return None if all vertices are active in every iteration.
+        """
         if self.ended and not self.stopped:
             return np.zeros(0, np.int64)
         if not self._plan.keeps_active:

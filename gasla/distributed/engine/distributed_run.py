@@ -61,7 +61,7 @@ class Interpreted(Compiled):
 
 
 class DistributedRuns:
-    """What all runs of a program over the ranks of a graph have in common."""
+    """A vertex program prepared for runs over the ranks of a distributed graph: what all these runs have in common."""
 
     is_spare = False
 
@@ -72,9 +72,8 @@ class DistributedRuns:
         """Do nothing, because the ranks compile a program only when its run begins."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Any) -> None:
-        """Return None, because this engine can't run the phases of several programs in turn.
-
-        The caller then does so itself.
+        """Return None, because this engine can't alternate between the phases of several programs, so the caller has
+        to.
         """
 
     def begin(
@@ -136,7 +135,11 @@ class _StartValues(Binding):
 
 
 class Status(NamedTuple):
-    """The progress of a run, which all ranks return alike: iteration, edges visited, end, and new rows of the trace."""
+    """The progress of a run: the iteration, the edges visited so far, whether the run has ended, and new rows of the
+    trace.
+
+    All ranks return the same values.
+    """
 
     iteration: int
     edges: int
@@ -146,7 +149,10 @@ class Status(NamedTuple):
 
 
 class DistributedRun(Synchronous):
-    """A run over all ranks. The ranks begin it in the first `advance`, because that call says how far to run."""
+    """A run of a vertex program over all ranks, as the calling process sees it.
+
+    The ranks begin the run in the first `advance`, because that call says how far to run.
+    """
 
     log_rows = 1024
 
@@ -228,7 +234,11 @@ class DistributedRun(Synchronous):
         self.iteration, self.edges, self.ended, self.stopped, self._rows = status
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run supersteps until iteration `until` or the end of the run."""
+        """Run supersteps on all ranks until iteration `until` or the end of the run.
+
+        With `progress`, this function is called with the iteration from time to time. With `trace`, the run records a
+        row of its trace for each superstep.
+        """
         rows = [self._rows[:0]]
         follow(lambda: (self.iteration, 0), "supersteps")
         while self._beginning is not None or (not self.ended and self.iteration < until):
@@ -255,15 +265,25 @@ class DistributedRun(Synchronous):
             self._rows = np.concatenate(rows)
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace: active vertices, edges, push or pull, exchanges, bytes."""
+        """Return the first `rows` rows of the run's trace, which has a row per superstep.
+
+        The columns are the numbers of active vertices and of edges, push or pull, and the numbers of exchanges and of
+        bytes sent.
+        """
         return self._rows[:rows]
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reasons for which iterations pushed or pulled, by the direction's number."""
+        """Return, for push and for pull, the reason why iterations went in this direction, by the number of the
+        direction.
+        """
         return {PULL: "each rank chooses", PUSH: "each rank chooses"}
 
     def outcome(self) -> Outcome:
-        """Return the current results of the run. Fields are copies."""
+        """Return the current results of the run: fields, iteration, whether it has ended, edges visited, active
+        vertices and aggregates.
+
+        Later supersteps don't change the fields returned.
+        """
         self._begin(drains=False, together=False)
         handle = Handle(self._graph.ranks)
         n, ranks = self._graph.n, self._graph.ranks
@@ -279,11 +299,14 @@ class DistributedRun(Synchronous):
         return state, self.iteration, self.ended, self.edges, frontier, aggregates
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current fields."""
+        """Return the current fields of the run, as distributed arrays by name."""
         return self.outcome()[0]
 
     def changed(self) -> Mapping[str, Any]:
-        """Return the current values of the parameters, if `idle` may change them."""
+        """Return the current values of the program's parameters, which the program's `idle` may have changed.
+
+        Return an empty mapping if kernels exchange values directly, because such programs have no `idle`.
+        """
         # A program with `idle`, which alone changes parameters, is never run by kernels that exchange values directly.
         if self._together is not None:
             return {}
@@ -300,8 +323,8 @@ class DistributedRun(Synchronous):
 
 
 def _parts_together(group: OneProcess | Processes, key: Any, program: VertexProgram, options: Options) -> Parts | None:
-    """Return what runs of a program share in this process if kernels exchange values directly, or None if the GPUs
-    can't.
+    """Return what all runs of a program over the GPUs of this process share, or None if kernels can't exchange values
+    directly.
 
     The first rank of the process stores it, so that the GPUs' memory is free after the cluster is closed.
     """
@@ -327,7 +350,10 @@ PIECE = 16  # If there is a progress function, ranks run this many supersteps be
 
 
 def shard_on(rank: Rank, graph: Any, direction: str, mirrors_all: bool = False) -> Any:
-    """Return the rank's shard (its part of a graph) for a direction. The first call makes the shard (collective)."""
+    """Return the shard (this rank's part of a graph) for vertices that gather over edges in `direction` (collective).
+
+    The first call makes the shard. With `mirrors_all`, the shard has copies of all vertices of other ranks.
+    """
     graph_share, key = rank.kept[graph][SHARE], (direction, mirrors_all)
     return make_once(rank, graph, key, lambda: shard_of(rank.communicator, graph_share, direction, mirrors_all))
 
@@ -377,7 +403,8 @@ def make_once(rank: Rank, graph: Any, key: Any, make: Callable[[], Any]) -> Any:
 
 
 def _part_on(rank: Rank, graph: Any, program: VertexProgram, options: Options) -> tuple[Shard, dict[str, np.ndarray]]:
-    """Return the shard that a program runs on, with the edge attributes that it reads (collective).
+    """Return this rank's shard (its part of the graph) for a program, with the edge attributes that the program reads
+    (collective).
 
     The second result has the degrees of the shard's vertices, if the program reads them.
     """

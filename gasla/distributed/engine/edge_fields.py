@@ -22,7 +22,8 @@ from gasla.reference.on_arrays import write
 
 
 def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> None:
-    """Call the program's `scatter` for the out-edges of the active vertices, and store the edge fields that it returns.
+    """Call the program's `scatter` for the out-edges of the active vertices `active`, and store the edge fields that it
+    returns.
 
     `run` is a `RankRun`, and only edges in this rank's shard are scattered. `seen_by_others` has the fields from before
     the iteration, which `scatter` reads at vertices other than the edge's ends.
@@ -44,10 +45,10 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
 
 
 def _read_only_values(run: Any, name: str, dtype: Any) -> np.ndarray:
-    """Return the values of an edge field that the program only reads: an edge attribute, or the edge values of the
-    graph.
+    """Return the values of an edge field that the program only reads, for the edges of this rank's shard.
 
-    They have the dtype `dtype`. In a graph without edge values they are ones.
+    The values are those of an edge attribute, or else the graph's edge values, converted to the dtype `kind`. In a
+    graph without edge values they are ones.
     """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]
@@ -66,8 +67,8 @@ def _find_out_edges(shard: Shard, vertices: np.ndarray) -> np.ndarray:
 
 
 def attributes_read(program: VertexProgram, traced: Traced) -> dict[str, str]:
-    """Return the edge attributes that a program reads. The keys are the edge fields that have the attributes as their
-    values.
+    """Return the names of the edge attributes that a program reads, by the names of the edge fields to which the
+    program binds them.
     """
     read = set().union(*(function.reads("edge") for function in traced.functions.values()))
     fields = program.edge_fields.items()
@@ -87,9 +88,10 @@ def _even_bounds(shard: Shard, communicator: Communicator) -> np.ndarray:
 
 
 def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray) -> np.ndarray:
-    """Send values of this shard's edges to the ranks that store results for the edges' numbers (collective).
+    """Send the values of an edge field from the ranks that compute them to the ranks that store results (collective).
 
-    Return the values that this rank stores, in the order of the edge numbers.
+    `values` has an entry per edge of this rank's shard. Return the values that this rank stores, which are those of a
+    range of edge numbers, in ascending order.
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     positions_by_owner = places_by_owner(bounds, edge_ids)
@@ -104,9 +106,10 @@ def to_input_order(communicator: Communicator, shard: Shard, values: np.ndarray)
 
 
 def from_input_order(shard: Shard, communicator: Communicator, share: np.ndarray) -> np.ndarray:
-    """Fetch the values of this shard's edges from the ranks that store results of these edge numbers (collective).
+    """Fetch values of this shard's edges from the ranks that store results by edge number (collective).
 
-    `share` has the values for this rank's range of edge numbers. Return the values in the order of the shard's edges.
+    `share` has the values that this rank stores: those of its range of edge numbers. Return the values in the order of
+    the shard's edges.
     """
     bounds, edge_ids = _even_bounds(shard, communicator), shard.array_on("cpu", "edge_ids", shard.edge_ids)
     positions_by_owner, first_edge = places_by_owner(bounds, edge_ids), bounds[communicator.rank]

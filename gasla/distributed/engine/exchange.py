@@ -49,10 +49,11 @@ class Exchange:
     # --- updates of mirrors (copies of other ranks' vertices): which values to send, and storing those received -------
 
     def updates(self, state: dict[str, Any], new: Any) -> Addressed:
-        """Return the new values to send, with the rank that each is sent to.
+        """Return the new values of this rank's vertices that other ranks need, as pairs of a rank and the updates for
+        it.
 
-        `new` are this rank's own vertices that have become active. Ranks that have copies of no changed vertex are left
-        out.
+        `state` has the fields, and `new` this rank's own vertices that have become active. Ranks that have copies of no
+        changed vertex are left out.
         """
         runs = self._runs
         if runs.as_active and len(new):
@@ -93,7 +94,12 @@ class Exchange:
         return Updates(changed_places, is_active, [state[name][ids[changed_places]] for name in runs.sent_fields])
 
     def _places(self, ids: Any, sought_ids: Any) -> Any:
-        """Return the positions in `ids` of the vertices that are also in `sought_ids`. All three arrays ascend."""
+        """Return the positions, in the ascending array `ids`, of the vertices that are also in the ascending array
+        `new`.
+
+        The positions ascend, too. `ids` are the vertices of which another rank has copies, and `new` those that are
+        active.
+        """
         xp = self._xp
         if 8 * len(sought_ids) < len(ids):
             positions = xp.searchsorted(ids, sought_ids)
@@ -104,7 +110,7 @@ class Exchange:
         return xp.flatnonzero(is_new[ids])
 
     def receive(self, rank: int, news: Updates, state: dict[str, Any]) -> Any:
-        """Store the new values that another rank has sent in this rank's copies of its vertices.
+        """Store the new values `news`, which another rank has sent, in this rank's copies of the sender's vertices.
 
         Return which of these copies (as local numbers) are now active.
         """
@@ -182,9 +188,10 @@ class Exchange:
         )
 
     def _unpack(self, got: Sequence[Any], head_bytes: int, contents: Sequence[Any] | None = None) -> Addressed:
-        """Return the updates that begin at byte `head_bytes` of the messages `got`, with the rank that each comes from.
+        """Decode the updates in the messages `got`, one from each rank, and return pairs of a rank and its updates.
 
-        If GPUs have exchanged the contents of updates separately, `contents` has them by rank.
+        The updates begin at byte `at` of a message. If GPUs have exchanged the contents of updates separately,
+        `contents` has them by rank.
         """
         return [
             (
@@ -207,9 +214,9 @@ class Exchange:
 
 
 def _find_changes(xp: Any, current_values: list[Any], earlier_values: list[Any], count: int) -> Any:
-    """Return a mask of those of `count` vertices at which the bits of any field have changed.
+    """Return a mask of the vertices at which the bits of any field differ between `now` and `before`.
 
-    `current_values` and `earlier_values` have an array for each field.
+    `now` and `before` have an array of values at the same `count` vertices for each field. `xp` is NumPy or CuPy.
     """
     differs = xp.zeros(count, bool)
     for current, earlier in zip(current_values, earlier_values, strict=True):

@@ -18,13 +18,13 @@ from gasla.program.records import Lazy, Record
 
 
 def local_vertices(shard: Shard, frontier: Frontier) -> np.ndarray:
-    """Return the local numbers of the vertices of a frontier that are in this shard, ascending."""
+    """Return the active vertices of `frontier` that are in this rank's shard, as ascending local numbers."""
     vertices: np.ndarray = np.sort(shard.local(frontier.ids))
     return vertices
 
 
 def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
-    """Return the vertices of a frontier that are in this shard, as a frontier of local numbers."""
+    """Return the active vertices of `frontier` that are in this rank's shard, as a frontier of local numbers."""
     n = shard.graph.n
     if frontier.only is None:
         return Frontier.of(n, local_vertices(shard, frontier))
@@ -33,7 +33,10 @@ def local_frontier(shard: Shard, frontier: Frontier) -> Frontier:
 
 
 class InitialState(Binding):
-    """The start values of the user's program at the vertices of a shard. The program sees global ids and degrees."""
+    """The start values of the user's program at the vertices of a rank's shard.
+
+    Functions of the program that compute start values read global ids, and degrees in the whole graph.
+    """
 
     def __init__(
         self,
@@ -60,14 +63,18 @@ class InitialState(Binding):
         }
 
     def every_vertex(self, fields: Mapping[str, Callable[[], Any]] | None = None) -> Record:
-        """Return a record of all vertices of the shard, from which the program's functions read fields, global ids and
-        degrees.
+        """Return a record of all vertices of the shard, which is passed to functions of the program that read a vertex.
+
+        Its attributes are arrays over the vertices: the given fields, global ids and degrees.
         """
         global_fields = {name: (lambda array=array: as_values(array)) for name, array in self.global_values.items()}
         return Record("vertex", Lazy({**(fields or {}), **global_fields}))
 
     def vertex_fields(self, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Return the start values of all vertex fields at local vertices, by the fields' names in the program."""
+        """Return the start values of all vertex fields, by field name: arrays over the vertices of this rank's shard.
+
+        `values` has the start values that the caller has given, at all vertices of the graph.
+        """
         fields = {}
         for name in self.traced.vertex_types:
             value = values.get(given_name(name))
@@ -77,10 +84,11 @@ class InitialState(Binding):
         return fields
 
     def starting_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the start values that an engine needs for fields: numbers, dicts of values at some local vertices, or
-        arrays.
+        """Return the start values of fields that the engine of this rank must be given, by field name.
 
-        Fields that start with the program's own number are left out, because the engine sets them itself.
+        They are numbers, dicts of values at some vertices of the shard, or arrays over its vertices. `values` has the
+        start values that the caller has given. Fields that start with a number that the program declares are left out,
+        because the engine sets them itself.
         """
         fields = {}
         for name, own_name, is_computed in self._fields:
@@ -94,7 +102,8 @@ class InitialState(Binding):
         return fields
 
     def _restrict_to_shard(self, name: str, start_value: Any) -> Any:
-        """Return the start values of a field at the vertices of this shard, given those at all vertices of the graph.
+        """Return the start values of a field at the vertices of this rank's shard, from those that the caller has given
+        for the graph.
 
         A dict of values at few vertices is restricted to vertices of the shard. One value for all vertices is returned
         unchanged.
@@ -113,7 +122,9 @@ class InitialState(Binding):
         return np.concatenate([values[shard.first : shard.first + shard.own], values[mirrors]])
 
     def edge_fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the start values given for the program's edge fields, in the order of the shard's edges."""
+        """Return the start values that the caller has given for the program's edge fields, in the order of the shard's
+        edges.
+        """
         fields = {}
         for name in map(given_name, self.plan.edge_states):
             start_values = values.get(name)
@@ -126,7 +137,11 @@ class InitialState(Binding):
         return fields
 
     def global_fields(self, local: type[VertexProgram]) -> dict[str, np.ndarray]:
-        """Return the arrays for fields of the rank's program that store global ids and degrees of local vertices."""
+        """Return the global ids and the degrees of the shard's vertices, by the fields in which the rank's program
+        stores them.
+
+        `local` is the class of the program that the rank runs on its shard.
+        """
         return {
             name: self.global_values[name.removeprefix(PREFIX)]
             for name in local.vertex_fields
@@ -139,7 +154,10 @@ class InitialState(Binding):
 
 
 class LocalArray:
-    """Start values of a field at a rank's own vertices and mirrors, which are all vertices of its shard."""
+    """An array of start values of a field at all vertices of a rank's shard: the rank's own vertices and mirrors.
+
+    The type tells it from an array of start values at all vertices of the graph.
+    """
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array

@@ -39,7 +39,9 @@ class Updates(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """The size of the positions, the active marks and the values together, in bytes."""
+        """The size in bytes of the positions of the updated vertices, of the marks of active vertices and of the new
+        values.
+        """
         arrays = [x for x in (self.places, self.is_active, *self.values) if x is not None and not isinstance(x, range)]
         return sum(array.nbytes for array in arrays)
 
@@ -59,19 +61,20 @@ Kinds = Sequence[tuple[np.dtype, tuple[int, ...]]]
 
 
 def pack_message(common: Any, news: Updates, held: int) -> np.ndarray:
-    """Return a message as an array of bytes: the part common to all receivers, then updates of the receiver's mirrors.
+    """Return a message to another rank as an array of bytes: a part common to all receivers, then updates of mirrors.
 
-    `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
+    `common` has the bytes of the common part, `news` the updates, and `held` the number of this rank's vertices of
+    which the receiver has copies (mirrors).
     """
     head, encoded_parts = _pack_parts(news, held)
     return np.frombuffer(b"".join([common, head, *[encoded_part.data for encoded_part in encoded_parts]]), np.uint8)
 
 
 def pack(news: Updates, held: int) -> tuple[bytes, Any]:
-    """Return updates of mirrors as bytes: the header, and separately the content, which GPUs send to each other
-    directly.
+    """Return updates of another rank's mirrors as the bytes of a header, and separately the bytes of the content.
 
-    `held` is the number of this rank's vertices of which the receiver has copies (mirrors).
+    GPUs send the content to each other directly. `held` is the number of this rank's vertices of which the receiver has
+    copies (mirrors).
     """
     head, encoded_parts = _pack_parts(news, held)
     return head, array_module(encoded_parts[-1]).concatenate(encoded_parts) if encoded_parts else np.zeros(0, np.uint8)
@@ -92,10 +95,10 @@ def _pack_parts(news: Updates, mirror_count: int) -> tuple[bytes, list[Any]]:
 
 
 def _encode(positions: Any, mirror_count: int) -> tuple[int, list[Any]]:
-    """Encode ascending positions below `mirror_count` in the shortest way: as gaps, as a bitmap, or not at all if all
-    are present.
+    """Encode the positions of updated vertices, which ascend and are below `held`, in as few bytes as possible.
 
-    Return the number of the encoding, and a list with the bytes.
+    They are encoded as gaps between positions, as a bitmap, or not at all if all positions below `held` occur. Return
+    the number of the encoding, and a list with the bytes.
     """
     if len(positions) == mirror_count:
         return ALL, []
@@ -110,11 +113,12 @@ def _encode(positions: Any, mirror_count: int) -> tuple[int, list[Any]]:
 
 
 def _part_sizes(count: int, encoding: int, has_active: int, mirror_count: int, value_types: Kinds) -> list[int]:
-    """Return the size in bytes of each part of the content of updates: positions, bitmap of active vertices, values by
-    field.
+    """Return the size in bytes of each part of the content of updates: positions, bitmap of active vertices, then each
+    field's values.
 
-    `count` is the number of updated vertices, `encoding` the encoding of their positions, and `mirror_count` the number
-    of the sender's vertices of which the receiver has copies.
+    `count` is the number of updated vertices, `form` the encoding of their positions, and `held` the number of the
+    sender's vertices of which the receiver has copies. `kinds` has the dtype and the shape of one vertex's value by
+    field.
     """
     position_bytes = {ALL: 0, BITMAP: -(-mirror_count // 8)}.get(encoding, encoding * count)
     active = -(-count // 8) if has_active else 0
@@ -133,8 +137,10 @@ def content_size(message: np.ndarray, at: int, held: int, kinds: Kinds) -> int:
 
 
 def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, content: Any = None) -> Updates:
-    """Return the updates that begin at byte `at` of a message, for the `held` vertices of the sender that this rank
-    mirrors.
+    """Decode a message from another rank, and return the updates of mirrors that begin at its byte `at`.
+
+    `held` is the number of the sender's vertices that this rank mirrors, and `kinds` has the dtype and the shape of one
+    vertex's value for each field.
     """
     if len(message) == at:
         return NO_UPDATES
@@ -158,9 +164,9 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
 
 
 def _decode(encoded: Any, encoding: int, mirror_count: int) -> Any:
-    """Return the ascending positions that `_encode` has turned into bytes.
+    """Return the ascending positions of updated vertices that a message contains as the bytes `encoded`.
 
-    `encoding` is the number of the encoding. All positions are below `mirror_count`.
+    `form` is the number of the encoding (see `_encode`). All positions are below `held`.
     """
     if encoding == ALL:
         return range(mirror_count)

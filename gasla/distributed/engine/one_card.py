@@ -39,7 +39,9 @@ OF_RANKS = 5
 
 
 class Choice(NamedTuple):
-    """Whether the first GPU runs a program alone, and the reason, as a clause that can follow "because"."""
+    """The decision whether the first GPU runs a program alone, and the reason for it, as a clause that can follow
+    "because".
+    """
 
     is_one: bool
     reason: str
@@ -52,7 +54,7 @@ def searches(kind: Any, id_type: np.dtype[Any]) -> bool:
 
 
 def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
-    """Decide whether the first GPU runs the program alone, or all GPUs of this process take part.
+    """Decide whether the first GPU runs a vertex program alone, or all GPUs of this process run it together.
 
     Return the decision, and its reason for the user.
     """
@@ -68,9 +70,10 @@ def choose(program: VertexProgram, graph: Any, options: Options) -> Choice:
 
 
 def by_size(graph: Any, least: int) -> Choice:
-    """Decide by the number of edges alone whether all GPUs take part: they do if the graph has at least `least` edges.
+    """Decide by a graph's number of edges whether the first GPU alone or all GPUs compute something.
 
-    The user's setting `graph.one_card`, if not None, overrides this.
+    All GPUs do if the graph has at least `least` edges. The user's setting `graph.one_card`, if not None, overrides
+    this.
     """
     if graph.one_card is not None:
         return Choice(bool(graph.one_card), f"the graph's one_card is {graph.one_card}")
@@ -80,7 +83,7 @@ def by_size(graph: Any, least: int) -> Choice:
 
 
 def choose_call(graph: Any, divided: bool) -> Choice:
-    """Decide whether the first GPU alone computes a call of a library function.
+    """Decide whether the first GPU alone or all GPUs compute a call of a library function, such as an algorithm.
 
     `divided` says whether the function's programs are faster on a large graph that is divided among all GPUs.
     """
@@ -90,7 +93,7 @@ def choose_call(graph: Any, divided: bool) -> Choice:
 
 
 def is_free(graph: Any, options: Options) -> bool:
-    """Return whether one GPU could run the program alone.
+    """Return whether this process could let one GPU run a vertex program alone, rather than all ranks.
 
     This is possible if this process drives the GPUs of all ranks, and the run may use GPUs.
     """
@@ -126,9 +129,10 @@ def is_left_to_one(graph: Any, divided: bool) -> bool:
 
 
 def alone(graph: Any, function: Callable[[Graph], Any]) -> Any:
-    """Call a function with a copy of the whole graph on the first GPU, if that GPU should compute it alone.
+    """Call `function` with a copy of the whole graph on the first GPU, and return its result, if one GPU should compute
+    it.
 
-    Return None without calling it if all ranks take part.
+    Return None without calling the function if all ranks take part.
     """
     whole_copy = whole_graph_for_call(graph)
     if whole_copy is None:
@@ -191,7 +195,10 @@ def _call_on_first_card(
 
 
 def joined(given: BlockArray, device: Device, graph: Any) -> Any:
-    """Concatenate the blocks of a distributed array into one array on the first GPU."""
+    """Return a distributed array as one array on the first GPU: its blocks, concatenated.
+
+    `graph` is the distributed graph, whose ranks have the GPUs.
+    """
     members = given.handle.ranks.members()
     for member in members:
         with peers().on(member.card):
@@ -205,9 +212,9 @@ def joined(given: BlockArray, device: Device, graph: Any) -> Any:
 
 
 def in_blocks(graph: Any, whole: Graph, answer: Any) -> Any:
-    """Divide the arrays in a result, which are on the first GPU, into blocks, one per rank.
+    """Return the result of a function that one GPU has computed, with each array divided into blocks, one per rank.
 
-    The data stay on the first GPU.
+    `whole` is the copy of the graph on that GPU. The data stay there.
     """
     if isinstance(answer, Graph):
         return answer.to("cpu")
@@ -283,7 +290,10 @@ def sentences_of_call(graph: Any, gains: tuple[str, bool] | None) -> list[str]:
 
 
 def _runs(program: VertexProgram, whole: Graph, options: Options) -> Runs:
-    """Return the prepared program for runs on the whole graph. The graph caches it, so that later runs reuse it."""
+    """Return a vertex program prepared for runs on a copy of the whole graph on one GPU.
+
+    The copy caches the prepared program, so that later runs reuse it.
+    """
 
     def make(graph: Graph) -> Runs:
         return runner(graph.engine, options.compiled).prepare(program, graph, options.way, options.deterministic)
@@ -298,7 +308,9 @@ def on_card(graph: Any) -> AbstractContextManager[Any]:
 
 
 def vertex_bounds(graph: Any) -> np.ndarray:
-    """Return the ranges of vertices of all ranks: rank r owns the vertices bounds[r] to bounds[r + 1] - 1."""
+    """Return the bounds of the ranges of vertices that ranks own: rank r owns the vertices bounds[r] to bounds[r + 1] -
+    1.
+    """
     bounds: np.ndarray = graph.ranks.members()[0].kept[graph.handle.key][SHARE].bounds
     return bounds
 
@@ -353,7 +365,9 @@ class OneCardRun(Synchronous):
             self._run.advance(until, progress, trace)
 
     def leave(self, until: int) -> bool:
-        """Start the run up to iteration `until` without waiting for the GPU, and return whether that was possible.
+        """Start the run on the GPU, up to iteration `until`, without waiting for its end.
+
+        Return whether that was possible.
 
         It is not possible if results are to be copied into arrays of the caller (`out`).
         """
@@ -366,7 +380,7 @@ class OneCardRun(Synchronous):
             self._run.finish()
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace.
+        """Return the first `rows` rows of the run's trace, which has a row per iteration.
 
         The columns for exchanges and bytes are 0, because one GPU exchanges nothing.
         """
@@ -376,11 +390,15 @@ class OneCardRun(Synchronous):
         return rows_of_log
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reasons for which iterations pushed or pulled, by the direction's number."""
+        """Return, for push and for pull, the reason why iterations went in this direction, by the number of the
+        direction.
+        """
         return self._run.reasons()
 
     def outcome(self) -> Outcome:
-        """Return the current results of the run."""
+        """Return the current results of the run: fields, iteration, whether it has ended, edges visited, active
+        vertices and aggregates.
+        """
         with self._on:
             state, iteration, ended, edges, frontier, aggregates = self._run.outcome()
             of_vertices = {name: array for name, array in aggregates.items() if np.ndim(array)}
@@ -391,7 +409,7 @@ class OneCardRun(Synchronous):
         return fields, iteration, ended, edges, active, numbers
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current fields."""
+        """Return the current fields of the run, as distributed arrays by name."""
         with self._on:
             return self._in_blocks(self._run.state())
 
@@ -411,5 +429,5 @@ class OneCardRun(Synchronous):
             return self._run.changed()
 
     def close(self) -> None:
-        """Release the workspace for the next run."""
+        """Release the memory of the run on the GPU, so that the next run of the program can use it."""
         self._run.close()

@@ -48,15 +48,15 @@ class Edges:
     values: Array | None
 
     def columns(self) -> list[Array]:
-        """Return the arrays of sources, targets and edge numbers, and the array of values if there is one."""
+        """Return the arrays of these edges: sources, targets, edge numbers, and values if the edges have any."""
         return [column for column in (self.src, self.dst, self.ids, self.values) if column is not None]
 
     def taken(self, places: Array) -> "Edges":
-        """Return the edges at the given positions in the arrays."""
+        """Return the edges at the positions `places` of the arrays."""
         return Edges(*(None if a is None else a[places] for a in (self.src, self.dst, self.ids, self.values)))  # type: ignore[arg-type]
 
     def on(self, device: Device) -> "Edges":
-        """Return the same edges with their arrays on a device."""
+        """Return the same edges with their arrays on `device`. Arrays that are on another device are copied."""
         columns = (self.src, self.dst, self.ids, self.values)
         return Edges(*(None if column is None else here(column, device) for column in columns))  # type: ignore[arg-type]
 
@@ -70,10 +70,15 @@ class Source(Protocol):
     count: int  # number of edges that this rank sends in all rounds together
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest vertex id, or (0, -1) without edges."""
+        """Return the smallest and the largest vertex id that may occur among this rank's edges, or (0, -1) if it has
+        none.
+        """
 
     def plan(self, m: int) -> "Rounds":
-        """Return the number of rounds in which all ranks together send `m` edges. All ranks return the same number."""
+        """Return in how many rounds all ranks together send the graph's `m` edges to their owners.
+
+        All ranks return the same number.
+        """
 
     def targets(self, number: int, rounds: int) -> Array:
         """Return the targets of the edges that this rank sends in round `number` of `rounds`, on the rank's device."""
@@ -83,14 +88,19 @@ class Source(Protocol):
 
 
 class Rounds(NamedTuple):
-    """The number of rounds in which edges are sent to their owners, and how many of these are collected."""
+    """The number of rounds in which ranks send edges to their owners, and how many rounds' edges make adjacency lists
+    at once.
+    """
 
     number: int
     together: int  # adjacency lists are made of the edges of this many rounds together
 
 
 def rounds_of(device: Device, m: int, size: int) -> int:
-    """Return the number of rounds in which `size` ranks send `m` edges, if all ranks send and receive about as many."""
+    """Return the number of rounds in which `size` ranks send `m` edges to their owners.
+
+    Each rank is assumed to send and receive about equally many edges. On the CPU one round suffices.
+    """
     edges_per_rank = -(-m // size)
     return 1 if module_of(device) is np or m == 0 else -(-edges_per_rank // max(ROUND, -(-edges_per_rank // ROUNDS)))
 
@@ -109,14 +119,14 @@ class Held:
         self._order: Array | None = None if ascends(edges.ids) else np.argsort(edges.ids, kind="stable")
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest vertex id, or (0, -1) without edges."""
+        """Return the smallest and the largest vertex id among this rank's edges, or (0, -1) if it has none."""
         if not self.count:
             return 0, -1
         ranges = [range_of(ends) for ends in (self._edges.src, self._edges.dst)]
         return min(int(least) for least, _ in ranges), max(int(most) for _, most in ranges)
 
     def plan(self, m: int) -> Rounds:
-        """Return the number of rounds in which all ranks together send `m` edges.
+        """Return in how many rounds all ranks together send the graph's `m` edges to their owners.
 
         Raise ValueError for an edge number out of range.
         """
@@ -158,7 +168,7 @@ class Held:
 
 
 class Rows(NamedTuple):
-    """Adjacency lists of a rank's own vertices, with the edges over which they gather.
+    """The adjacency lists of a rank's own vertices: for each vertex, the edges over which it gathers, as arrays.
 
     Each list is in the order of the input.
     """
@@ -170,7 +180,10 @@ class Rows(NamedTuple):
 
 
 def owners_of(bounds: np.ndarray, vertices: Array) -> Array:
-    """Return the owning rank of each vertex."""
+    """Return, for each vertex in `vertices`, the rank that owns it.
+
+    Rank r owns the vertices bounds[r] to bounds[r + 1] - 1.
+    """
     xp, inner = array_module(vertices), bounds[1:-1]
     if len(inner) < FEW:
         owners = xp.zeros(len(vertices), np.uint8)
@@ -315,7 +328,10 @@ def gather_rows(
 
 
 class _GrowingLists:
-    """Adjacency lists with known offsets, to which edges are added round by round, as a rank receives them."""
+    """Adjacency lists that are filled round by round, as a rank receives edges from other ranks.
+
+    The lengths of the lists are known from the beginning, so that memory is allocated once.
+    """
 
     def __init__(self, indptr: Array) -> None:
         kind = index_dtype(int(indptr[-1]))
@@ -344,7 +360,8 @@ class _GrowingLists:
 
 
 def send_to(communicator: Communicator, places: Sequence[Array], edges: Edges) -> Edges:
-    """Send to each rank r the edges at the positions `places[r]` of this rank's arrays (collective).
+    """Send edges to other ranks: to each rank r those at the positions `places[r]` of the arrays in `edges`
+    (collective).
 
     Return the edges that this rank receives, in the order of the senders.
     """
@@ -367,7 +384,10 @@ def places_by_owner(bounds: np.ndarray, vertices: Array) -> list[Array]:
 
 
 def _join(parts: list[Edges]) -> Edges:
-    """Return the edges of several rounds in one set of arrays, and empty the list of rounds, to free its memory."""
+    """Concatenate the edges of several rounds to one set of arrays, and return it.
+
+    The list `parts` is emptied, to free the memory of its arrays.
+    """
     joined = parts.pop() if len(parts) == 1 else None
     if joined is None:
         columns = zip(*(part.columns() for part in parts), strict=True)
@@ -378,9 +398,9 @@ def _join(parts: list[Edges]) -> Edges:
 
 
 def _rows_of(edges: Edges, first: int, own: int) -> Rows:
-    """Return adjacency lists by target, for `own` targets from vertex `first` on.
+    """Return adjacency lists by target for this rank's own vertices: `own` vertices from the vertex `first` on.
 
-    Each list is in the order of the input. `edges` may be in any order.
+    The edges may be given in any order. Each list is in the order of the input.
     """
     own_targets = array_module(edges.dst).subtract(edges.dst, first)
     rows = _group(own_targets, edges, own)
@@ -391,9 +411,10 @@ def _rows_of(edges: Edges, first: int, own: int) -> Rows:
 
 
 def _group(own_targets: Array, edges: Edges, own: int) -> Rows:
-    """Return adjacency lists by target, in which the edges into a vertex are in the order that they have in `edges`.
+    """Return adjacency lists by target for this rank's own vertices, each in the order in which `edges` has its edges.
 
-    `own_targets` has the target of each edge, counted from the first vertex that this rank owns.
+    `own_targets` has the target of each edge, counted from the rank's first own vertex, and `own` is the number of own
+    vertices.
     """
     lists = Adjacency.grouped(own_targets, edges.src, own)
     places = lists.numbers()

@@ -32,7 +32,9 @@ from gasla.reference.on_arrays import Functions, taken
 
 
 class RankRun:
-    """The part of a run on one rank. Fields and aggregates have the names of the user's program."""
+    """The part of a vertex program's run that takes place on one rank. Fields and aggregates have the names of the
+    user's program.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,10 @@ class RankRun:
         self._begin_active(local)
 
     def _begin(self, values: Mapping[str, Any]) -> None:
-        """Begin the engine's run of the local program on this rank's shard, on the CPU or on the rank's GPU."""
+        """Begin a run of the engine on this rank's shard (its part of the graph), on the CPU or on the rank's GPU.
+
+        `values` has the start values of the fields.
+        """
         runs, edge = self.runs, self.start.edge_fields(values) | self.runs.edge_constant
         # A run holds this lock until `close`. As long as it is locked, no other run can reserve the worker threads.
         self.turn = runs.engine.turn
@@ -82,7 +87,11 @@ class RankRun:
         self.edge_state = {name: on_host(state[name]) for name in names}
 
     def _begin_on_cpu(self, edge: dict[str, Any]) -> Any:
-        """Begin the run on the CPU, whose engine updates the arrays of this object in place."""
+        """Begin the engine's run on the CPU, and return it. The engine updates the arrays of this object's fields in
+        place.
+
+        `edge` has the start values of edge fields.
+        """
         runs = self.runs
         fields = self.state | runs.constant | self.at_vertices.arrays
         start_values = {name: fields.pop(name) for name in runs.doubled}
@@ -92,7 +101,11 @@ class RankRun:
         )
 
     def _begin_on_card(self, edge: dict[str, Any]) -> Any:
-        """Begin the run on this rank's GPU, where the engine begins a new run of one iteration in every superstep."""
+        """Begin the engine's run on this rank's GPU, and return an object that begins a new one of one iteration in
+        each superstep.
+
+        `edge` has the start values of edge fields.
+        """
         constant = {**self.runs.constant, **{name: self._on_device(x) for name, x in edge.items()}}
 
         def fields() -> dict[str, Any]:
@@ -136,8 +149,10 @@ class RankRun:
         return local_program
 
     def _changed(self) -> dict[str, Any]:
-        """Return the current values of the parameters of this rank's program that differ between supersteps, by inner
-        name.
+        """Return the current values of those parameters of this rank's program that differ between supersteps.
+
+        Such parameters are the iteration, the bucket, aggregates, and what `idle` changes. The keys are the names
+        inside the program's traced functions.
         """
         values_by_name = {PREFIX + "iteration": self.iteration, PREFIX + "bucket": self.bucket}
         values_by_name |= self.aggregates | self.parameters
@@ -171,8 +186,10 @@ class RankRun:
         self.ended = self.is_over()
 
     def _partial_aggregates(self) -> dict[str, Any]:
-        """Return what this rank's own vertices contribute to each aggregate, after the last iteration or at the start
-        of the run.
+        """Return what this rank's own vertices contribute to each aggregate: numbers that are then reduced over all
+        ranks.
+
+        They are those of the last iteration, or of the start values before the first one.
         """
         if not self.runs.types:
             return {}
@@ -195,7 +212,7 @@ class RankRun:
     # --- supersteps: an iteration on this rank, and the exchange with all ranks ---------------------------------------
 
     def advance(self, until: int) -> None:
-        """Run supersteps until iteration `until` or the end of the run."""
+        """Run supersteps on this rank, together with all other ranks, until iteration `until` or the end of the run."""
         while not self.ended and self.iteration < until:
             self.communicator.superstep = self.iteration  # error messages say in which superstep an error was raised
             self._step()
@@ -239,8 +256,8 @@ class RankRun:
         return self.runs.whole.is_over(self.total, self.shard.n)
 
     def _iterate(self) -> tuple[Any, dict[str, Any]]:
-        """Run one iteration on this rank, or several until no vertex is active here, if the program allows that
-        (`drains`).
+        """Run one iteration of the engine on this rank, or several until it has no active vertex if the program allows
+        that.
 
         Return this rank's own vertices that are active next, and its part of each aggregate.
         """
@@ -310,8 +327,9 @@ class RankRun:
     # --- what all ranks decide alike after a superstep: buckets, `idle` and `wake` ------------------------------------
 
     def functions(self) -> Functions:
-        """Return the program's functions that are called between supersteps, such as `stop`, with the current values
-        that they read.
+        """Return an object that calls the functions of the program that run between supersteps, such as `stop`.
+
+        It has the current values of everything that these functions read.
         """
         shard, state = self.shard, self.state | self.edge_state
         numbers = {"n": shard.n, "iteration": self.iteration, "bucket": self.bucket}
@@ -346,7 +364,8 @@ class RankRun:
                 self._exchange(woken, self._parts_of_same_total(), True)
 
     def _parts_of_same_total(self) -> dict[str, Any]:
-        """Return this rank's part of each aggregate for an exchange after which all totals are as before.
+        """Return what this rank contributes to each aggregate in an exchange that must leave the totals of all ranks
+        unchanged.
 
         The first rank contributes the totals, and all other ranks the identity.
         """
@@ -370,5 +389,5 @@ class RankRun:
 
 
 def on_host(x: Any) -> Any:
-    """Return a copy of an array on a GPU in the host's memory. Anything else is returned as it is."""
+    """Copy an array that is on a GPU to the host's memory, and return the copy. Return anything else unchanged."""
     return moved(x, "cpu")

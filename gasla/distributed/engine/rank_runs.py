@@ -21,7 +21,7 @@ from gasla.program.program import VertexProgram
 
 
 class RankRuns:
-    """A program prepared for runs on one rank's shard: what these runs have in common.
+    """A vertex program prepared on one rank, for all its runs on the rank's shard (its part of the graph).
 
     Only one run at a time can use it, because it owns their memory.
 
@@ -74,7 +74,8 @@ class RankRuns:
         self._find_sent_fields()
 
     def _find_sent_fields(self) -> None:
-        """Determine which fields are sent to the ranks that have copies (mirrors) of this rank's vertices.
+        """Determine which fields a rank sends to the ranks that have copies (mirrors) of its vertices, and store their
+        names.
 
         Also determine whether only the fields of vertices that become active can have changed.
         """

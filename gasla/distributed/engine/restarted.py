@@ -18,7 +18,7 @@ from gasla.program.program import VertexProgram
 
 
 class RestartedPart:
-    """The part of a run on one rank (`gasla.engines.Part`), which begins a new run of the engine for each superstep.
+    """The part of a run that takes place on one rank's GPU, where each superstep is a new run of the engine.
 
     Parameters
     ----------
@@ -64,9 +64,10 @@ class RestartedPart:
             run.close()
 
     def go_on(self, active: Any, parameters: Mapping[str, Any]) -> None:
-        """Set the vertices that are active in the next superstep. If all vertices always are, `active` is ignored.
+        """Set the vertices that are active in the next superstep.
 
-        `parameters` is not used, because each new run asks for the program anew.
+        `active` has their local numbers, and is ignored if all vertices are active in every superstep. `parameters` is
+        not used, because each new run of the engine asks for the parameters' current values.
         """
         n = self._graph.n
         self._frontier = Frontier.all(n, self._graph.device) if self._everyone else Frontier.of(n, active)
@@ -81,7 +82,9 @@ class RestartedPart:
         return self._outcome[0]
 
     def outcome(self) -> Outcome:
-        """Return the results of the last superstep."""
+        """Return the results of the engine's run in the last superstep: fields, iteration, edges visited, active
+        vertices and aggregates.
+        """
         return self._outcome
 
     def close(self) -> None:

@@ -8,7 +8,10 @@ from gasla.arrays import Device
 
 
 class Options(NamedTuple):
-    """The options of a distributed run, as they are sent to all ranks. Ranks also cache prepared programs by them."""
+    """The options of a run of a vertex program over ranks, which all ranks need.
+
+    They are also part of the key under which ranks cache the prepared program.
+    """
 
     way: int
     deterministic: bool

@@ -71,7 +71,9 @@ class Shard:
         return np.concatenate([np.arange(self.first, self.first + self.own), moved(self.mirrors, "cpu")])
 
     def ids_as(self, dtype: np.dtype) -> Array:
-        """Return the global id of each local vertex, in the given integer type. The array is cached."""
+        """Return the id in the whole graph of each vertex of this shard, in the integer type `dtype`. The array is
+        cached.
+        """
         xp: Any = array_module(self.mirrors)
 
         def make(_: Graph) -> Array:
@@ -81,7 +83,9 @@ class Shard:
         return self.graph.kept(("ids", dtype), make)
 
     def array_on(self, device: Device, key: Hashable, array: Any) -> Any:
-        """Return an array of the shard on a device. If it must be copied, the copy is cached under `key`."""
+        """Return `array`, one of this shard's arrays, on a device. If the array must be copied there, the copy is
+        cached under `key`.
+        """
         if device == device_of(array):
             return array
         key = device, key
@@ -90,7 +94,9 @@ class Shard:
         return self.copies[key]
 
     def graph_on(self, device: Device) -> Graph:
-        """Return the local graph on a device. If it must be copied, the copy is cached."""
+        """Return the shard's local graph on a device, the CPU or the rank's GPU. If it must be copied there, the copy
+        is cached.
+        """
         if device == self.graph.device:
             return self.graph
         if self.copy is None:
@@ -120,7 +126,7 @@ class Shard:
 
     @property
     def own_vertex_attributes(self) -> dict[str, Array]:
-        """The attributes of the own vertices, by name."""
+        """The vertex attributes of the rank's own vertices (not of mirrors): arrays by attribute name."""
         return {name: column[: self.own] for name, column in self.graph.vertex_attributes.items()}
 
     def with_graph(self, graph: Graph) -> "Shard":
@@ -133,8 +139,10 @@ class Shard:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the shard takes now, in bytes, including copies of arrays on the device that is not the
-        rank's.
+        """The memory in bytes that the shard takes now, on the rank's device and on the other one.
+
+        A shard on a rank's GPU may have copies of its arrays in host memory, and a shard in host memory copies on a
+        GPU.
         """
         parts = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
         if self.graph.edge_attributes is not self.attributes:
@@ -148,7 +156,10 @@ class Shard:
         return ids_on_host
 
     def local_of(self, vertex: int) -> int | None:
-        """Return the local number of a global vertex, or None if it is not in this shard."""
+        """Return the number, within this shard, of the vertex with the id `vertex` in the whole graph.
+
+        Return None if the shard has neither the vertex nor a copy of it.
+        """
         if 0 <= (place := vertex - self.first) < self.own:
             return place
         mirrors = self._mirrors_on_host
@@ -157,7 +168,10 @@ class Shard:
         return self.own + place if place < len(mirrors) and mirrors[place] == vertex else None
 
     def local(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the local numbers of some global vertices. Vertices not in this shard are dropped."""
+        """Return the numbers, within this shard, of the vertices with the ids `vertices` in the whole graph.
+
+        Vertices that are not in this shard are left out.
+        """
         vertices = np.asarray(vertices, np.int64)
         mirrors = self.array_on("cpu", "mirrors", self.mirrors)
         own = vertices[(vertices >= self.first) & (vertices < self.first + self.own)] - self.first
@@ -167,7 +181,8 @@ class Shard:
         return np.concatenate([own, mirror_positions[is_mirror] + self.own])
 
     def with_mirrors(self, communicator: Communicator, values: Array) -> Array:
-        """Return the values at all local vertices, given those at this rank's own vertices (collective).
+        """Return an array over all vertices of this shard, from `values`, the array over this rank's own vertices
+        (collective).
 
         The values at mirrors (copies of other ranks' vertices) are received from the ranks that own the vertices, and
         appended.
@@ -180,7 +195,11 @@ class Shard:
 
 @dataclass(eq=False)
 class Share:
-    """What a rank stores of a graph as long as the graph exists: the shard with the in-edges of its own vertices."""
+    """What a rank stores of a distributed graph as long as the graph exists: the in-edges of the rank's own vertices,
+    as a shard.
+
+    Shards for other directions are made from it.
+    """
 
     shard: Shard
 
@@ -200,11 +219,14 @@ class Share:
         return self.shard.m
 
     def owners(self, vertices: Array) -> Array:
-        """Return the owning rank of each vertex."""
+        """Return, for each vertex in `vertices`, the rank that owns it."""
         return owners_of(self.bounds, vertices)
 
     def edges(self) -> Edges:
-        """Return this rank's edges by global vertex ids, on its device. Edge numbers and values are not copied."""
+        """Return the sources and targets of this rank's edges, as vertex ids of the whole graph, on the rank's device.
+
+        The edges' numbers and values are the rank's own arrays, and not copies.
+        """
         shard = self.shard
         src, dst = shard.graph.edges()
         ids = shard.ids_as(index_dtype(shard.n))
@@ -212,7 +234,11 @@ class Share:
 
 
 def distribute(communicator: Communicator, n: int, source: Source) -> Share:
-    """Send all edges to the owners of their targets, and return this rank's part of the graph (collective)."""
+    """Send all edges of a graph to the ranks that own their targets, and return this rank's part of the graph
+    (collective).
+
+    `source` yields the edges that this rank has before, and `n` is the number of vertices.
+    """
     bounds, m, rows = distribute_edges(communicator, n, source)
     shard = _shard_of_rows(communicator, rows, bounds, m, mirrors_all=False)
     _keep_global_sizes(communicator, shard, m)
@@ -247,7 +273,8 @@ def shard_of(communicator: Communicator, share: Share, direction: str, mirrors_a
 
 
 def _rows_of_both_ends(communicator: Communicator, share: Share, edges: Edges) -> tuple[Rows, Array]:
-    """Return adjacency lists for direction "all", in which each edge is at both of its ends (collective).
+    """Return adjacency lists for programs that gather in direction "all", in which each edge is at both its ends
+    (collective).
 
     The second result says, for each entry of the lists, whether it is in the list of the edge's target. A self loop has
     two entries in one list: first as an out-edge, then as an in-edge.
@@ -321,7 +348,7 @@ def _number_locally(others: Array, first: int, own: int, n: int, mirrors_all: bo
 
 
 def _chunks(array: Array) -> Iterator[Array]:
-    """Yield consecutive pieces of an array, each of at most `CHUNK` entries."""
+    """Yield consecutive pieces of an array, each of at most `CHUNK` entries, so that temporary arrays stay small."""
     for start in range(0, len(array), CHUNK):
         yield array[start : start + CHUNK]
 

@@ -45,8 +45,9 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
 
 
 def unsupported(what: str) -> TypeError:
-    """Return a TypeError whose message names the public function that the user has called, followed by the reason
-    `what`.
+    """Return a TypeError for something that distributed graphs don't support.
+
+    The message begins with the name of the public function that the user has called, followed by the reason `what`.
     """
     return TypeError(f"{caller()}{what}")
 
@@ -61,8 +62,9 @@ def not_whole(option: str = "") -> TypeError:
 
 
 def caller() -> str:
-    """Return the name of the outermost public function of gasla, or graph method, on the stack, with which a message
-    begins.
+    """Return the name of the public function of gasla, or graph method, that the user has called, for an error message.
+
+    It is the outermost one on the stack.
     """
     prefix = ""
     for frame, _ in traceback.walk_stack(None):

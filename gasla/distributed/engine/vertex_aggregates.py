@@ -50,10 +50,11 @@ class VertexAggregates:
         return bytes_sent
 
     def _combine(self, communicator: Communicator, name: str, partial_aggregate: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return an aggregate's totals at this rank's own vertices, and the number of bytes sent (collective).
+        """Return the totals over all ranks of the aggregate `name` at this rank's own vertices, and the number of bytes
+        sent (collective).
 
-        `partial_aggregate` has what this rank contributes to each local vertex. What concerns other ranks' vertices is
-        sent to these ranks.
+        `part` has what this rank contributes to each local vertex. What concerns other ranks' vertices is sent to these
+        ranks.
         """
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
@@ -74,8 +75,11 @@ class VertexAggregates:
         return combined, sum(map(len, messages))
 
     def _publish(self, communicator: Communicator, array: np.ndarray, combined: np.ndarray) -> int:
-        """Store an aggregate's totals at own vertices, and send those that have changed to all ranks with copies of the
-        vertices (collective).
+        """Send an aggregate's new totals at this rank's own vertices to the ranks that have copies of these vertices
+        (collective).
+
+        `total` has the totals, and `array` the aggregate's previous values at all vertices of the shard, which are
+        replaced. Only totals that have changed are sent. Return the number of bytes sent.
         """
         shard = self._shard
         message = _pack_changes(combined, array[: shard.own])
@@ -108,7 +112,10 @@ def _pack_changes(current: np.ndarray, previous: np.ndarray) -> np.ndarray:
 
 
 def _unpack_changes(message: np.ndarray, entry_count: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
-    """Return the positions and values that a message of `_pack_changes` contains. An empty message contains none."""
+    """Return the positions and the new values of the changed entries that a message of `_pack_changes` contains.
+
+    An empty message contains none. `held` is the length of the array of which entries have changed.
+    """
     updates = unpack_message(message, 0, entry_count, [(dtype, ())])
     if not updates.values:
         return slice(0, 0), np.zeros(0, dtype)

@@ -18,7 +18,8 @@ TOGETHER = 1 << 22
 
 
 def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Handle]:
-    """Send the edges that the calling process makes in chunks to the ranks, which store them in host memory.
+    """Send the edges that the calling process makes in chunks to the ranks, which store them in host memory until the
+    graph is made.
 
     Return the number of vertices, and the handle under which ranks store the edges.
     """
@@ -43,7 +44,7 @@ def distribute_chunks(ranks: Ranks, chunks: Any, n: int | None) -> tuple[int, Ha
 
 
 def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
-    """Yield the chunks of edges after checks.
+    """Check the chunks of edges that a caller has passed, and yield the edges of each chunk.
 
     Raise ValueError if some of the nonempty chunks have weights and others have none.
     """
@@ -69,7 +70,7 @@ def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(chunk_number: int, chunk: Any, n: int | None) -> Piece:
-    """Return the edges of a chunk after checks.
+    """Check the arrays of a chunk of edges, and return the edges as a `Piece` of the input with this `number`.
 
     Arrays are copied, because the caller may reuse them for the next chunk.
     """
@@ -104,7 +105,7 @@ def _begin_list(rank: Rank, key: Any) -> None:
 
 
 def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
-    """Store this rank's part of each chunk."""
+    """Store this rank's part of each chunk of edges under `key`, until the graph is made."""
     rank_number, rank_count = rank.communicator.rank, rank.communicator.size
     for chunk_number, where, src, dst, values, *_ in chunks:
         edge_range = slice(len(src) * rank_number // rank_count, len(src) * (rank_number + 1) // rank_count)
@@ -121,7 +122,7 @@ def _store_parts(rank: Rank, key: Any, chunks: Sequence[Piece]) -> None:
 
 
 def _number_stored(rank: Rank, key: Any, n: int) -> int:
-    """Give the edges of all chunks that this rank has stored their global numbers (collective).
+    """Give the edges that this rank has stored from all chunks their numbers in the whole graph (collective).
 
     Return the number of vertices of the whole graph.
     """

@@ -22,7 +22,10 @@ def is_collection(edges: Any) -> bool:
 
 
 def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) -> tuple[int, Handle]:
-    """Distribute the edges over ranks. Return the number of vertices, and the handle under which ranks store edges."""
+    """Let each rank store some partitions of a Dask dataframe or array of edges.
+
+    Return the graph's number of vertices, and the handle of the key under which the ranks store the edges.
+    """
     partitions, column_positions = _parts(edges, columns)
     handle = Handle(ranks)
     if ranks.place(handle.key, partitions):
@@ -31,8 +34,8 @@ def distribute_parts(ranks: Ranks, edges: Any, columns: Columns, n: int | None) 
 
 
 def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
-    """Return the partitions of a Dask dataframe or array, in order, and the positions of the columns that have the
-    edges.
+    """Return the partitions of a Dask dataframe or array of edges, in order, and the positions of the columns that are
+    used.
 
     The partitions are Dask's delayed values. The positions are of the source, the target and, if given, the weight.
     """
@@ -58,7 +61,10 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
 
 
 def _piece(partition_number: int, partition: Any, column_positions: Sequence[int]) -> Piece:
-    """Return the edges of a partition, which is a dataframe or an array of sources and targets."""
+    """Return the edges of one partition of a Dask collection, a dataframe or an array, as a `Piece` of the input.
+
+    `places` has the positions of the columns of sources, targets and, if given, weights.
+    """
     where = f"partition {partition_number}"
     if isinstance(partition, np.ndarray):
         src, dst = (np.ascontiguousarray(partition[:, end]) for end in (0, 1))

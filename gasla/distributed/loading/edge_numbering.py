@@ -49,7 +49,7 @@ def number_edges(rank: Rank, key: Any, pieces: Iterable[Piece], n: int | None) -
 
 
 def take_share(rank: Rank, key: Any) -> Edges:
-    """Remove and return the edges that `number_edges` has stored on the rank."""
+    """Remove the edges that `number_edges` has stored on the rank under `key`, and return them."""
     edge_share: Edges = rank.kept.pop(key)
     return edge_share
 
@@ -72,7 +72,11 @@ def _first_numbers(communicator: Communicator, pieces: Sequence[Piece]) -> list[
 
 
 def _common_dtype(communicator: Communicator, pieces: Sequence[Piece]) -> np.dtype | None:
-    """Return the common dtype of the values of all pieces, or None if no piece has values (collective)."""
+    """Return the common dtype of the edge values that all ranks have read, or None if no edges have values
+    (collective).
+
+    `pieces` has the edges that this rank has read.
+    """
     own_types = [
         (p.where, "" if p.values is None else p.values.dtype.str) for p in pieces if len(p.src) or p.values is not None
     ]
@@ -92,7 +96,10 @@ def _common_dtype(communicator: Communicator, pieces: Sequence[Piece]) -> np.dty
 
 
 def _count_vertices(communicator: Communicator, pieces: Sequence[Piece], n: int | None) -> int:
-    """Return the number of vertices of the whole graph, after a check that all ids are in range (collective)."""
+    """Return the number of vertices of the whole graph, and raise an error if a vertex id is out of range (collective).
+
+    `pieces` has the edges that this rank has read. Without `n`, the number follows from the largest id.
+    """
     smallest, largest, stated = NO_LIMIT, -1, 0
     for piece in pieces:
         stated = max(stated, piece.n)

@@ -47,7 +47,8 @@ class Columns(NamedTuple):
 
 
 def list_files(paths: Paths) -> list[str]:
-    """Return the files that paths and patterns stand for. The files of a pattern are in the order of their names.
+    """Return the files that `paths`, paths and glob patterns, stand for. The files of a pattern are in the order of
+    their names.
 
     Raise FileNotFoundError for missing files and for folders.
     """
@@ -114,10 +115,7 @@ def _check_counts(communicator: Communicator, units: Sequence[Unit], pieces: Seq
 
 
 def _allgather_json(communicator: Communicator, what: Any) -> list[Any]:
-    """Return the objects that all ranks have passed, by rank (collective).
-
-    They are sent as JSON, which must support them.
-    """
+    """Send an object to all ranks as JSON, and return the objects of all ranks, in rank order (collective)."""
     return [json.loads(text) for text in share_bytes(communicator, json.dumps(what).encode())]
 
 
@@ -140,7 +138,7 @@ def _divide(path: str, format: str) -> Iterator[Unit]:
 
 
 def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
-    """Return the range of units (pieces of files) that this rank reads: its first, and the one after its last.
+    """Return the range of units (pieces of files) that this rank reads: the first unit, and the one after the last.
 
     The ranges are chosen so that all ranks read about as many bytes.
     """
@@ -155,7 +153,9 @@ def _own(communicator: Communicator, units: Sequence[Unit]) -> tuple[int, int]:
 
 @contextmanager
 def _explain(path: str, group: int) -> Iterator[None]:
-    """Turn an error in reading a row group, within a `with` statement, into a FormatError that names the row group."""
+    """Return a context manager in which an error in reading a Parquet file becomes a FormatError that names the row
+    group.
+    """
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -180,7 +180,10 @@ def _read(number: int, unit: Unit, format: str | None, columns: Columns) -> Piec
 
 
 def of_table(number: int, where: str, table: Any) -> Piece:
-    """Return the edges in a pyarrow.Table, whose columns are source, target and, optionally, weight."""
+    """Return the edges in a `pyarrow.Table` as a `Piece` of the input with this `number`.
+
+    The table's columns are sources, targets and, optionally, weights. `where` names the file in error messages.
+    """
     weight = 2 if table.num_columns > 2 else None
     if table.num_rows == 0:
         kind = None if weight is None else np.dtype(table.schema.field(weight).type.to_pandas_dtype())
@@ -193,7 +196,7 @@ _EMPTY = np.zeros(0, np.int64)
 
 
 def _read_whole(number: int, path: Path, format: str, columns: Columns) -> Piece:
-    """Return all edges of a file, which is read by `gasla.io.read`."""
+    """Read a whole file by `gasla.io.read`, and return its edges as a `Piece` of the input with this `number`."""
     given = columns._asdict() | {"names": False} if format in io.TABLES else {}
     graph: Graph = as_graph(io.read(path, format, **given))
     # In a file with vertex names, vertex i is the i-th distinct name. This differs from file to file, so ranks can't

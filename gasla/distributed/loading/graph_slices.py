@@ -12,11 +12,9 @@ from gasla.graph.neighbor_lists import Lists
 
 
 class GraphSlices:
-    """The edges of a whole graph that one rank sends to the ranks that own their targets.
+    """The edges of a graph that every rank can read, as one rank sends them to the ranks that own their targets.
 
-    In each round, all ranks together send a range of the edges, of which each rank sends an equal part.
-
-    In each round, ranks send consecutive slices of the edges, of equal lengths.
+    In each round, all ranks together send a range of consecutive edges, of which each rank sends an equal part.
 
     Parameters
     ----------
@@ -39,11 +37,14 @@ class GraphSlices:
             self._given = Adjacency(here(self._given.indptr, self._device), self._given.indices)
 
     def extent(self) -> tuple[int, int]:
-        """Return the smallest and the largest possible id. A graph has checked its ids, so they need not be read."""
+        """Return the smallest and the largest vertex id that the graph may have: 0 and n - 1.
+
+        The ids of a graph are checked when the graph is made, so they need not be read here.
+        """
         return 0, self._lists.n - 1
 
     def plan(self, m: int) -> Rounds:
-        """Return the number of rounds in which all ranks together send the graph's `m` edges."""
+        """Return in how many rounds all ranks together send the graph's `m` edges to their owners."""
         return Rounds(rounds_of(self._device, m, self._size), 1)
 
     def targets(self, number: int, rounds: int) -> Array:
@@ -58,7 +59,7 @@ class GraphSlices:
         return Edges(self._ends(edge_range, 0), self._ends(edge_range, 1), ids, values)
 
     def _slice(self, round_number: int, rounds: int) -> slice:
-        """Return the positions, in the order of the input, of the edges that this rank sends in round `round_number` of
+        """Return the slice of the graph's edges, in the order of the input, that this rank sends in round `number` of
         `rounds`.
         """
         m, piece_number, piece_count = self._lists.m, round_number * self._size + self._rank, rounds * self._size
@@ -76,9 +77,10 @@ class GraphSlices:
         return self._owners(self._given.indptr, edge_range)
 
     def _owners(self, indptr: Array, edge_range: slice) -> Array:
-        """Return the vertex to whose adjacency list each of the entries at the positions `edge_range` belongs.
+        """Return, for each of the positions `part` in an array of neighbors, the vertex whose adjacency list has this
+        entry.
 
-        The vertex follows from the offsets `indptr`. Only the offsets that are needed are copied to the rank's device.
+        `indptr` has the offsets of the lists. Only the offsets that are needed are copied to the rank's device.
         """
         xp: Any = array_module(indptr)
         if edge_range.start == edge_range.stop:
