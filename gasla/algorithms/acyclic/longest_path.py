@@ -25,7 +25,10 @@ from gasla.rows import UNWEIGHTED, Command, Row
 
 
 class Lengths(VertexProgram):
-    """length(v) = the maximum over the in-edges u -> v of length(u) + weight, gathered once length(u) is final.
+    """length(v) = the length of a longest path that ends at v: the maximum over the in-edges u -> v of length(u) +
+    weight.
+
+    A vertex gathers from an in-edge once length(u) is final.
 
     `waiting` is the number of in-edges from which the vertex has not gathered yet. The run ends after at most n
     iterations, since each vertex is active once, when its `waiting` reaches 0.
@@ -51,7 +54,10 @@ class Lengths(VertexProgram):
 
 
 class Parents(VertexProgram):
-    """parent(v) = the smallest u with length(u) + weight(u, v) = length(v), or v itself if there is no such u."""
+    """parent(v) = the vertex before v on a longest path: the smallest u with length(u) + weight(u, v) = length(v).
+
+    If there is no such u, it is v itself.
+    """
 
     real = option(np.float64)
     lengths = option(np.float64)

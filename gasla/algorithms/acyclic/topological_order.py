@@ -174,10 +174,10 @@ def _order_by_rank(graph: Graph, ranks: np.ndarray) -> np.ndarray:
 
 
 def check_acyclic(graph: Graph, waiting: Any) -> None:
-    """Raise ValueError, with a cycle in its text, if the graph has a cycle.
+    """Raise ValueError, with a cycle in its text, if a run in topological order has found that the graph has a cycle.
 
-    `waiting` is the number of in-edges of each vertex from which a run in topological order has not gathered. A
-    positive number at the end of the run means that the vertex is on a cycle or reachable from one.
+    `waiting` is the number of in-edges of each vertex from which the run has not gathered. A positive number at the end
+    of the run means that the vertex is on a cycle or reachable from one.
     """
     if any_true(waiting > 0):
         raise ValueError(

@@ -27,10 +27,10 @@ REMEDY = "the closures of parts of the graph"
 
 
 class Reached(VertexProgram):
-    """near(v) = the sources from which a path leads to v. far(v) = the sources from which a path of two or more edges
-    does.
+    """The vertex program that finds which of 64 source vertices reach each vertex of an acyclic graph.
 
-    Each set of sources is a word of 64 bits, in which bit i stands for source i of the 64 sources of a batch.
+    near(v) = the sources from which a path leads to v. far(v) = the sources from which a path of two or more edges
+    does. Each set of sources is a word of 64 bits, in which bit i stands for source i of the 64 sources of a batch.
     """
 
     own = vertex(np.uint64)  # bit i is set if the vertex itself is source i
@@ -121,7 +121,7 @@ def transitive_closure(graph: Any) -> Graph:
 
 
 def _pair_count_bound(acyclic: Graph, labels: Array) -> int:
-    """Return a lower bound of the number of edges of the closure, found by two searches.
+    """Return a lower bound of the number of edges that the transitive closure of a graph has, found by two searches.
 
     Every vertex that reaches the largest strongly connected component also reaches all that can be reached from that
     component, and these pairs are counted. The bound lets a graph with a giant component fail early if its closure does
@@ -139,10 +139,10 @@ def _pair_count_bound(acyclic: Graph, labels: Array) -> int:
 
 
 def reached(graph: Graph, labels: Array) -> Iterator[tuple[int, Array, Array, Array]]:
-    """Yield for each batch of 64 sources which of them reach each vertex of an acyclic graph.
+    """Yield, for each batch of 64 sources, which of them reach each vertex of an acyclic graph.
 
-    An item is (number of the first source of the batch, own, near, far). The three arrays are the fields of the program
-    `Reached`: a word of 64 bits for each vertex, with a bit for each source. Source i is the vertex `labels[i]`.
+    An item is (number of the first source of the batch, own, near, far). The three arrays have a word of 64 bits for
+    each vertex, with a bit for each source: the fields of the program `Reached`. Source i is the vertex `labels[i]`.
     """
     xp: Any = module_of(graph.device)
     levels_order = Schedule(topological_order(graph, levels=True).levels)

@@ -30,7 +30,7 @@ BATCH = 8  # number of sources whose distances are stored together if edges have
 
 
 class _DistanceSums:
-    """The base of programs that sum up distances: count(v) = the number of sources that have reached v so far.
+    """The base of vertex programs that sum up distances: count(v) = the number of sources that have reached v so far.
 
     total(v) = the sum of their distances to v, or of the inverse distances.
     """
@@ -121,7 +121,11 @@ def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list
 
 
 def _add_distances(distances: Any, sources: list[int], count: Any, distance_total: Any, inverse: bool) -> None:
-    """Add the distances from some sources to the counts and sums of the vertices that they reach, in place."""
+    """Add the distances from some sources to the counts and sums of the vertices that the sources reach, in place.
+
+    `distances` has a row for each source. `count` has the number of sources for each vertex, and `total` the sum of
+    their distances, or with `inverse` of the inverse distances.
+    """
     xp: Any = array_module(distances)
     for distance, source in zip(distances, sources):
         is_reached = xp.isfinite(distance)
@@ -151,7 +155,7 @@ def distances_to(backwards: Graph, target: int, *, weighted: bool) -> Any:
 
 
 def reversed_edges(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with every edge reversed. If `weighted`, it has the lengths of the edges as values."""
+    """Return the graph with every edge reversed. If `weighted`, the edges keep their lengths as values."""
     if is_undirected(graph, weighted):
         return graph
     if weighted:

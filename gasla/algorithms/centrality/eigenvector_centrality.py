@@ -54,7 +54,9 @@ class Power(Spread):
         return abs(after.score - before.score)
 
     def norm(self):
-        """Return the norm of the scores after the previous iteration, by which this iteration divides."""
+        """Return the norm of all vertices' scores after the previous iteration, by which this iteration divides the
+        scores.
+        """
         return semirings.sqrt(self.square)
 
     def stop(self):

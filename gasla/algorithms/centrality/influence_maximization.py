@@ -138,7 +138,12 @@ def influence_maximization(
 
 
 def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[int, int]:
-    """Return how many sets the first sample has, and at how many sets the sample is not doubled any more (OPIM-C)."""
+    """Return how many reverse reachable sets the first sample has, and the number of sets from which on samples no
+    longer grow.
+
+    The numbers are those of the method OPIM-C. They depend on the accuracy `epsilon` and on the probability of an error
+    `delta`.
+    """
     guarantee, choices = 1 - 1 / math.e, math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
     sample_count = (
         2 * (guarantee * math.sqrt(math.log(6 / delta)) + math.sqrt(guarantee * (choices + math.log(6 / delta)))) ** 2
@@ -147,7 +152,8 @@ def _numbers_of_samples(n: int, k: int, epsilon: float, delta: float) -> tuple[i
 
 
 class Sets:
-    """A growing sample of reverse reachable sets: each has the vertices from which a random root is reached.
+    """A growing random sample of reverse reachable sets: each has the vertices from which a random cascade reaches its
+    root.
 
     The random numbers follow from the seed, so set number i is the same in every run.
     """
@@ -165,9 +171,9 @@ class Sets:
         self.keys = xp.zeros(0, np.int64)  # set * n + vertex for each vertex of each set, ascending
 
     def grow(self, count: int, others: int) -> None:
-        """Sample sets until there are `count`.
+        """Sample more reverse reachable sets, until this sample has `count` of them.
 
-        `others` is the number of entries (set, vertex) of the other sample, which counts toward the memory that both
+        `others` is the number of entries (set, vertex) of another sample, which counts toward the memory that both
         need.
         """
         blocks, key_count, first_set = [self.keys], len(self.keys), self.count
@@ -183,7 +189,7 @@ class Sets:
         self.keys, self.count = self.xp.concatenate(blocks), count
 
     def _require_room(self, entries: int) -> None:
-        """Raise MemoryError if `entries`, the entries of both samples or the edges of a search, do not fit in
+        """Raise MemoryError if `entries` pairs of a set and a vertex, or as many edges of a search, do not fit in
         memory.
         """
         advice = "lower probabilities, or larger epsilon"
@@ -216,8 +222,8 @@ class Sets:
         return reached_keys
 
     def _draw_edge_positions(self, edge_total: int) -> Array:
-        """Return a random sample of the numbers below `edge_total`, in ascending order: the positions of edges that may
-        be followed.
+        """Return a random sample of the numbers below `total`, in ascending order: the positions of the edges that a
+        search may follow.
 
         Each is drawn with the largest probability of all edges, and the caller then thins out edges of lower
         probability. The gaps between the numbers come from the geometric distribution, so the time depends on the size
@@ -248,11 +254,12 @@ class Sets:
         return (semirings.hash(*self.seed, numbers) >> np.uint64(11)) * 2.0**-53
 
     def greedy(self, k: int) -> tuple[Array, float]:
-        """Choose k vertices one by one, each the one in the most sets that contain no vertex chosen before.
+        """Choose k vertices one by one, each the one in the most sets of the sample that contain no vertex chosen
+        before.
 
-        Return the vertices, and an upper bound of the number of sets that the best k vertices could cover, which means
-        contain one of them. After some vertices are chosen, k more cover at most as many sets in addition as the k best
-        of them would each cover alone. This gives the bound.
+        Return the vertices, and an upper bound of the number of sets that the best k vertices could cover. A vertex
+        covers a set if the set contains it. After some vertices are chosen, k more cover at most as many sets in
+        addition as the k best of them would each cover alone. This gives the bound.
         """
         xp, n = self.xp, self.graph.n
         sets, vertices = xp.divmod(self.keys, n)
@@ -272,7 +279,11 @@ class Sets:
         return seeds, min(upper_bound, covered + float(xp.partition(counts, n - k)[n - k :].clip(0).sum()))
 
     def covered_by(self, seeds: Array) -> int:
-        """Return the number of sets that contain at least one of the given vertices."""
+        """Return the number of reverse reachable sets in the sample that contain at least one of the vertices in
+        `seeds`.
+
+        A set that contains a vertex is covered by it.
+        """
         xp: Any = self.xp
         sets, vertices = xp.divmod(self.keys, self.graph.n)
         is_seed = xp.zeros(self.graph.n, bool)

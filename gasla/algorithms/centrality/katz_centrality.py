@@ -183,7 +183,10 @@ def _constants(graph: Graph, beta: Any) -> Any:
 
 
 def _initial_scores(graph: Graph, nstart: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the argument `nstart` as a number for each vertex. Raise ValueError if a square overflows `dtype`."""
+    """Return the argument `nstart`, the initial scores, as a number for each vertex.
+
+    Raise ValueError if the square of a number overflows `dtype`.
+    """
     start, limit = vertex_numbers(graph, "nstart", nstart), float(np.finfo(dtype).max) ** 0.5
     if (largest := float(abs(start).max())) > limit:
         v = int(abs(start).argmax())

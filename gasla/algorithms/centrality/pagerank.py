@@ -73,7 +73,11 @@ class PageRank(Spread):
         return self.along(edge, src.share)
 
     def jump(self, vertex):
-        """Return the part of a vertex's rank that comes from jumps and from vertices without out-edges."""
+        """Return the part of a vertex's rank that does not come along its in-edges.
+
+        It comes from jumps of the random surfer, and from the rank of vertices without out-edges, which is
+        redistributed.
+        """
         if not self.normalized:
             return 1 - self.alpha
         jump_rank = (1 - self.alpha) * self.total if self.in_place else 1 - self.alpha
@@ -285,7 +289,10 @@ def prepared_fields(
 
 
 def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph | None, dict[str, Any]]:
-    """Return a graph with scaled weights, or None if weights need no scaling, and the initial fields for equal ranks.
+    """Return a graph with scaled weights, or None if weights need no scaling, and the initial fields of PageRank's
+    program.
+
+    The fields are those for equal ranks.
 
     The field `inverse` is one over the sum of the weights of a vertex's out-edges, or 0. Weights need scaling if such
     sums come near the limits of `dtype`.
@@ -305,10 +312,10 @@ def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> 
 
 
 class Scale(VertexProgram):
-    """scaled(e) = weight(e) times the power of two of the vertex that e leaves, which is given as the product of two
-    factors.
+    """scaled(e) = weight(e) times a power of two, the same for all out-edges of a vertex.
 
-    The power may be out of the range of the dtype, so the two factors are multiplied one after the other.
+    The power is given as the product of two factors at the vertex that e leaves. It may be out of the range of the
+    dtype, so the two factors are multiplied one after the other.
     """
 
     kind = option(np.float64)
@@ -338,7 +345,10 @@ def _scale_weights(graph: Graph) -> Any:
 
 
 def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
-    """Return 1 / `total` for each vertex, or 0 where `total` is 0, and this inverse multiplied by `rank`."""
+    """Return 1 / `total` for each vertex, or 0 where `total` is 0, and this inverse multiplied by the vertex's `rank`.
+
+    `total` is the sum of the weights of a vertex's out-edges, among which PageRank divides the rank.
+    """
     xp: Any = array_module(total)
     is_positive = total > 0
     with np.errstate(all="ignore"):  # callers check for infinite results
@@ -347,7 +357,8 @@ def _inverses(total: Any, rank: Any) -> tuple[Any, Any]:
 
 
 def _fields_from_distributions(graph: Graph, inverse: Any, shares: dict[str, Any]) -> dict[str, Any]:
-    """Return the initial fields of the program that follow from distributions that the caller gave.
+    """Return the initial fields of PageRank's program that follow from the caller's arguments `personalization`,
+    `dangling` and `nstart`.
 
     `shares` maps "personalization", "dangling" and "nstart" to these distributions. `inverse` is one over the weight of
     each vertex's out-edges.
@@ -383,7 +394,7 @@ def _rank_batches(
     graph: Graph,
     chosen: dict[str, Any],
 ) -> Ranked:
-    """Return the ranks for several personalizations.
+    """Return the PageRanks for several personalizations (distributions of jumps), and how the runs ended.
 
     Parameters
     ----------
@@ -391,7 +402,7 @@ def _rank_batches(
         whether weights are divided by their sums at each vertex; type of the weights, or None; type of the ranks
     alpha, tol, max_iter :
         as for `pagerank`
-    graph, distributions :
+    graph, chosen :
         the graph; `personalization`, `dangling` and `nstart`, with one row for each distribution
     """
     rows = _distribution_rows(graph, chosen, normalized)
@@ -407,9 +418,10 @@ def _share_batches(
     dtype: np.dtype,
     find: Callable[[Graph, dict[str, Any]], Ranked],
 ) -> Ranked:
-    """Return what `find` returns for all personalizations, which the ranks of a distributed graph divide among them.
+    """Return the PageRanks for all personalizations, computed by calls of `find`, and how the runs ended.
 
-    If the graph is not distributed, or does not fit in the memory of one rank, `find` is called once for the graph.
+    The ranks of a distributed graph divide the personalizations among them. If the graph is not distributed, or does
+    not fit in the memory of one rank, `find` is called once for the graph.
     """
     count = len(chosen["personalization"])
     if not graph.sharers(-(-count // BATCH)):
@@ -454,11 +466,10 @@ def _batch_table(
 
 
 def _distribution_rows(graph: Graph, chosen: dict[str, Any], normalized: bool) -> Rows:
-    """Return three sequences of distributions, with one for each personalization: of jumps, of dangling vertices, and
-    at first.
+    """Return three sequences of distributions over the vertices, each with one distribution per personalization.
 
-    Dangling vertices have no out-edges, and None stands for no distribution of their own. The last are initial ranks.
-    Raise ValueError if the caller gave different numbers of distributions.
+    They are the distributions of jumps, of the rank of vertices without out-edges, and of initial ranks. The second
+    sequence is None if the caller gave none. Raise ValueError if the caller gave different numbers of distributions.
     """
     xp: Any = module_of(graph.device)
     count = len(chosen["personalization"])

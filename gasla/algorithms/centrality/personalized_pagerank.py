@@ -79,7 +79,8 @@ def _vector_maximum(vector: Any) -> Any:
 
 
 def _lost_rank(lane: int, self: Any, before: Any, after: Any) -> Any:
-    """Return the rank of a vertex if it has no out-edges, or else 0, for personalization number `lane`.
+    """Return what a vertex adds to the aggregate `lost_i` of personalization i, which is number `lane`: its rank if it
+    has no out-edges, or else 0.
 
     The sum over all vertices is the aggregate `lost_0`, `lost_1`, …
     """
@@ -124,9 +125,10 @@ def personalized_ranks(
 def batches(
     graph: Graph, weights: np.dtype | None, inverse: Any, given: Rows, alpha: float, tol: float, max_iter: int
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Run batches of personalizations, and yield for each batch its slice of the personalizations, ranks, and result.
+    """Compute PageRank for batches of personalizations, and yield for each batch three things.
 
-    The ranks are an array with a row for each personalization. The result is that of the vertex program's run.
+    They are the slice of the personalizations that are in the batch, their ranks as an array with a row for each, and
+    the result of the vertex program's run.
     """
     xp: Any = array_module(inverse)
     rank_dtype, count = inverse.dtype, len(given.personalization)
@@ -152,7 +154,8 @@ def batches(
 
 
 def _vectors_of_rows(rows: Sequence[Any], chosen: list[int], dtype: np.dtype) -> Any:
-    """Return some of the distributions `rows` as an array with a row for each vertex.
+    """Return some of the distributions `rows`, arrays with a number per vertex, as one array with a row for each
+    vertex.
 
     `chosen` has the numbers of the distributions, each of which becomes a column.
     """

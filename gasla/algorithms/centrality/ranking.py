@@ -14,8 +14,9 @@ from gasla.program import VertexProgram, edge, option
 
 
 class Spread(VertexProgram):
-    """The base of programs in which every vertex adds up what its in-neighbors send, times the weights of the edges if
-    any.
+    """The base of vertex programs in which every vertex adds up what its in-neighbors send, such as PageRank.
+
+    What they send is multiplied by the weights of the edges, if there are weights.
 
     All vertices are active in every iteration, so a run ends only by the program's `stop`, or after the last iteration.
     """
@@ -56,7 +57,7 @@ class HubsResult(NamedTuple):
 
 
 def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
-    """Return the dtype of the weights, or None if unweighted.
+    """Return the dtype of the graph's edge weights, or None if `weighted` is false or the graph has none.
 
     The caller checks the values of the weights, by `in_range` or `weight_range`.
     """
@@ -68,9 +69,9 @@ def weights_dtype(graph: Graph, weighted: bool) -> np.dtype | None:
 
 
 def distribution(graph: Graph, given: Any, name: str) -> Any:
-    """Return the argument `name` as an array that sums to 1.
+    """Return the argument `name`, a distribution over the vertices, as an array that sums to 1.
 
-    It may be an array or a dict of numbers, or the names of vertices, which then are equally likely.
+    The user may give an array or a dict of numbers, or the names of vertices, which then are equally likely.
     """
     if graph.naming is not None and are_names(given):
         given = dict.fromkeys(several_vertices(graph, name, given, "vertex"), 1.0)

@@ -142,7 +142,7 @@ def salsa(
 
 
 def _initial_fields(graph: Graph, weights: np.dtype | None, dtype: np.dtype) -> tuple[Graph, dict[str, Any]]:
-    """Return the graph to run on, with scaled weights if needed, and the initial fields of both programs.
+    """Return the graph on which SALSA runs, with scaled weights if needed, and the initial fields of its two programs.
 
     The fields are equal hub scores of the vertices with out-edges, and the inverse sums of the weights of each vertex's
     out-edges and in-edges.

@@ -177,9 +177,10 @@ def top_k_pagerank(
 
 
 def _with_both_directions(graph: Graph) -> Graph:
-    """Return the graph, with both directions of every edge if all edges lead from one side to the other.
+    """Return a bipartite graph with both directions of every edge if all its edges lead from one side to the other.
 
-    Without this, walks in a graph whose edges all lead to one side would end after one step.
+    Return any other graph unchanged. Without this, walks in a graph whose edges all lead to one side would end after
+    one step.
     """
     if graph.m == 0 or (sides := graph.sides) is None:
         return graph
@@ -220,9 +221,10 @@ class _Sources(Sequence[Any]):
         return distribution(self.graph, self.given[number], "sources")
 
     def side(self, number: int) -> Any:
-        """Return a mask of the vertices on the same side as the vertices of personalization `number`.
+        """Return a mask of the vertices that are on the same side of the graph as the vertices of personalization
+        `number`.
 
-        Return None if the graph has no sides, or these vertices are not all on one side.
+        Return None if the graph has no sides, or the vertices of the personalization are not all on one side.
         """
         sides = self.graph.sides
         sides_of_vertices = None if sides is None else {int(sides[v]) for v in self.given[number]}
@@ -238,7 +240,10 @@ class _Sources(Sequence[Any]):
 
 
 def _best_of_rows(scores: Any, k: int, id_type: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the columns of the k largest positive scores of each row, and these scores, padded with -1 and 0."""
+    """Return the columns of the k largest positive entries in each row of a table of scores, and these entries.
+
+    A row with fewer positive entries is padded with the column -1 and the score 0.
+    """
     xp: Any = module_of("cpu" if isinstance(scores, np.ndarray) else "gpu")
     count, n = scores.shape
     columns = xp.broadcast_to(xp.arange(n, dtype=id_type), (count, n)).ravel()

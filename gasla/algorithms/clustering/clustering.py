@@ -176,7 +176,8 @@ def _edge_counts(graph: Graph) -> Graph:
 
 
 def _forward_edges(edge_count_graph: Graph, oriented: Oriented) -> Graph:
-    """Return only the edges from lower to higher degree, which limits the lengths of adjacency lists.
+    """Return the simple graph `sides` with only the edges from lower to higher degree, which limits the lengths of
+    adjacency lists.
 
     Vertices of equal degree are ordered, too, so one direction of each edge is kept.
     """
@@ -186,15 +187,16 @@ def _forward_edges(edge_count_graph: Graph, oriented: Oriented) -> Graph:
 def _sum_at_tails(graph: Graph, values: Any) -> Array:
     """Return for each vertex the sum of the values of its out-edges.
 
-    `values` are in the order of the adjacency lists.
+    `values` has a value per edge, in the order of the graph's adjacency lists.
     """
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.owners(), values, graph.n)
 
 
 def _sum_at_heads(graph: Graph, values: Any) -> Array:
-    """Return for each vertex the sum of the values of its in-edges. `values` are in the order of the out-adjacency
-    lists.
+    """Return for each vertex the sum of the values of its in-edges.
+
+    `values` has a value per edge, in the order of the graph's adjacency lists of out-edges.
     """
     xp: Any = module_of(graph.device)
     return xp.bincount(graph.out.indices, values, graph.n)

@@ -88,9 +88,10 @@ def square_clustering(graph: Any) -> Array:
 
 
 def _require_exact(degrees: Array, around: Array) -> None:
-    """Raise ValueError if the number of squares at a vertex might overflow int64.
+    """Raise ValueError if the number of squares (cycles of four edges) at a vertex might overflow int64.
 
-    It is at most half of the vertex's degree times the sum of its neighbors' degrees, which is given as `around`.
+    The number is at most half of the vertex's degree times the sum of its neighbors' degrees, which is given as
+    `around`.
     """
     bounds = degrees.astype(np.float64) * around
     if len(bounds) and float(bounds.max()) >= 2.0**63:
@@ -127,7 +128,7 @@ def _count_squares(oriented: Oriented, degrees: Array) -> Array:
 
 
 def _row_sums(lists: Adjacency, values: Any) -> Any:
-    """Return the sum of the values in each adjacency list.
+    """Return, for each adjacency list in `lists`, the sum of the values of its entries.
 
     The sums are exact modulo 2**64, since int64 wraps around.
     """

@@ -127,7 +127,10 @@ def partition(
 
 
 def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
-    """Return the total weight of the edges between parts, summed from the original weights, which were not scaled."""
+    """Return the total weight of the edges whose ends are in different parts of a partition, which `labels` gives.
+
+    The graph's own weights are added up, and not the scaled weights of the search.
+    """
     src, dst = graph.out.owners(), graph.out.indices
     between = labels[src] != labels[dst]
     if graph.has_symmetric_values:
@@ -137,7 +140,7 @@ def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
 
 
 def _report_lines(view: Any) -> Iterator[str]:
-    """Yield the lines of text by which the command describes the parts."""
+    """Yield the lines by which the command `partition` describes a partition, of which `f` has the results."""
     yield f"the edges between parts weigh {view['cut']:,.6g}, the communication volume is {view['volume']:,}"
     yield from view.groups()
 

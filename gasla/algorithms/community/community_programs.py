@@ -45,8 +45,8 @@ SHORT_WEIGHTS = tuple(np.dtype(kind) for kind in ("f4", "i1", "i2", "i4", "u1", 
 class Weigh(VertexProgram):
     """volume(c) = sum of the degrees of the vertices in community c, by which the program `Move` computes gains.
 
-    It runs before each turn of `Move`, and ends the run when few vertices have moved in the last `TURNS_PER_ROUND`
-    turns.
+    It runs before each turn of `Move` (an iteration in which a random sixth of the vertices may move), and ends the run
+    when few vertices have moved in the last `TURNS_PER_ROUND` turns.
     """
 
     community = vertex(ID, init=lambda vertex: vertex.id)
@@ -75,7 +75,10 @@ class Weigh(VertexProgram):
 
 
 def has_turn(program: Any, vertex: Any) -> Any:
-    """Return whether a vertex may move in the current turn: one of each `TURNS_PER_ROUND` turns, drawn at random."""
+    """Return whether a vertex may move to another community in the current turn of the vertex program.
+
+    A vertex may move in one of each `TURNS_PER_ROUND` turns, which is drawn at random.
+    """
     random_number = semirings.cast(
         semirings.hash(program.seed, vertex.id, program.turn // TURNS_PER_ROUND) >> 33, np.int64
     )
@@ -83,7 +86,8 @@ def has_turn(program: Any, vertex: Any) -> Any:
 
 
 def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
-    """Return how much the quality of the communities rises if a vertex that is in no community joins a given one.
+    """Return how much the quality of a partition into communities rises if a vertex that is in no community joins a
+    given one.
 
     `volume` is the sum of the degrees in the community, without the vertex. `weight` is the total weight of the
     vertex's edges to the community.
@@ -92,7 +96,7 @@ def gain(program: Any, vertex: Any, volume: Any, weight: Any) -> Any:
 
 
 class Move(VertexProgram):
-    """community(v) = the community of the largest gain among those of v's neighbors, if v may move in this turn.
+    """community(v) = the neighboring community that v gains most by joining, if v may move in this turn of the program.
 
     If no move raises the quality, v stays in its community.
     """
@@ -135,7 +139,7 @@ class Move(VertexProgram):
 
 
 class NotifyNeighbors(VertexProgram):
-    """is_due(v) = true if a neighbor of v has moved in this turn, so that v is evaluated again."""
+    """is_due(v) = true if a neighbor of v has moved to another community in this turn, so that v is evaluated again."""
 
     direction = option("in")
     is_due = vertex(np.bool_)
@@ -225,7 +229,8 @@ class Join(VertexProgram):
 
 
 def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
-    """Return the graph with weights whose sums do not overflow, and the power of two by which they were scaled.
+    """Return the graph with weights that a search for communities can add up, and the power of two by which they were
+    scaled.
 
     The weights become float64, but those of a distributed graph, and short ones on a GPU, keep their dtype. If every
     edge counts 1, the graph may have no weights: if it is distributed, or if it has both directions of every edge and
@@ -280,7 +285,10 @@ def direction(graph: Graph) -> Any:
 
 
 def degrees(graph: Graph) -> Any:
-    """Return the total weight of each vertex's edges. A self loop of a graph that is not symmetric counts twice."""
+    """Return the total weight of each vertex's edges, in a search for communities.
+
+    A self loop of a graph that is not symmetric counts twice.
+    """
     ones = module_of(graph.device).ones(graph.n)
     if direction(graph) == "in":
         return mxv(graph, ones)
@@ -312,10 +320,10 @@ def parts(graph: Graph, community: Any, given: dict[str, Any]) -> Any:
 
 
 def contracted(graph: Graph, groups: Any, within: Any = None) -> tuple[Graph, Any, Any]:
-    """Return the graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each group.
+    """Contract groups of vertices, and return the smaller graph, the group of each vertex, and a vertex of each group.
 
-    If `graph` is an earlier one that `keeps_weights`, `within` has for each of its vertices that vertex of which
-    `groups` has the group.
+    `groups` has a label for each vertex. If `graph` is the graph of an earlier level (see `keeps_weights`), `within`
+    has for each of its vertices the vertex of the current level, for which `groups` has the label.
     """
     if keeps_weights(graph):
         from gasla.graph.transform import contract_gpu  # imported here, because the module imports the GPU engine
@@ -327,7 +335,7 @@ def contracted(graph: Graph, groups: Any, within: Any = None) -> tuple[Graph, An
 
 
 def _renumber(graph: Graph, label: Any) -> Any:
-    """Return the labels renumbered from 0, in the order of the smallest vertex with each label."""
+    """Return the labels of groups of vertices renumbered from 0, in the order of the smallest vertex of each group."""
     smallest = module_of(graph.device).asarray(run(SmallestMembers, graph, max_iterations=1, label=label).least)
     number(smallest)
     return smallest

@@ -42,7 +42,9 @@ LEAST_SHARE = 0.05
 
 
 class Search(NamedTuple):
-    """What a search for communities works on: a graph, the quality to maximize, and limits of the communities."""
+    """What a search for communities is asked for: the graph, the quality to maximize, and limits such as a largest
+    size.
+    """
 
     graph: Graph  # has both directions of every edge, unless the graph is distributed
     # Weights of vertices in the penalty of a community, one array or a tuple of two. None stands for degrees as
@@ -54,11 +56,12 @@ class Search(NamedTuple):
     max_size: int | None = None
 
     def formula(self) -> tuple[Array, Array | None, float]:
-        """Return how the penalty of a community is computed: vertex weights `first_weights`, other weights
-        `second_weights` or None, and a factor.
+        """Return the numbers from which the penalty of a community is computed, which the quality of a partition
+        subtracts.
 
-        The penalty is the factor times the square of the sum of `first_weights` over the community's vertices, or with
-        `second_weights` twice the factor times the product of the sums of `first_weights` and `second_weights`.
+        They are vertex weights `a`, other weights `b` or None, and a factor. The penalty is the factor times the square
+        of the sum of `a` over the community's vertices, or with `b` twice the factor times the product of the sums of
+        `a` and `b`.
         """
         if self.weights is None:
             degree = degrees(self.graph)
@@ -67,7 +70,8 @@ class Search(NamedTuple):
         return first_weights, second_weights, self.resolution
 
     def quality(self, labels: Array) -> float:
-        """Return the quality that moves maximize: the weight of edges within communities minus their penalties.
+        """Return the quality of a partition into communities: the weight of edges within communities minus their
+        penalties.
 
         Every edge counts in both directions.
         """
@@ -84,7 +88,7 @@ class Search(NamedTuple):
 
 
 def numbered(labels: Array) -> Array:
-    """Return labels renumbered from 0, in the order of the smallest vertex with each label."""
+    """Return the labels of communities renumbered from 0, in the order of the smallest vertex with each label."""
     xp: Any = array_module(labels)
     _, first_positions, label_numbers = xp.unique(labels, return_index=True, return_inverse=True)
     return xp.argsort(xp.argsort(first_positions))[label_numbers]
@@ -94,7 +98,11 @@ def numbered(labels: Array) -> Array:
 
 
 def levels(search: Search, start: Array | None, seed: int) -> list[Array]:
-    """Return the communities after each level of one run of a search, the finest first. The run begins from `start`."""
+    """Search for communities once, and return the community of each vertex after each level of the search, the finest
+    first.
+
+    The search begins from the communities `start`, or from single vertices if it is None.
+    """
     graph = search.graph
     # The kernel moves vertices one after another, so no move lowers the quality, and its result needs no check.
     if (kernel_search := _kernel_search(search)) is not None:
@@ -113,7 +121,7 @@ def _single_vertices(graph: Graph) -> Array:
 
 
 def _kernel_search(search: Search) -> Search | None:
-    """Return the search for the kernel that moves vertices on one thread, or None if vertex programs should run it.
+    """Return the search if a kernel that moves vertices on one thread should run it, or None if vertex programs should.
 
     A small search on a GPU is moved to host memory. Vertex programs run large graphs, unless the search has options
     that only the kernel has.
@@ -130,7 +138,10 @@ def _kernel_search(search: Search) -> Search | None:
 
 
 def _run_kernel(search: Search, start: Array | None, seed: int, device: Any) -> list[Array]:
-    """Run a search in host memory by the kernel. Return the labels of all vertices after each level, on `device`."""
+    """Run a search for communities by a kernel in host memory.
+
+    Return the community of each vertex after each level of the search, as arrays on `device`.
+    """
     options: dict[str, Any] = {"node_weights": search.weights, "fixed": search.fixed, "max_size": search.max_size}
     options |= {"refine": search.refine, "iterations": LEIDEN_STARTS if search.refine and start is None else 1}
     start = None if start is None else copied(start, "cpu")
@@ -139,7 +150,8 @@ def _run_kernel(search: Search, start: Array | None, seed: int, device: Any) -> 
 
 
 def _run_programs(search: Search, start: Array | None, seed: int) -> list[Array]:
-    """Run a search by vertex programs, and return the labels of all vertices after each level, the finest first.
+    """Run a search for communities by vertex programs, and return the community of each vertex after each level, the
+    finest first.
 
     Once a level is small enough, the kernel that moves vertices on one thread finds the remaining levels.
     """
@@ -198,16 +210,19 @@ def _isolated_vertices(search: Search) -> Array | None:
 
 
 def seeds(seed: int, k: int) -> int:
-    """Return the seed of the k-th of several runs, `LEIDEN_STARTS` above the previous seed, as a run uses so many
-    seeds.
+    """Return the seed of random numbers for the k-th of several runs of a search.
+
+    It is `LEIDEN_STARTS` above the seed of the run before, as a run uses so many seeds.
     """
     return seed + LEIDEN_STARTS * k & MOST_SEED
 
 
 def iterated(search: Search, start: Array | None, seed: int, iterations: int | None) -> list[Array]:
-    """Run a search again from its own result as long as the quality rises, and return the levels of the best run.
+    """Search for communities again from the result of the search as long as the quality rises, and return the best
+    result.
 
-    At most `iterations` runs are made. None stands for no limit.
+    The result has the community of each vertex after each level of the search. At most `iterations` runs are made,
+    where None stands for no limit.
     """
     best_levels = levels(search, start, seed)
     if iterations == 1:
@@ -283,10 +298,10 @@ def together(search: Search, graph: Graph, runs: int, start: Array | None, seed:
 def _merge_small(
     search: Search, start: Array | None, seed: int, iterations: int | None, smallest_size: int
 ) -> list[Array]:
-    """Return the levels of a search, after merging communities of the last level that are below the minimum size.
+    """Return the communities that a search has found after each level, with small communities of the last level merged.
 
-    A community of less than `smallest_size` vertices joins the neighboring community of the largest gain, unless limits
-    of the search forbid this for all its neighbors.
+    A community of less than `least` vertices joins the neighboring community of the largest gain, unless limits of the
+    search forbid this for all its neighbors.
     """
     partitions = iterated(search, start, seed, iterations)
     while smallest_size > 1:
@@ -341,6 +356,9 @@ def _roots_of_joins(search: Search, labels: Array, smallest_size: int) -> np.nda
 
 
 def _sums_by_community(labels: Array, vertex_weights: Any) -> np.ndarray:
-    """Return for each community the sum of its `vertex_weights` (an array or one number for all), in host memory."""
+    """Return for each community the sum of `each` over its vertices, in host memory.
+
+    `labels` has the community of each vertex, and `each` a number for each vertex, or one number for all.
+    """
     labels = np.asarray(copied(labels, "cpu"))
     return np.bincount(labels, np.broadcast_to(np.asarray(copied(vertex_weights, "cpu")), labels.shape))

@@ -52,9 +52,9 @@ def edge_support(graph: Any) -> Array:
 
 
 def at_stored_edges(graph: Graph, simple: Graph, values: Array) -> Array:
-    """Return for each stored edge, in input order, the value of its edge in `simplify(graph)`, and 0 for self loops.
+    """Return for each edge of a graph, in the order of the input, the value of the same edge in the simple graph.
 
-    `values` has an entry for each edge of the simple graph.
+    `simple` is `simplify(graph)`, and `values` has an entry for each of its edges. Self loops get 0.
     """
     if simple is graph:
         return values

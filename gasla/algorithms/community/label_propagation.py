@@ -74,7 +74,9 @@ class Labels(SynchronousLabels):
     took = parameter(np.int64, 0)
 
     def is_free(self):
-        """Return whether vertices may take any label in this iteration, or else only smaller labels than their own."""
+        """Return whether vertices may take any label in this iteration. In the other iterations they may only take a
+        smaller one.
+        """
         return (self.iteration - self.began) % 2 == 0
 
     def apply(self, vertex, gathered):
@@ -96,7 +98,7 @@ class Labels(SynchronousLabels):
 
 
 class SmallestMembers(VertexProgram):
-    """least(v) = the smallest vertex that has the same label as v."""
+    """least(v) = the smallest vertex that has the same label as v, by which labels are renumbered."""
 
     label = vertex(ID)
     least = vertex(ID)

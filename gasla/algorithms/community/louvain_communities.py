@@ -293,7 +293,7 @@ def louvain_communities(
 
 
 class _Arguments(NamedTuple):
-    """The arguments of a search for communities, other than the graph, after checks and conversions."""
+    """The checked and converted arguments of Louvain's or Leiden's method, other than the graph."""
 
     weighted: bool
     resolutions: list[float]
@@ -327,7 +327,11 @@ def _find_communities(
 
 
 def _find_levels(graph: Graph, *, question: _Arguments) -> list[list[Array]]:
-    """Return for each resolution a list of levels, finest first, each with the community of every vertex."""
+    """Search for communities at each resolution, and return for each a list with the community of every vertex after
+    each level.
+
+    The finest level comes first. `question` has the checked arguments.
+    """
     graph, exponent = counted(graph, question.weighted)
     search = _make_search(graph, exponent, question)
     levels_of_resolutions = []
@@ -345,7 +349,11 @@ def _find_levels(graph: Graph, *, question: _Arguments) -> list[list[Array]]:
 
 
 def _make_search(graph: Graph, exponent: int, question: _Arguments) -> Search:
-    """Return the search with resolution 1 in a graph whose weights were scaled by the given power of two."""
+    """Return the search for communities, with resolution 1, that the arguments `question` describe.
+
+    The weights of `graph` were divided by the power of two with the given exponent, so penalties are divided by it as
+    well.
+    """
     xp: Any = module_of(graph.device)
     is_directed = question.directed and not graph.has_symmetric_values
     weights, factor = None, 1.0

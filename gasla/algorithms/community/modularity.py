@@ -147,7 +147,10 @@ def community_sums(graph: Any, labels: Any, weighted: bool) -> CommunitySums:
 
 
 def _vertex_weights(graph: Graph, counted: bool) -> tuple[Any, Any]:
-    """Return the total weight of each vertex's out-edges, and of its in-edges. If `counted`, every edge counts 1."""
+    """Return the total weight of each vertex's out-edges, and of its in-edges, as two arrays.
+
+    If `counted`, every edge counts 1, whatever its weight.
+    """
     if counted:
         leaving = graph.out_degrees.astype(np.float64)
         return leaving, leaving if graph.is_symmetric else graph.in_degrees.astype(np.float64)

@@ -276,7 +276,7 @@ def _best_prefix(graph: Any, source: int, degree: Any, scores: Any, weighted: bo
 
 
 def _sums_after(values: Any) -> Any:
-    """Return for each value the sum of all values after it, added from the last one back."""
+    """Return for each entry of an array the sum of all entries after it, added from the last entry back."""
     sums = array_module(values).zeros_like(values)
     sums[:-1] = array_module(values).cumsum(values[:0:-1])[::-1]
     return sums

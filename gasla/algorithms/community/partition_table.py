@@ -113,7 +113,9 @@ def partition_table(graph: Any, labels: Any, *, weighted: bool = True) -> Partit
 
 
 def _report_lines(f: Any) -> Iterator[str]:
-    """Yield the lines of text by which the command describes the largest communities."""
+    """Yield the lines by which the command describes the largest communities of a partition, of which `f` has the
+    results.
+    """
     for c in np.argsort(-f["sizes"], kind="stable")[: f.top].tolist():
         yield (
             f"{c:6}  {f['sizes'][c]:>14,} vertices, internal weight {f['internal'][c]:,.6g}, "

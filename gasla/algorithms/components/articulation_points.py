@@ -102,13 +102,15 @@ def blocks_above(graph: Graph, forest: Forest | DepthFirst) -> Any:
 
 
 def _graph_of_single_edges(neighbors: Any) -> Graph:
-    """Return a graph with one edge from each vertex v, to the vertex `neighbors[v]`."""
+    """Return a graph with one edge from each vertex v, to the vertex `neighbors[v]`, by which sets of vertices are
+    united.
+    """
     xp: Any = array_module(neighbors)
     return Graph.from_csr(xp.arange(len(neighbors) + 1, dtype=neighbors.dtype), neighbors)
 
 
 def _points_by_degree(result_view: Any) -> Any:
-    """Return the articulation points sorted by descending out-degree."""
+    """Return the articulation points in the results `f` of the command, sorted by descending out-degree."""
     return result_view["points"][np.argsort(-result_view.graph.out_degrees[result_view["points"]], kind="stable")]
 
 

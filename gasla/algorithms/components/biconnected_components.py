@@ -25,10 +25,10 @@ Array = Any  # a NumPy or CuPy array
 
 
 class EdgeLabels(VertexProgram):
-    """label(e) = the biconnected component of edge e, or -1 if e is a self loop.
+    """label(e) = the number of the biconnected component of edge e, or -1 if e is a self loop.
 
-    Of the two ends of e, the one of the larger number in the forest is the later one. The component of the edge from
-    that end to its parent contains e as well.
+    Vertices have numbers by their order in a spanning forest. Of the two ends of e, take the one of the larger number.
+    The edge from this end to its parent in the forest is in the same component as e, and its component is known.
     """
 
     number = vertex(ID)

@@ -106,7 +106,10 @@ class Choose(VertexProgram):
 
 
 class RootProgram(VertexProgram):
-    """The base of the steps that join trees: only roots take them, and only if their tree has selected an edge."""
+    """The base of the vertex programs that join trees of the forest found so far.
+
+    Only the roots of trees take part, and only if their tree has selected an edge.
+    """
 
     root = vertex(ID, missing=-1)
     choice = vertex(np.int64, missing=NO_EDGE)
@@ -156,7 +159,7 @@ class Climb(RootProgram):
 
 
 class Follow(VertexProgram):
-    """root(v) = root(root(v)) for every vertex v, after `Climb` has found the final root of each former root."""
+    """root(v) = root(root(v)) for every vertex v, after `Climb` has found the final root of each joined tree."""
 
     root = vertex(ID, missing=-1)
     everyone = True

@@ -57,7 +57,8 @@ class Sizes(VertexProgram):
 
 
 class Numbers(VertexProgram):
-    """number(v) = number(parent of v) + between(v), computed from the roots down.
+    """number(v) = number(parent of v) + between(v), the place of v in a preorder of the forest, computed from the roots
+    down.
 
     Numbers are in preorder, so each subtree has consecutive numbers. between(v) is the difference between the numbers
     of v and its parent.
@@ -76,7 +77,11 @@ class Numbers(VertexProgram):
 
 
 class AdjacentRange(VertexProgram):
-    """low(v), high(v) = the smallest and the largest number among v and its neighbors, except v's parent."""
+    """low(v), high(v) = the smallest and the largest number, in a preorder of the spanning forest, among v and its
+    neighbors.
+
+    The parent of v in the forest is left out.
+    """
 
     number = vertex(ID)
     parent = vertex(ID)
@@ -95,7 +100,10 @@ class AdjacentRange(VertexProgram):
 
 
 class SubtreeRange(VertexProgram):
-    """low(v), high(v) = the smallest `low` and the largest `high` among the vertices of v's subtree."""
+    """low(v), high(v) = the smallest and the largest number of the vertices in v's subtree and of their neighbors.
+
+    Numbers are those of a preorder of the spanning forest. The parent of v does not count as a neighbor.
+    """
 
     low = vertex(ID)
     high = vertex(ID)
@@ -145,7 +153,9 @@ class Forest:
 
     @property
     def numbers(self) -> Array:
-        """The number of each vertex, larger than the number of its parent. Each subtree has consecutive numbers."""
+        """The place of each vertex in a preorder of the forest. Each subtree has consecutive numbers, and its root the
+        smallest.
+        """
         return self.trees.numbers
 
     def leaves_subtree(self, of: Array | None = None) -> Array:
@@ -223,7 +233,7 @@ def _breadth_first(graph: Graph) -> tuple[Array, Array] | None:
 
 
 def _search_from(graph: Graph, roots: Array, level: Array, parent: Array) -> Any:
-    """Continue a breadth-first search from the vertices in the mask `roots`, and return its result.
+    """Continue a breadth-first search from the vertices that the mask `roots` marks, and return the result of the run.
 
     `level` and `parent` have the result of earlier searches. Where `depth_first` may search the graph instead, the
     number of levels is limited, and the result has not converged if a tree has more.
@@ -234,7 +244,11 @@ def _search_from(graph: Graph, roots: Array, level: Array, parent: Array) -> Any
 
 
 def _adjacent_range(graph: Graph, parents: Array, numbers: Array) -> tuple[Array, Array]:
-    """Return for each vertex the smallest and the largest number among itself and its neighbors, except its parent."""
+    """Return for each vertex the smallest and the largest of the `numbers` of itself and its neighbors, except its
+    parent.
+
+    The numbers are those of a preorder of the spanning forest whose parents are `parents`.
+    """
     result = run(AdjacentRange, graph, max_iterations=1, number=numbers, parent=parents)
     return result.low, result.high
 
@@ -265,9 +279,9 @@ def sorted_graph(src: Array, dst: Array, n: int) -> Graph:
 
 
 def has_twin(graph: Graph, parents: Array) -> Array:
-    """Return a mask of the vertices that several parallel edges join to their parent.
+    """Return a mask of the vertices that several parallel edges join to their parent in a spanning forest.
 
-    i -> j and j -> i together count as one edge.
+    i -> j and j -> i together count as one edge. The edges to such a parent are no bridges.
     """
     downward, upward = (
         run(ParentEdges(direction=direction), graph, max_iterations=1, parent=parents).count

@@ -262,7 +262,10 @@ def split_by_pivot(graph: Graph, left: Any, parent: Any) -> Any:
 
 
 def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
-    """Find the components of the vertices whose region is 0 or more, and set `parent` to their smallest vertices."""
+    """Find the strongly connected components of the vertices whose `region` is 0 or more, by propagating colors.
+
+    `parent` is set to the smallest vertex of the component for each of these vertices.
+    """
     xp = array_module(region)
     vertices = xp.flatnonzero(region >= 0)
     bits = (graph.n - 1).bit_length()

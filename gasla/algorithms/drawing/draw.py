@@ -171,7 +171,7 @@ def _new_axes() -> Any:
 
 
 def _vertex_colors(graph: Graph, colors: Any) -> Any:
-    """Return the argument `color` as a number for each vertex, or as one color for all vertices."""
+    """Return the argument `color` of `draw` as a number for each vertex, or as one color for all vertices."""
     from matplotlib.colors import is_color_like
 
     if colors is None:
@@ -182,7 +182,7 @@ def _vertex_colors(graph: Graph, colors: Any) -> Any:
 
 
 def _vertex_areas(graph: Graph, size: Any) -> Array:
-    """Return the area of each vertex in square points, from the argument `size`."""
+    """Return the area of each vertex's dot in square points, from the argument `size` of `draw`."""
     default_area = min(max(5_000 / max(graph.n, 1), 0.5), 60.0)
     if size is None:
         return np.full(graph.n, default_area)
@@ -215,7 +215,10 @@ def _vertex_scores(graph: Graph, name: str, scores: Any) -> Array:
 
 
 def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
-    """Return Matplotlib's map from scores to colors if `bands` divides them into bands of one color, or else None."""
+    """Return Matplotlib's map from scores of vertices to colors, in which each band of scores has one color.
+
+    `bands` is the argument of `draw`, the bounds of the bands. If it is None, return None.
+    """
     from matplotlib.colors import BoundaryNorm
 
     if bands is None:
@@ -234,7 +237,8 @@ def _band_norm(bands: Any, colors: Any, mapping: Any) -> Any:
 
 
 def _label_importance(graph: Graph, colors: Any) -> Array:
-    """Return the importance of each vertex: the most important ones get labels, if vertices have no sizes.
+    """Return a score for each vertex of a drawing, by which the most important vertices get labels, if vertices have no
+    sizes.
 
     It is the score that gives the color, if this is a float, and otherwise the degree.
     """
@@ -313,7 +317,7 @@ def _draw_edges(ax: Any, graph: Graph, vertex_positions: Array, arrows: bool, ra
 
 
 def _sampled(graph: Graph, random: np.random.Generator) -> tuple[Array, Array]:
-    """Return the tails and heads of all edges, or of a random sample if there are more than `MOST_SAMPLED`.
+    """Return the tails and heads of the edges to draw: all, or a random sample if there are more than `MOST_SAMPLED`.
 
     For the sample, the adjacency lists are cut into slices of equal length, and one random edge of each is taken.
     """
@@ -378,7 +382,8 @@ def density(placed: Array, src: Array, dst: Array, low: Array, high: Array, rand
 
 
 def _point_batches(counts: Array) -> Iterator[slice]:
-    """Yield slices of the edges, so that each slice has about `AT_ONCE` points, which bounds memory.
+    """Yield slices of the edges, each with about `AT_ONCE` points along its edges, so that the memory for points is
+    bounded.
 
     `counts` has the number of points along each edge.
     """
@@ -420,8 +425,9 @@ def _drawing_order(vertex_positions: Array, importance: Array, labeled: list[int
 def _draw_vertices(
     ax: Any, vertex_positions: Array, order: Array, colors: Any, areas: Array, scale: Mapping[str, Any]
 ) -> list[str]:
-    """Draw the vertices in the given order. Return sentences for the title that say how many vertices are left out, if
-    any.
+    """Draw a dot for each vertex, in the order `order`.
+
+    Return sentences for the title that say how many vertices are left out, if any.
     """
     is_score = not isinstance(colors, str)
     if is_score and np.isfinite(colors[order]).any():

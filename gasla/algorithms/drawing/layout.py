@@ -44,7 +44,9 @@ GRAVITY = 0.3  # attraction to the center, as a fraction of the repulsion at the
 
 
 class Forces(VertexProgram):
-    """position(v) moves toward the point where the forces on v cancel, by at most the distance `limit`."""
+    """position(v) moves toward the point where the forces on vertex v cancel, by at most the distance `limit` in an
+    iteration.
+    """
 
     position = vertex((np.float32, (2,)), missing=0)
     mass = vertex(np.float32, init=1, missing=0)
@@ -216,7 +218,7 @@ def _initial_positions(graph: Graph, random: np.random.Generator) -> Array:
 
 
 def _balance_forces(level: Level, positions: Array, noise: Array, strength: float, seed: int) -> Array:
-    """Move the vertices of a level by forces for some iterations, and return their positions.
+    """Move the vertices of one of a series of ever smaller graphs by forces, and return their positions.
 
     `positions` are those of the vertices into which they were merged, to which some `noise` is added.
     """
@@ -280,7 +282,10 @@ def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
 
 
 def _layout_heading(result_view: Any) -> str:
-    """Return the heading of the command's output, with the mean lengths of edges and of all pairs."""
+    """Return the heading of the command `layout`, with the mean lengths of edges and of all pairs of vertices.
+
+    `f` has the results of the function.
+    """
     n = result_view.graph.n
     mean_distance = (2 * float((result_view["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5
     return f"{n:,} positions; edges are 1 long and any two vertices {mean_distance:.3g} apart, as root mean squares:"

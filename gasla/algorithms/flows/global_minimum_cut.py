@@ -204,7 +204,7 @@ def _cheapest_side(graph: Graph) -> np.ndarray:
 
 
 def _weighted_degrees(graph: Graph) -> np.ndarray:
-    """Return the total weight of the out-edges of each vertex."""
+    """Return the total weight of the out-edges of each vertex, which is the weight of the cut around the vertex."""
     sums = np.append(0, np.cumsum(np.asarray(graph.out_values)))
     return np.diff(sums[graph.out.indptr])
 

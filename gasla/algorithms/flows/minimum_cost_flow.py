@@ -175,9 +175,9 @@ def _whole_numbers(name: str, argument: Any, count: int, owner: str) -> np.ndarr
 
 
 def _clamp_integer(value: Any) -> Any:
-    """Return a number, but an integer outside of the range from -2**64 to 2**64 as the nearer end of this range.
+    """Return a number unchanged, except that an integer beyond 2**64 in absolute value becomes 2**64 or -2**64.
 
-    Larger integers may not fit a float. `_whole_numbers` rejects the ends of the range as too large, too.
+    Larger integers may not fit a float. `_whole_numbers` rejects 2**64 as too large, too.
     """
     return value if isinstance(value, float) else min(max(value, -(2**64)), 2**64)
 

@@ -19,11 +19,13 @@ LARGEST = 2**62 - 1
 
 
 class UnboundedFlowError(ValueError):
-    """A path of infinite capacity leads from the source to the target."""
+    """The error for a flow network in which a path of infinite capacity leads from the source to the target."""
 
 
 def ends(graph: Graph, source: Any, target: Any) -> tuple[int, int]:
-    """Return the ids of source and target. Raise ValueError if they are the same vertex."""
+    """Return the ids of the vertices that a user gave as source and target of a flow. Raise ValueError if they are the
+    same.
+    """
     source, target = translate_vertex(graph, source), translate_vertex(graph, target, "target")
     if source == target:
         raise ValueError(f"source and target are both {graph.name(source)!r}; expected two different vertices")
@@ -60,9 +62,10 @@ def leaving(network: Graph, vertex: int) -> Any:
 
 
 def saturate(network: Graph, source: int) -> tuple[Any, Any]:
-    """Return the initial preflow of push-relabel, in which the source saturates its out-edges.
+    """Return the state in which push-relabel starts: the source sends as much along each of its out-edges as the edge
+    takes.
 
-    The two arrays are the flow along each edge, and the excess of each vertex.
+    The two arrays are the flow along each edge of the network, and the excess (inflow minus outflow) of each vertex.
     """
     ids, heads = leaving(network, source), network.edges()[1]
     xp = array_module(heads)
@@ -74,7 +77,7 @@ def saturate(network: Graph, source: int) -> tuple[Any, Any]:
 
 
 def _build_network(graph: Graph, loops: bool) -> Graph:
-    """Return the graph with a reverse edge for every edge, and if `loops`, with a self loop at every vertex.
+    """Return the flow network of a graph: each edge gets a reverse edge, and if `loops`, each vertex a self loop.
 
     Capacities are checked. Vertex programs need the self loops.
     """
@@ -89,7 +92,8 @@ def _build_network(graph: Graph, loops: bool) -> Graph:
 
 
 def _checked_capacities(graph: Graph) -> Any:
-    """Return the capacities as int64 or float64: a copy of the values, or 1 for each edge of a graph without values.
+    """Return the capacities of a graph's edges as int64 or float64: a copy of its values, or 1 for each edge without
+    values.
 
     Raise ValueError if a capacity is negative or NaN.
     """

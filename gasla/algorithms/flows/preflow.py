@@ -50,13 +50,14 @@ def _lowest_and_sum(x: Any, y: Any) -> Any:
 
 
 def residual_back(edge: Any) -> Any:
-    """Return the residual capacity of the reverse edge of `edge`."""
+    """Return the residual capacity of the reverse edge of `edge`: how much more can flow back."""
     return edge.back.capacity - edge.back.sent + edge.sent
 
 
 class Distances(VertexProgram):
-    """height(v) = the number of residual edges on a shortest path from v to the goal, or UNREACHABLE if there is no
-    path.
+    """height(v) = the number of edges on a shortest path with residual capacity from v to the goal of a flow.
+
+    If there is no such path, height(v) is UNREACHABLE.
     """
 
     height = vertex(np.int64, init=UNREACHABLE)
@@ -79,7 +80,9 @@ class Distances(VertexProgram):
 
 
 class Rounds(VertexProgram):
-    """Push the excess of v to its lowest residual neighbor, or raise v if this neighbor is not lower than v.
+    """Push the excess of vertex v (its inflow minus outflow) to its lowest neighbor with residual capacity on the edge.
+
+    If this neighbor is not lower than v, raise v instead.
 
     A round has two iterations. Even iterations choose the edge along which to push, or raise the vertex. Odd iterations
     push.
@@ -148,10 +151,10 @@ def leads_to(network: Graph, target: int, **sent: Any) -> Any:
 
 
 def _search(network: Graph, goal: int, **sent: Any) -> Any:
-    """Find the number of residual edges on a shortest path from each vertex to the goal, and return the search's
-    result.
+    """Search from the goal of a flow against edges with residual capacity, and return the result of the search's run.
 
-    Vertices without such a path have the height `UNREACHABLE`.
+    It has the height of each vertex: the number of edges on a shortest path to the goal, or `UNREACHABLE` without a
+    path.
     """
     return run(DISTANCES, network, active=[goal], height={goal: 0}, notice=False, **sent)
 
@@ -224,7 +227,7 @@ class Preflow:
             self._sent, self._excess = result.sent, result.excess
 
     def _excess_mask(self) -> Any:
-        """Return a mask of the vertices with excess, other than source and target."""
+        """Return a mask of the vertices, other than source and target, that have excess: inflow minus outflow."""
         has_excess = array_module(self._excess).greater(self._excess, 0)
         has_excess[self._origin] = has_excess[self._goal] = False
         return has_excess

@@ -70,7 +70,10 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
 
 
 def _solve_integers(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
-    """Return a maximum flow or minimum cut of integer capacities. Raise ValueError if the flow may not fit int64."""
+    """Return a maximum flow or, with `cut`, a minimum cut in a flow network of integer capacities.
+
+    Raise ValueError if the flow may not fit int64.
+    """
     out, target_edges = _end_edges(net, source, target)
     out_capacity, in_capacity = (_exact_sum(net.values[ids]) for ids in (out, target_edges))  # type: ignore[index]
     # If both sums are large, the excess of a vertex in a preflow might not fit int64, so capacities are lowered.
@@ -129,8 +132,9 @@ def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
 
 
 def _solve_floats(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
-    """Return a maximum flow or minimum cut of float capacities, by several rounds with capacities scaled to
-    integers.
+    """Return a maximum flow or, with `cut`, a minimum cut in a flow network of float capacities.
+
+    Several rounds solve the network with capacities that are scaled to integers.
     """
     out, target_edges = _end_edges(net, source, target)
     capacity: Any = net.values
@@ -193,12 +197,12 @@ def _solve_floats(net: Graph, source: int, target: int, needs_cut: bool) -> Solu
 
 
 def _round_to_units(residual: Any, flow_bound: Fraction, out: Any, target_edges: Any) -> tuple[Any, int]:
-    """Round residual capacities down to multiples of a unit, a power of two.
+    """Round the residual capacities of a round down to multiples of a unit, a power of two, so that they become
+    integers.
 
-    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `flow_bound`
-    are lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
-    capacities sum to at most 2**BITS units. `out` and `target_edges` are the ids of the edges at the source and the
-    target.
+    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `bound` are
+    lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
+    capacities sum to at most 2**BITS units. `out` and `into` are the ids of the edges at the source and the target.
     """
     xp, unit = array_module(residual), _exponent(flow_bound) + 1 - BITS
     with np.errstate(over="ignore"):
@@ -248,8 +252,9 @@ def _exponent(fraction: Fraction) -> int:
 
 
 def _are_multiples(capacity: Any, value: Fraction) -> bool:
-    """Return whether all finite capacities are multiples of the last bit of `value` as a float, so that sums
-    are exact.
+    """Return whether float64 can add up the finite capacities to `value`, the capacity of a cut, without rounding.
+
+    That is so if all are multiples of the last bit that a float64 as large as `value` has.
     """
     xp = array_module(capacity)
     with np.errstate(over="ignore"):
@@ -258,15 +263,16 @@ def _are_multiples(capacity: Any, value: Fraction) -> bool:
 
 
 def _positive_part(net: Any) -> Any:
-    """Return the flow along each edge from the net flows: negative ones become 0, as their reverse edges have
-    the flow.
+    """Return the flow along each edge, given the net flow: the edge's flow minus that of its reverse edge.
+
+    Where the net flow is negative, the flow is 0, as the reverse edge has it.
     """
     xp = array_module(net)
     return xp.where(xp.greater(net, 0), net, net.dtype.type(0))
 
 
 def _to_float(value: Fraction) -> float:
-    """Return a fraction as a float. Raise ValueError if it exceeds float64."""
+    """Return the value of a flow, a fraction, as a float. Raise ValueError if the value exceeds float64."""
     try:
         return float(value)
     except OverflowError:

@@ -43,12 +43,14 @@ def _to_word(number):
 
 
 def _word_with_bit(place):
-    """Return a word in which only the bit at the given position is set, or 0 if the position is out of range."""
+    """Return a word of 64 bits in which only the bit at the position `place` is set, or 0 if the position is out of
+    range.
+    """
     return _to_word(1) << _to_word(place)
 
 
 def _lowest_unset_bit(taken):
-    """Return the position of the lowest bit of a word that is not set."""
+    """Return the position of the lowest bit that is not set in the word `taken`."""
     return semirings.cast(semirings.ctz(~taken), np.int32)
 
 
@@ -72,7 +74,7 @@ def _smallest_free(taken, first):
 
 
 class Draw(VertexProgram):
-    """rank(v) = the priority of v in the order of coloring, which begins with the highest rank.
+    """rank(v) = the priority of vertex v in a greedy coloring, which begins with the highest rank.
 
     Ranks are larger for larger degrees if `by_edges`, and random among equal degrees.
     """
@@ -92,7 +94,10 @@ class Draw(VertexProgram):
 
 
 class Count(VertexProgram):
-    """waiting(v) = the number of neighbors that must be colored before v. If there are none, v takes color 0."""
+    """waiting(v) = the number of neighbors that must be colored before v, as their rank is higher.
+
+    If there are none, v takes color 0.
+    """
 
     color = vertex(np.int32, init=-1)
     waiting = vertex(np.int64)

@@ -28,18 +28,20 @@ DEGREE_LIMIT = 255  # degrees above 254 are not distinguished, so that a degree 
 
 
 def is_undecided(vertex):
-    """Return whether it is still open if a vertex joins the set: it has neither joined nor left."""
+    """Return whether a vertex has neither joined the independent set nor left, so that it is still to be decided."""
     return (vertex.rank != LEFT) & (vertex.rank != JOINED)
 
 
 def _to_rank(number):
-    """Return a number as uint32, the dtype of ranks."""
+    """Return a number as uint32, the dtype of the ranks by which vertices join the independent set."""
     return semirings.cast(number, np.uint32)
 
 
 class Draw(VertexProgram):
-    """rank(v) = higher for smaller degrees, and random among equal degrees. A vertex without edges joins the set at
-    once.
+    """rank(v) = a random priority of v, by which it joins the independent set before its neighbors. Small degrees rank
+    higher.
+
+    A vertex without edges joins the set at once.
     """
 
     rank = vertex(np.uint32)

@@ -97,8 +97,7 @@ class Choose(Free):
 
 
 class Agree(Free):
-    """mate(v) = the other end of the edge that v has selected as the best, if the other end has selected this edge,
-    too.
+    """mate(v) = the other end of the edge that v has selected as its best, if the other end has selected the same edge.
 
     The run ends after at most n / 2 rounds, since the best remaining edge is selected by both of its ends.
     """

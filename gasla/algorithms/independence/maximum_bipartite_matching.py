@@ -85,8 +85,8 @@ class Grow(VertexProgram):
 
 
 class Choose(VertexProgram):
-    """end(r) = the end of the augmenting path in the tree of root r: of its unmatched vertices of the right side, the
-    largest.
+    """end(r) = the end of an augmenting path from r: the largest unmatched vertex of the right side in the tree of root
+    r.
 
     The mate of this vertex becomes its parent in the tree. The run ends if no tree has such a vertex.
     """

@@ -218,7 +218,11 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
 
 
 def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, weight_total: Any, means: Any) -> Any:
-    """Replace means that are infinite because a sum overflowed by means of scaled-down features."""
+    """Return means of features, in which those that are infinite because a sum overflowed are replaced.
+
+    They are replaced by means of features that are scaled down. `means` has all means, and `total` the weight by which
+    each sum is divided.
+    """
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):
         return means
@@ -229,7 +233,7 @@ def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, we
 
 
 def _feature_rows(graph: Graph, features: Any) -> Any:
-    """Return the argument `features`, after checks, as an array with one row per vertex."""
+    """Return the argument `features` of `aggregate_features`, after checks, as an array with one row per vertex."""
     features = as_array("features", features)
     if features.dtype.kind not in "biuf" or features.dtype.itemsize > 8:
         raise TypeError(f"features have type {features.dtype}; expected bool, integers, float16, float32 or float64")
@@ -239,7 +243,7 @@ def _feature_rows(graph: Graph, features: Any) -> Any:
 
 
 def _divide_rows(sums: Any, weight: Any) -> np.ndarray[Any, Any]:
-    """Divide each row of sums by the total weight of its vertex, to get means.
+    """Divide the sum of features of each vertex, a row of `sums`, by the vertex's total weight, to get means.
 
     Rows of weight 0 are not divided. Floats change in place.
     """

@@ -116,7 +116,7 @@ def _mask_within(graph: Graph, source: int, radius: float, weighted: bool) -> An
 
 
 def _with_both_directions(graph: Graph, weighted: bool) -> Graph:
-    """Return the graph with both directions of every edge.
+    """Return the graph with both directions of every edge, for an ego graph that ignores directions.
 
     If lengths count, and the two directions differ in length, both get the smaller length.
     """

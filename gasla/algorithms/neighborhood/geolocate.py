@@ -246,13 +246,14 @@ def _latitudes_and_longitudes(units: Array, xp: Any) -> Array:
 
 
 def _has_location(locations: Any) -> Any:
-    """Return a mask of the rows of `locations` that are not NaN: the vertices with a location."""
+    """Return a mask of the vertices that have a location: their rows of `places` are not NaN."""
     return ~np.isnan(locations[:, 0])
 
 
 def _estimated_vertices(result_view: Any) -> Any:
-    """Return the vertices whose location was estimated: those without a location in the input, but with one in the
-    result.
+    """Return the vertices whose location was estimated. `f` has the results of the command.
+
+    They have no location in the input, but have one in the result.
     """
     return np.flatnonzero(_has_location(result_view["found"]) & ~_has_location(result_view.arguments["locations"]))
 

@@ -98,8 +98,9 @@ def _undirected_lists(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def _concatenate_lists(graph: Graph, lists: Adjacency, vertices: Array) -> Adjacency:
-    """Return the adjacency lists of the given vertices, one after another. Raise MemoryError if they don't fit in
-    memory.
+    """Return the adjacency lists of `vertices`, one after another, of which a line graph is made.
+
+    Raise MemoryError if they don't fit in memory.
     """
     lengths = lists.indptr[1:] - lists.indptr[:-1]
     entry_total = int(lengths[vertices].sum(dtype=np.int64))

@@ -40,10 +40,10 @@ class Tree(NamedTuple):
 
     @classmethod
     def of(cls, tails: Array, heads: Array, lengths: Array, distances: Array, root: int) -> "Tree":
-        """Return the tree of shortest paths from a root that have the fewest edges, and among these the smallest edge
-        ids.
+        """Return the tree of shortest paths from a root that have the fewest edges, given all distances from the root.
 
-        `tails`, `heads` and `lengths` are the graph's edges, and `distances` the distances from the root.
+        Of several edges that may lead to a vertex, the tree has the one of the smallest id. `tails`, `heads` and
+        `lengths` are the graph's edges, and `distances` the distances from the root.
         """
         n = len(distances)
         with np.errstate(over="ignore"):
@@ -63,7 +63,7 @@ class Tree(NamedTuple):
         return cls(np.where(levels >= 0, distances, np.inf), parents, edges)
 
     def sums(self, lengths: Array, chosen: Array, cut: bool = False) -> Array:
-        """Return for each vertex the total length of the chosen edges on its path to the root.
+        """Return for each vertex the total length of the edges on its path to the tree's root that `chosen` marks.
 
         `chosen` has a bool for each edge. With `cut`, only the chosen edges up to the first edge that is not chosen
         count.

@@ -119,7 +119,10 @@ def _forest_and_other_edges(simple: Graph) -> tuple[Array, Array, Array, Array]:
 
 
 def _steps_to_meet(parents: Array, left_vertex: Array, right_vertex: Array) -> Array:
-    """Return for each pair of vertices on one level of a forest how many steps both climb until they meet."""
+    """Return, for each pair of vertices on one level of a spanning forest, how many steps both climb until they meet.
+
+    `left_vertex` and `right_vertex` have the vertices of the pairs, and `parents` the parent of each vertex.
+    """
     xp: Any = array_module(parents)
     steps, climbing = xp.zeros(len(left_vertex), np.int64), xp.arange(len(left_vertex))
     while len(climbing):

@@ -44,7 +44,7 @@ def matchings(simple: Graph, least: int, most: int, directed: bool, ends: Ends) 
 
 
 def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
-    """Return the cycles that `matching` finds, at most `limit` of them.
+    """Return the cycles that `matching`, a search for a cycle as a pattern, finds, at most `limit` of them.
 
     A row has a cycle from its smallest vertex on.
     """
@@ -67,7 +67,10 @@ def listed(matching: Matching, limit: int | None, directed: bool) -> Array:
 
 
 def _rotate_to_smallest(rows: Array, both_ways: bool) -> Array:
-    """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
+    """Rotate cycles, which are rows of vertices, so that each begins with its smallest vertex.
+
+    If `both_ways`, cycles have no direction, and are reversed where needed so that the smaller neighbor comes second.
+    """
     if not len(rows):
         return rows
     xp, size = array_module(rows), rows.shape[1]

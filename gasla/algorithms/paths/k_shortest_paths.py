@@ -41,8 +41,9 @@ OVERFLOW = (
 
 
 class Near(NamedTuple):
-    """The edges that leave a vertex, sorted by `bounds`: the length of each edge plus the distance from its head to the
-    target.
+    """The edges that leave a vertex, sorted by the length of a shortest walk to the target that begins with the edge.
+
+    This length is the length of the edge plus the distance from its head to the target.
 
     A bound is the length of a shortest walk to the target that begins with the edge.
     """
@@ -57,10 +58,11 @@ class Near(NamedTuple):
         return int((self.ids == head).argmax())
 
     def below(self, head: int, total: float, begun: float, without: set[int]) -> list[int]:
-        """Return the heads with ids below `head` through which a path of length `total` may lead, in ascending order.
+        """Return the heads of edges of this vertex, with ids below `head`, through which a path of length `total` may
+        lead.
 
-        `begun` is the length of the path up to this vertex. The heads in the set `without`, and those where `begun`
-        plus the bound of the edge exceeds `total`, are left out.
+        The heads ascend. `begun` is the length of the path up to this vertex. The heads in the set `without`, and those
+        where `begun` plus the bound of the edge exceeds `total`, are left out.
         """
         heads = self.ids[: bisect_right(self.bounds, total, key=lambda bound: begun + bound)]
         return [u for u in np.sort(heads[heads < head]).tolist() if u not in without]
@@ -85,8 +87,8 @@ class Edges:
         self.known: dict[int, Near] = {}
 
     def around(self, path: Path) -> "Edges":
-        """Return the edges from which the target can be reached without passing the vertices of `path`, as a new
-        object.
+        """Return a new `Edges` object, of the edges from which the target can be reached without passing the vertices
+        of `path`.
         """
         return Edges(self.graph, self.against, self.target, path)
 
@@ -158,7 +160,7 @@ class Deviation:
         self.before: dict[int, int] = {}
 
     def __lt__(self, other: "Deviation") -> bool:
-        """Return whether this deviation is processed before another one of the same bound.
+        """Return whether the search goes on with this deviation (a set of paths) before another one of the same bound.
 
         The one whose shortest path comes first lexicographically goes first. As long as a shortest path is not known, a
         beginning that bounds it from below stands for it.
@@ -186,8 +188,8 @@ class Deviation:
             self.edges, self.heap, self.lengths, self.before = edges, [], {}, {}
 
     def search(self, limit: float) -> tuple[float, Path] | None:
-        """Continue the A* search, and return the length and the vertices of a shortest path, if it has at most length
-        `limit`.
+        """Continue the A* search for the shortest path of this deviation (a set of paths), and return its length and
+        its vertices.
 
         If the shortest path is longer, raise `bound` to the lower bound that the search has reached, and return None.
         """
@@ -236,7 +238,9 @@ class Deviation:
         return self.path[: self.place] + tuple(path[::-1])
 
     def smallest(self, total: float, path: Path) -> Path:
-        """Return the lexicographically smallest path of length `total` to the target, given one path of that length.
+        """Return the lexicographically smallest path of length `total` to the target among the paths of this deviation.
+
+        `path` is one path of that length.
 
         At each vertex of the path, heads of edges with a smaller id than the next vertex are tried instead of this
         vertex.

@@ -136,14 +136,18 @@ def multi_source_shortest_paths(
 def _distances_from(
     cutoff: float | None, dtype: np.dtype, graph: Graph, sources: list[int], first_row: int
 ) -> np.ndarray:
-    """Return the distances from `sources` as rows: what one rank computes if several ranks divide the sources among
-    them.
+    """Return the distances from some sources to all vertices, with a row for each source.
+
+    If several ranks divide the sources among them, each rank calls this for its own sources.
     """
     return multi_source_shortest_paths(graph, sources, cutoff=cutoff, dtype=dtype)
 
 
 def _search(search: Prepared, sources: list[int], distances: Any) -> None:
-    """Write the distances from up to eight sources into the rows of `distances`."""
+    """Write the distances from up to eight sources to all vertices into the rows of `distances`.
+
+    `search` is the prepared program of the search.
+    """
     start: dict[int, np.ndarray] = {}
     for i, source in enumerate(sources):
         start.setdefault(source, np.full(BATCH, np.inf, distances.dtype))[i] = 0

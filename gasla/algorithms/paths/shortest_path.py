@@ -306,7 +306,7 @@ def _ids(graph: Graph, path: list[int], edges: list[int]) -> tuple[Any, Any]:
 
 
 def _bucket_width(graph: Graph) -> float:
-    """Return the width of the buckets of distances in which a search processes vertices.
+    """Return the width of the buckets of distances in which a search for a shortest path processes vertices.
 
     It is the mean length over the mean degree, and several times that on sparse graphs, where a wider bucket avoids
     iterations with few vertices.

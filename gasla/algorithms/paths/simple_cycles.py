@@ -149,7 +149,10 @@ def simple_cycles(
 
 
 def _ends(graph: Graph, through: Any) -> tuple[int, int]:
-    """Return the two ends of the edge that all cycles must pass, or twice the vertex that they must pass."""
+    """Return the two ends of the edge that all cycles must pass. If they must pass a vertex, return it twice.
+
+    `through` is the user's argument.
+    """
     if is_one_vertex(graph, through):
         v = translate_vertex(graph, through, "through")
         return v, v
@@ -235,7 +238,11 @@ def _edges_on_cycles(simple: Graph, directed: bool) -> tuple[Graph, Array]:
 
 
 def _rotate_to_smallest(indptr: Array, vertices: Array, both_ways: bool) -> Array:
-    """Rotate cycles so that each begins with its smallest vertex. If `both_ways`, its smaller neighbor comes second."""
+    """Rotate cycles so that each begins with its smallest vertex.
+
+    Cycle i is vertices[indptr[i]:indptr[i + 1]]. If `both_ways`, cycles have no direction, and are reversed where
+    needed so that the smaller neighbor comes second.
+    """
     if not len(vertices):
         return vertices
     starts, lengths = indptr[:-1], np.diff(indptr)

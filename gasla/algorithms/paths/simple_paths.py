@@ -106,14 +106,19 @@ def _ends(graph: Graph, name: str, argument: Any) -> np.ndarray:
 
 
 def lists(f: Any) -> Any:
-    """Return the lines that a command prints for the first lists of vertices."""
+    """Return the lines by which a command prints the first paths or cycles that it has found, each a list of vertices.
+
+    `f` has the command's results.
+    """
     return (f"      {' – '.join(map(f.label, row.tolist()))}" for row, _ in zip(f["lists"], range(f.top)))
 
 
 def vertices_of(name: str, _: Any, lists: VertexLists) -> dict[str, Any]:
-    """Return lists of vertices as parts of a command's result: all vertices, and the lists under their name.
+    """Return the result of a function that finds paths or cycles, as a dict by which a command writes and checks the
+    result.
 
-    The verifier of the result takes the lists as its argument `name`.
+    It has the lists of vertices, also under their `name`, which the verifier takes as an argument, and all vertices in
+    one array.
     """
     return {name: lists, "lists": lists, "vertices": lists.vertices}
 

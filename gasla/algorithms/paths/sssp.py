@@ -316,7 +316,10 @@ def is_limited(cutoff: float | None, dtype: np.dtype) -> bool:
 
 
 def search_within(graph: Graph, cutoff: float, dtype: np.dtype, is_negative: bool, start: Any = None) -> VertexProgram:
-    """Return the program of a search up to a cutoff, which is rounded to the dtype of the distances."""
+    """Return the vertex program of a search for shortest paths up to a cutoff, rounded to the dtype of the distances.
+
+    Raise ValueError if lengths are negative, or if `start`, the result of an earlier search, is given.
+    """
     limit = real_number("cutoff", cutoff, most=np.inf)
     if start is not None:
         raise ValueError("start continues a search without a limit; leave out cutoff, or start")
@@ -345,9 +348,7 @@ def _initial_state(graph: Graph, sources: list[int], known_distances: Any, dtype
 
 
 def length_types(graph: Graph, dtype: np.dtype) -> dict[str, np.dtype]:
-    """Return the options of a shortest-path program, the dtypes of distances (`real`) and of edge lengths
-    (`lengths`).
-    """
+    """Return the options `real` and `lengths` of a shortest-path program: the dtypes of distances and of lengths."""
     return {"real": dtype, "lengths": dtype if graph.value_type is None else graph.value_type}
 
 

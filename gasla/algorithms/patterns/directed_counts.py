@@ -61,7 +61,7 @@ def _count_from_triads(census: dict[str, int], pattern: Pattern, induced: bool) 
 
 
 def _count_tree(simple: Graph, pattern: Pattern) -> int:
-    """Return the number of matches of a pattern of four vertices whose edges form a tree.
+    """Return the number of matches of a directed pattern of four vertices whose edges form a tree, in a simple graph.
 
     A map of the pattern to the graph may map several vertices to one. Inclusion and exclusion over all partitions of
     the pattern's vertices leaves the maps that keep vertices apart.

@@ -218,11 +218,10 @@ def conditions_between(graph: Graph, pattern: Pattern, given: Any) -> list[Betwe
 
 
 def traced_test(graph: Graph, name: str, test: Any, roles: tuple[str, ...]) -> Expr:
-    """Return what a user's test computes as an expression. The test is a function of the attributes of one or two
-    edges.
+    """Return the expression that a user's test computes. The test is a function of the attributes of one or two edges.
 
-    Tests that compute the same return the same object. Raise TypeError, with a text that says what the function should
-    be, unless the test can be called with the edges `roles` and returns a bool.
+    Tests that compute the same return the same object. `roles` has the names of the edges. Raise TypeError, with a text
+    that says what the function should be, unless the test can be called with these edges and returns a bool.
     """
     if not callable(test):
         raise TypeError(f"{name} is {reprlib.repr(test)}; expected a function of {' and '.join(roles)}")
@@ -261,7 +260,8 @@ def _symbols_of(graph: Graph, edge_role: str) -> dict[str, Expr]:
 
 
 def readable(read: Callable[[], Array], ids: Array | None = None) -> Callable[[], Array]:
-    """Return a function that returns a column of edge attributes in host memory, as tests of whole arrays read it.
+    """Return a function that returns an array of attributes of edges, in host memory, for a user's test to compute
+    with.
 
     `read` returns the column. The result has only the entries at the edges `ids`, unless it is None, in the dtype with
     which tests compute.

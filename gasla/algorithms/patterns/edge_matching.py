@@ -42,11 +42,11 @@ class _AdjacencyLists(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A step of the search, which adds one more edge of the pattern to partial matches.
+    """A step of the search for matches of a pattern, which adds one more edge of the pattern to partial matches.
 
-    Matched vertices are numbered by the order in which they are matched. The edge is sought in the adjacency list of
-    matched vertex number `owner`, and leads to the vertex number `place`. That vertex is new if `is_new`, or else has
-    been matched before.
+    The vertices of a partial match are numbered by the order in which they were added. The edge is sought in the
+    adjacency list of the vertex with the number `owner`, and leads to that with the number `place`. The vertex `place`
+    is new if `is_new`, or else the match has it already.
     """
 
     edge: int
@@ -169,7 +169,9 @@ class EdgeMatching:
 
     @cached_property
     def _edge_permutations(self) -> list[tuple[int, ...]]:
-        """The automorphisms of the pattern as permutations of its edges."""
+        """The automorphisms of the pattern as permutations of its edges: entry e is the number of the edge to which e
+        is mapped.
+        """
         return sorted(
             {
                 tuple(self.edges.index(self._image_of(pair, automorphism)) for pair in self.edges)
@@ -251,7 +253,8 @@ class EdgeMatching:
         return np.ones(len(vertices), bool) if wanted < 0 or self.labels is None else self.labels[vertices] == wanted
 
     def _satisfies(self, step: _Step, vertices: Array, match_index: Any, new: Array) -> Array:
-        """Return whether each new vertex can extend its partial match, by its label, its id, and its missing neighbors.
+        """Return a mask of the new vertices that can extend their partial matches, by their label, id, and missing
+        edges.
 
         The vertex new[i] extends the partial match in column match_index[i] of `vertices`. Conditions between edges are
         not tested here.
@@ -306,7 +309,8 @@ class EdgeMatching:
         return next(iter(self.pattern.relations.get(pair, ())), 0)
 
     def _steps(self) -> tuple[list[_Step], list[int]]:
-        """Return a step for each edge of the pattern in the order of matching, and the order of the pattern's vertices.
+        """Return the steps of the search, one for each edge of the pattern, and the order in which vertices are
+        matched.
 
         The first edge is one in the relation with the fewest edges. Next comes an edge whose ends are both matched, if
         there is any, or else the edge that makes the most conditions testable.
@@ -354,7 +358,10 @@ class EdgeMatching:
 
 
 def _smallest_images(columns: Array, group: Sequence[tuple[int, ...]]) -> Array:
-    """Replace each match by the lexicographically smallest of its images under permutations of the pattern's edges.
+    """Replace each match by the smallest, in lexicographic order, of the equal matches under permutations of the
+    pattern's edges.
+
+    `group` has the permutations.
 
     Each column is a match. Without this, the order of the search would determine which of several equal matches is
     found.

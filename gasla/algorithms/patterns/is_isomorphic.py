@@ -108,8 +108,8 @@ def isomorphisms(graph: Any, other: Any, *, labels: Any = None, other_labels: An
 def _matching_colors(
     first_graph: Graph, second_graph: Graph, hashes: tuple[Array, Array], large: list[Array]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield pairs of colorings, of the first and of the second graph, such that every isomorphism keeps one of the
-    pairs.
+    """Yield pairs of colorings of two graphs, one for each graph, such that every isomorphism keeps the colors of one
+    pair.
 
     Colors are refined until they are stable. A vertex of the rarest color in each large component of the first graph
     then gets a color of its own, which shortens the search. An isomorphism may map it to any vertex of the same color,
@@ -157,9 +157,10 @@ def _neighbor_counts(graph: Graph) -> tuple[Near, Near]:
 
 
 def _search_order(neighbor_counts: tuple[Near, Near], colors: list[int]) -> list[tuple[int, int]]:
-    """Return the order in which vertices are matched, as pairs of a vertex and the neighbor that is matched before it.
+    """Return the order in which the vertices of the first graph are matched, as pairs of a vertex and a neighbor.
 
-    Each component begins with a vertex of the rarest color, whose neighbor is -1, and goes on by breadth-first search.
+    The neighbor is matched before the vertex. Each component begins with a vertex of the rarest color, whose neighbor
+    is -1, and goes on by breadth-first search.
     """
     sizes, out, in_ = Counter(colors), *neighbor_counts
     order: list[tuple[int, int]] = []
@@ -228,7 +229,11 @@ class _Candidates:
             self.lists.setdefault((color, -1), []).append(v)
 
     def of(self, color: int, beside: int) -> Iterator[int]:
-        """Yield the unmatched candidates of a color that are neighbors of the vertex `beside`, or all if it is -1."""
+        """Yield the vertices of the second graph that have a color, are neighbors of the vertex `beside`, and are not
+        matched.
+
+        If `beside` is -1, they need not be neighbors of any vertex.
+        """
         key = color, beside
         if key not in self.lists:
             around = dict.fromkeys(chain(self.far[0][beside], self.far[1][beside]))
@@ -246,7 +251,11 @@ class _Candidates:
 
 
 def _edges_agree(counts_in_one: Near, far: Near, v: int, candidate: int, image: list[int], preimage: list[int]) -> bool:
-    """Return whether v and w have the same edges to vertices that are matched, and the same number of self loops."""
+    """Return whether the vertex v of the first graph can be matched with w of the second, by the edges to matched
+    vertices.
+
+    Both must have equally many edges to each pair of matched vertices, and equally many self loops.
+    """
     matched = [(image[u], count) for u, count in counts_in_one[v].items() if image[u] >= 0]
     neighbors_of_w = far[candidate]
     if counts_in_one[v][v] != neighbors_of_w[candidate] or any(neighbors_of_w[x] != count for x, count in matched):

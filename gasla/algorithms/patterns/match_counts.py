@@ -56,9 +56,10 @@ def matches(simple: Graph, pattern: Pattern, induced: bool) -> int:
 
 
 def induced_counts(simple: Graph, patterns: Iterable[Pattern]) -> dict[tuple[int, ...], int]:
-    """Return the numbers of induced matches of patterns, by the degrees of the pattern's vertices.
+    """Return the number of induced matches of each pattern, by the sorted degrees of the pattern's vertices.
 
-    With each pattern, `patterns` must have all patterns of as many vertices and more edges that contain it.
+    An induced match has no other edges between its vertices. With each pattern, `patterns` must have all patterns of as
+    many vertices and more edges that contain it, because their matches are subtracted.
     """
     counts: dict[tuple[int, ...], int] = {}
     sums = Sums(simple)
@@ -174,7 +175,7 @@ def _paths_to_earlier(graph: Graph) -> Iterator[tuple[int, Sparse, Sparse]]:
 
 
 def by_degree(simple: Graph, hubs_first: bool = False) -> tuple[Graph, Any]:
-    """Return the graph with its vertices renumbered by degree, and the original id of each vertex.
+    """Return the graph with its vertices renumbered by ascending degree, and the original id of each vertex.
 
     Vertices of equal degree are in the order of ids. With `hubs_first` the order is reversed.
     """

@@ -39,7 +39,7 @@ FEW = 1 << 15
 
 
 class Matching:
-    """A search for a pattern in a simple graph.
+    """A search for the matches of a pattern in a simple graph, which counts or lists them.
 
     `labels` has the number of each vertex's label, if the pattern has labels. `related` has for each of the pattern's
     relations 1, 2, … the simple graph of the edges in the relation.
@@ -114,10 +114,11 @@ class Matching:
         return None
 
     def _count_maps(self, pattern: Pattern, induced: bool) -> int:
-        """Return the number of maps of a pattern to the graph: the number of matches times that of automorphisms.
+        """Return the number of maps of a pattern to the graph, which is the number of matches times that of
+        automorphisms.
 
-        `merged` patterns of the plan, whose maps are subtracted, are counted by calls of this method. Results are kept,
-        so that isomorphic patterns are counted once.
+        Maps in which counted vertices coincide are subtracted: they are maps of the smaller patterns in the plan's
+        `merged`. Results are kept, so that isomorphic patterns are counted once.
         """
         for known, maps in self._known_map_counts:
             if next(known.isomorphisms(pattern), None) is not None:
@@ -138,8 +139,8 @@ class Matching:
         return maps
 
     def _counting_plan(self, pattern: Pattern, induced: bool) -> tuple[Counting, list[Graph], Array]:
-        """Return a plan to count the maps of a pattern, with the arguments of its join: graphs, and a bit mask per
-        vertex.
+        """Return a plan to count the maps of a pattern to the graph, and the arguments of its join: graphs, and a bit
+        mask per vertex.
 
         The bit mask says which vertices of the pattern the vertex can match. If the plan asks for it, vertices are
         renumbered in the reverse order.
@@ -157,7 +158,11 @@ class Matching:
         return self._counting_plan(self.pattern, self.induced)
 
     def _warn_if_slow(self, counted: tuple[Counting | Listing, list[Graph], Array]) -> None:
-        """Warn if a join on a CPU probably takes very long, by an estimate of the number of partial matches."""
+        """Warn the user if finding matches by a join takes very long on a CPU, by an estimate of the number of partial
+        matches.
+
+        `counted` is the plan of the join, with its graphs and bit masks.
+        """
         search_plan, graphs, kinds = counted
         if self.simple.engine != "cpu" or self.simple.m <= FEW:
             return
@@ -203,7 +208,8 @@ class Matching:
     # --- the matches themselves, as rows of vertices ------------------------------------------------------------------
 
     def listed(self, number: int) -> Array:
-        """Return all matches, a row for each, with the graph's vertex for each vertex of the pattern.
+        """Return all matches as an array with a row for each, which has the graph's vertex for each vertex of the
+        pattern.
 
         `number` is the number of matches, which the caller has counted.
         """
@@ -311,7 +317,7 @@ def _groups(counts: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequence[Join]) -> Iterator[Array]:
-    """Extend a block of partial matches by all remaining vertices, and yield blocks of complete matches.
+    """Extend a block of partial matches by all vertices of the pattern that are missing, and yield blocks of matches.
 
     Each column of `columns` is a partial match. `joins` has the conditions for each vertex of the pattern that is still
     to be matched.
@@ -329,10 +335,10 @@ def _extend_all(sides: Sides, kinds: Array | None, columns: Array, joins: Sequen
 def _extend_by_one(
     sides: Sides, kinds: Array | None, columns: Array, join: Join
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Extend a block of partial matches by one vertex, in parts of bounded size, and yield three arrays for each part.
+    """Extend a block of partial matches by one more vertex of the pattern, in parts of bounded size.
 
-    They are some of the partial matches (a column each), and for each extended match the index of the column that it
-    extends and its new vertex.
+    Yield three arrays for each part: some of the partial matches (a column each), and for each extended match the index
+    of the column that it extends and its new vertex.
     """
     xp = array_module(columns)
     for chosen, (first_reach, second_reach) in _candidate_lists(sides, columns, join):
@@ -401,7 +407,8 @@ def expected(plan: JoinPlan, graphs: Sequence[Graph], kinds: Array) -> list[floa
 
 
 def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple[Array, tuple[Reach, Reach]]]:
-    """Yield blocks of partial matches, each with two adjacency lists that both hold all candidates for the next vertex.
+    """Yield blocks of partial matches, each with two adjacency lists whose intersection has all candidates for the next
+    vertex.
 
     A list is given as a matched vertex, a relation and a direction. The two are the same if a single list holds the
     candidates. They also are if lists are of different relations or directions, which can't be intersected. Then
@@ -428,9 +435,10 @@ def _candidate_lists(sides: Sides, columns: Array, join: Join) -> Iterator[tuple
 def _satisfies(
     sides: Sides, kinds: Array | None, columns: Array, match_index: Array, new_vertices: Array, join: Join
 ) -> Array | None:
-    """Return a mask of the new vertices that satisfy the remaining conditions of a join, or None if none remain.
+    """Return a mask of the new vertices that satisfy the conditions of a join which are not tested yet, or None if all
+    are.
 
-    The vertex added[i] extends the partial match in column which[i] of `columns`.
+    The vertex new_vertices[i] extends the partial match in column match_index[i] of `columns`.
     """
 
     def has(reach: Reach) -> Array:
@@ -449,7 +457,8 @@ def _may_match(kinds: Array, join: Join) -> Array:
 
 
 def _smallest_images(columns: Array, pattern: Pattern) -> Array:
-    """Replace each match by the lexicographically smallest of its images under the pattern's automorphisms.
+    """Replace each match by the smallest, in lexicographic order, of the equal matches under the pattern's
+    automorphisms.
 
     Each column is a match. Without this, the order of matching would determine which of several equal matches is
     returned.

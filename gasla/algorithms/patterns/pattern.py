@@ -67,17 +67,20 @@ class Pattern:
         return pattern
 
     def has(self, u: int, v: int) -> bool:
-        """Return whether two vertices are adjacent, in either direction."""
+        """Return whether two vertices of the pattern are adjacent, by an edge in either direction."""
         return (u, v) in self.edges or (v, u) in self.edges
 
     @cached_property
     def degrees(self) -> tuple[int, ...]:
-        """Degrees in ascending order, which identify an undirected connected graph of up to four vertices."""
+        """The degrees of the pattern's vertices, sorted, which identify an undirected connected pattern of up to four
+        vertices.
+        """
         return tuple(sorted(sum(self.has(u, v) for v in range(self.size)) for u in range(self.size)))
 
     def degrees_of(self, v: int, merged: Sequence[int] = ()) -> tuple[int, int]:
-        """Return the numbers of out-neighbors and of in-neighbors of a vertex, where the `merged` vertices count as
-        one.
+        """Return the numbers of out-neighbors and of in-neighbors of the pattern's vertex v.
+
+        The `merged` vertices count as one neighbor, because they may be matched with the same vertex.
         """
         targets, sources = (
             {neighbor for u, neighbor in self.edges if u == v},
@@ -89,11 +92,18 @@ class Pattern:
 
     @cached_property
     def automorphisms(self) -> list[tuple[int, ...]]:
-        """The permutations of the vertices that preserve edges, labels and relations. Each maps vertex v to `a[v]`."""
+        """The permutations of the pattern's vertices that preserve edges, labels and relations.
+
+        A permutation `a` maps vertex v to `a[v]`.
+        """
         return list(self.isomorphisms(self))
 
     def isomorphisms(self, other: "Pattern") -> Iterator[tuple[int, ...]]:
-        """Yield the maps to another pattern of the same size that preserve edges, labels and relations."""
+        """Yield the maps of this pattern's vertices to those of another pattern that preserve edges, labels and
+        relations.
+
+        There are none if the sizes differ.
+        """
         if (self.size, len(self.edges), sorted(self.labels)) == (other.size, len(other.edges), sorted(other.labels)):
             yield from self._extend_isomorphism(other, ())
 
@@ -135,7 +145,8 @@ class Pattern:
         return Pattern(len(parts), edges, self.directed, labels, self.frequencies, relations, self.sizes)
 
     def rarity(self, v: int, to: int | None = None) -> float:
-        """Return how rare the graph's vertices are that can match a vertex, by its label and its edges' relations.
+        """Return how rare the graph's vertices are that can match the pattern's vertex v, by its label and its edges'
+        relations.
 
         The result is 1 for the rarest, and 0 if any vertex can match. `to` limits the edges to those that join this
         vertex.

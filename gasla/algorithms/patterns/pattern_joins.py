@@ -38,7 +38,8 @@ class Counting(NamedTuple):
 
     @property
     def descends(self) -> bool:
-        """Whether the graph's vertices are renumbered so that those of the highest degrees get the smallest ids.
+        """Whether counting needs the graph's vertices renumbered so that those of the highest degrees get the smallest
+        ids.
 
         The first vertex of a match has its smallest id, so paths from the first vertex then avoid vertices of high
         degree.
@@ -119,8 +120,9 @@ def _quality(pattern: Pattern, count_plan: Counting) -> tuple[float, ...]:
 
 
 def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
-    """Yield plans that match all but `size` vertices of a pattern, and only count the graph's vertices that fit the
-    rest.
+    """Yield plans to count a pattern that match all but `size` of its vertices.
+
+    For the other vertices, the graph's vertices that fit are only counted. No two of them are adjacent.
     """
     for free in combinations(range(pattern.size), size):
         if any(pattern.has(u, v) for u, v in combinations(free, 2)):
@@ -138,7 +140,7 @@ def _plans_with_free(pattern: Pattern, size: int) -> Iterator[Counting]:
 
 
 def _extend_order(pattern: Pattern, first: list[int], count: int, among: Sequence[int] | None = None) -> list[int]:
-    """Extend the order of matching `first` to `count` vertices of a pattern, and return it.
+    """Extend `first`, the beginning of an order in which the vertices of a pattern are matched, to `count` vertices.
 
     The vertex with the most neighbors in the order comes next. Vertices are taken from `among`, if given. Return an
     empty list if none of them is adjacent to the order.
@@ -155,8 +157,9 @@ def _extend_order(pattern: Pattern, first: list[int], count: int, among: Sequenc
 def _make_plan(
     pattern: Pattern, order: Sequence[int], matched: int, induced: bool, above: dict[int, tuple[int, ...]]
 ) -> JoinPlan:
-    """Return the join that matches the first `matched` vertices of an order, and only counts what fits at the later
-    vertices.
+    """Return the join that matches the first `matched` vertices of a pattern, in the order `order`.
+
+    For the later vertices of the order it only counts the graph's vertices that fit.
     """
     joins = [_make_join(pattern, order, k, matched, induced, above[order[k]]) for k in range(pattern.size)]
     free = [
@@ -195,12 +198,11 @@ def smaller_places(order: Sequence[int], matched: int, group: list[tuple[int, ..
 
 
 def _lists_to_check(pattern: Pattern, u: int, v: int, place: int, wanted: bool) -> list[Reach]:
-    """Return the adjacency lists of u's match that must hold a vertex for it to match v, where u and v are in a
-    pattern.
+    """Return the conditions that the edges between u and v, vertices of a pattern, put on a vertex that is to match v.
 
-    There is one for each edge of the pattern between u and v, and each relation of the edge. Without `wanted`, return
-    the lists that must not hold the vertex, because the pattern lacks the edge. `place` is u's position in the order of
-    matching.
+    A condition is an adjacency list of u's match that must hold the vertex. There is one for each edge of the pattern
+    between u and v, and each relation of the edge. Without `wanted`, return the lists that must not hold the vertex,
+    because the pattern lacks the edge. `place` is u's position in the order of matching.
     """
     pairs = [(u, v), (v, u)] if pattern.directed else [(u, v)]
     return [
@@ -226,7 +228,7 @@ def _make_join(
 def _matched_that_fit(
     pattern: Pattern, order: Sequence[int], k: int, matched: int, join: Join
 ) -> tuple[tuple[int, tuple[Test, ...]], ...]:
-    """Return the matched vertices that might be counted wrongly among the vertices that fit at `order[k]`.
+    """Return the matched vertices that might be wrongly included when the vertices that fit at `order[k]` are counted.
 
     The vertex `order[k]` of the pattern is only counted, not matched. Each result is the position of a matched vertex
     in `order`, and the tests of adjacency that decide whether it would be counted.

@@ -131,8 +131,8 @@ class Dyads(NamedTuple):
         return cls(mutual, one_way, {wedge_type: degrees.astype(np.int64) for wedge_type, degrees in counted.items()})
 
     def wedges(self, first: str, second: str) -> int:
-        """Return the number of pairs of neighbors of a vertex, of the kinds `first` and `second`, summed over all
-        vertices.
+        """Return the sum over all vertices of the number of pairs of neighbors, one of the kind `first` and one of
+        `second`.
 
         A kind is "both", "out" or "in". The two neighbors may or may not be joined to each other.
         """
@@ -142,8 +142,9 @@ class Dyads(NamedTuple):
 
 
 def wedges_of(edges: Edges) -> Counter[tuple[str, str]]:
-    """Return the kinds of the two neighbors of each vertex of a triad (a graph of three vertices) that has two
-    neighbors.
+    """Return how often each pair of kinds of neighbors occurs at the vertices of a triad (a graph of three vertices).
+
+    Only vertices with two neighbors count, each for one pair.
 
     A neighbor is of the kind "both", "out" or "in", by the edges from the vertex to it. Each vertex counts one pair of
     kinds.
@@ -167,7 +168,7 @@ def _edges_per_pair(edges: Edges) -> list[int]:
 
 
 def _count_closed(dyads: Dyads) -> dict[str, int]:
-    """Return the numbers of closed triads, in which every two vertices are joined, by type."""
+    """Return the number of closed triads of each type. A triad of vertices is closed if every two are joined."""
     mutual, one_way, n = dyads.mutual, dyads.one_way, dyads.mutual.n
     both_adjacencies, (src, dst) = _with_both_adjacencies(one_way), one_way.edges()
     u, v = mutual.edges()

@@ -142,7 +142,10 @@ def first_hashes(graph: Graph, labels: Any, name: str = "labels") -> Array:
 
 
 def next_hashes(graph: Graph, hashes: Array) -> Array:
-    """Return the hashes of all vertices after one more round, from their own hashes and those of their neighbors."""
+    """Return the hashes of all vertices, their colors, after one more round of refinement.
+
+    A new hash depends on the vertex's own hash and those of its neighbors.
+    """
     around = [_neighbor_sums(lists, _mix(hashes + _SALTS[i])) for i, lists in enumerate((graph.out, graph.in_))]
     return _mix(hashes * _SALTS[2] + _mix(around[0] * _SALTS[0]) + _mix(around[1] * _SALTS[1] + _SALTS[2]))
 
@@ -152,7 +155,10 @@ _SALTS = [np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint6
 
 
 def _neighbor_sums(lists: Any, values: Array) -> Array:
-    """Return for each vertex the sum of `values` over its adjacency list, modulo 2**64."""
+    """Return for each vertex the sum of `values`, a number per vertex, over its neighbors, modulo 2**64.
+
+    `lists` has the adjacency lists.
+    """
     sums = running_sums(values[lists.indices].view(np.int64)).view(np.uint64)
     # The differences below are exact even if the sums, which are modulo 2**64, have wrapped around.
     return sums[lists.indptr[1:]] - sums[lists.indptr[:-1]]

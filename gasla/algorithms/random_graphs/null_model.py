@@ -144,7 +144,10 @@ def _numbers(result: Any) -> np.ndarray[Any, Any]:
 
 
 def _in_form(observed: Any, values: np.ndarray[Any, Any]) -> Any:
-    """Return numbers in the form of the result that was observed on the graph: a number, an array, or a dictionary."""
+    """Return numbers, such as means over random graphs, in the form of the result `observed` on the graph itself.
+
+    The form is a number, an array, or a dictionary.
+    """
     if isinstance(observed, Mapping):
         return dict(zip(observed, values.tolist(), strict=True))
     return values if values.ndim else float(values)

@@ -188,7 +188,8 @@ def _rewire(src: Array, dst: Array, n: int, undirected: bool, rounds: int, seed:
 
 
 def _occurs_once(edge_hashes: Array) -> Array:
-    """Return a mask of the hashes whose low bits differ from those of all other hashes, without sorting.
+    """Return a mask of the words, hashes of edges, whose low bits differ from those of all other words, without
+    sorting.
 
     Some different edges have hashes of equal low bits, too. They just are not swapped in this round.
     """
@@ -202,7 +203,10 @@ def _occurs_once(edge_hashes: Array) -> Array:
 
 
 def _join_at_random(src: Array, dst: Array, undirected: bool, seed: np.uint64) -> tuple[Array, Array]:
-    """Join the ends of the given edges in random order, which keeps all degrees, and return the new edges' ends."""
+    """Join the ends of the given edges anew in random order, and return the ends of the new edges.
+
+    All degrees stay the same.
+    """
     xp: Any = array_module(src)
     shuffled_ends = xp.concatenate([src, dst]) if undirected else dst
     shuffled_ends = shuffled_ends[xp.argsort(semirings.hash(seed, xp.arange(len(shuffled_ends))))]

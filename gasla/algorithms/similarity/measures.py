@@ -91,9 +91,9 @@ Examples
 
 
 def _with_shared_sections(returns: str, see: str, reference: str, examples: str, kept: str = "") -> Callable[[F], F]:
-    """Return a decorator that extends a measure's docstring of one line by the sections that all measures have.
+    """Return a decorator that appends sections to the one-line docstring of a similarity measure, such as `jaccard`.
 
-    The arguments are the texts for the places where the sections differ.
+    All measures have the same sections. The arguments are the texts for the places where the sections differ.
     """
 
     def complete(function: F) -> F:
@@ -272,7 +272,7 @@ def weights_in(graph: Graph, formula: Formula) -> Array:
 
 
 def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
-    """Return the degrees of both vertices of each pair, as float64."""
+    """Return the degrees of the vertices `u` and `v` of each pair, as two float64 arrays."""
     degrees = simplify(graph).out_degrees.astype(np.float64)
     return degrees[u], degrees[v]
 

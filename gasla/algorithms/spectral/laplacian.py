@@ -72,7 +72,7 @@ class Filter(VertexProgram):
 
 
 class Laplacian(NamedTuple):
-    """A Laplacian matrix in a form in which a vertex program multiplies vectors by it.
+    """The Laplacian matrix of a graph, in a form in which a vertex program multiplies vectors by it.
 
     The Laplacian is ``root * matrix / root``, where `matrix` is a diagonal minus the scaled weights of in-edges. If it
     is normalized, weights are divided by the degrees of the vertices that the edges lead to. Arrays are on the device
@@ -90,10 +90,11 @@ class Laplacian(NamedTuple):
     exponent: int  # weights were divided by 2**exponent, so that sums don't overflow
 
     def times(self, block: Any, *, steps: int = 1, **values: float) -> Any:
-        """Return the product of the Laplacian with the columns of a block, or of a polynomial of the Laplacian with
-        them.
+        """Return the product of the Laplacian, or of a polynomial of the Laplacian, with the columns of a matrix
+        `block`.
 
-        The polynomial is the filter that `values`, parameters of the program `Filter`, describe. `steps` is its degree.
+        Without `values`, the product is that of the Laplacian. The polynomial is the filter that `values`, parameters
+        of the program `Filter`, describe, and `steps` is its degree.
         """
         xp: Any = module_of(self.home)
         inputs = {"diagonal": self.diagonal, "scale": self.scale, "unit": self.unit, **values}
@@ -140,9 +141,9 @@ def _degrees(laplacian: Laplacian) -> Any:
 
 
 def smallest(laplacian: Laplacian, k: int, seed: int, tol: float, max_iter: int) -> tuple[Any, Any]:
-    """Return the k smallest eigenvalues and their eigenvectors, without the eigenvalue 0 of the known eigenvector.
+    """Return the k smallest eigenvalues of a Laplacian and their eigenvectors, besides the trivial eigenvalue 0.
 
-    Eigenvalues ascend, and eigenvectors are columns.
+    Eigenvalues ascend, and eigenvectors are columns. The trivial eigenvector is known, so it is not computed.
     """
     n, largest_bound = len(laplacian.known), laplacian.bound
     if n <= DENSE or k > n // 4:
@@ -210,7 +211,9 @@ class Basis:
         self.size = end
 
     def _restart(self) -> None:
-        """Make room in the basis: keep the half of the Ritz vectors with the smaller Ritz values."""
+        """Make room in the basis of vectors: keep the half of the Ritz vectors (approximate eigenvectors) of smaller
+        Ritz values.
+        """
         kept_count = self.most // 2
         turn = self.xp.asarray(self.turn[:, :kept_count].T)
         for rows in (self.rows, self.images):
@@ -219,7 +222,9 @@ class Basis:
         self.size = kept_count + 1
 
     def best(self) -> tuple[Any, Any]:
-        """Compute all Ritz values, and return the wanted Ritz vectors as columns, and the norms of their residuals.
+        """Compute the current approximations of eigenvalues and eigenvectors from the basis (Ritz values and vectors).
+
+        Return the wanted Ritz vectors as columns, and the norms of their residuals.
 
         The Ritz values are stored in `values`.
         """
@@ -233,7 +238,8 @@ class Basis:
         return vectors[:, :-1], self.errors[:-1]
 
     def next_filter(self) -> tuple[float, float, int]:
-        """Return the interval (low, high) of eigenvalues that the next filter damps, and its degree.
+        """Return the interval (low, high) of eigenvalues that the next filter, a polynomial of the Laplacian, damps,
+        and its degree.
 
         Ritz values approach eigenvalues from above, so all wanted ones are below the middle of the Ritz values. Far
         below `low` a filter of degree d multiplies a vector by about exp(2 d sqrt(distance / (high - low))).

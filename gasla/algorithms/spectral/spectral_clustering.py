@@ -117,8 +117,9 @@ def spectral_clustering(
 
 
 def _unit_rows(vectors: np.ndarray, tol: float) -> np.ndarray:
-    """Scale each row of eigenvectors to length 1. Rows that are no longer than errors become 0, as for isolated
-    vertices.
+    """Scale each row of a matrix of eigenvectors, which belongs to a vertex, to length 1.
+
+    Rows that are no longer than the errors of the eigenvectors become 0, as for isolated vertices.
     """
     sizes = np.linalg.norm(vectors, axis=1)[:, None]
     return np.where(sizes > tol, vectors, 0) / np.where(sizes > tol, sizes, 1)

@@ -151,7 +151,8 @@ def fastest_durations(
 
 
 def _durations_as_shown(timed: Timed, shortest: Any, is_reached: Any, source: int) -> Any:
-    """Return the shortest durations in the dtype of the times, or as timedelta64 if the times are dates.
+    """Return the shortest durations of paths in the form that users get: in the dtype of the times, or timedelta64 for
+    dates.
 
     Vertices that are not reached get the largest number of the dtype, or NaT. Raise ValueError for a duration that the
     dtype doesn't hold.
@@ -171,10 +172,12 @@ def _durations_as_shown(timed: Timed, shortest: Any, is_reached: Any, source: in
 
 
 def _search_each_departure(timed: Timed, source: int, first_rank: int, last_rank: int) -> Any:
-    """Return the shortest durations by one search for each departure from the source, from the last departure to the
-    first.
+    """Return the shortest durations of paths from a source, by one search for each time at which an edge leaves the
+    source.
 
-    Only departures in the window from rank `first_rank` to `last_rank` count.
+    The searches go from the last of these times to the first.
+
+    Only departures in the window from rank `first` to `last` count.
     """
     no_rank = timed.rank.type(-1)
 

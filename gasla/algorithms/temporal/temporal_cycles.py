@@ -159,7 +159,10 @@ class _Search:
                     yield from self.cycles(longer[:, is_open], most)
 
     def lists(self, blocks: list[Array]) -> VertexLists:
-        """Return blocks of cycles as one list, with the vertices and the edges of each cycle."""
+        """Return blocks of cycles as one list of cycles, with the vertices and the edges of each.
+
+        In a block, a cycle is a column of positions of edges, in the order by source and time.
+        """
         no_edges = self.xp.empty(0, np.int64)
         edge_positions = self.xp.concatenate([no_edges, *(block.T.ravel() for block in blocks)])
         lengths = self.xp.concatenate([no_edges, *(self.xp.full(block.shape[1], len(block)) for block in blocks)])

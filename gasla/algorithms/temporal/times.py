@@ -95,22 +95,27 @@ class Timed(NamedTuple):
 
     @property
     def rank(self) -> np.dtype:
-        """The dtype of ranks, which is int32 unless there are too many times."""
+        """The dtype of ranks, the positions of times in the sorted array of all times. It is int32 unless there are too
+        many.
+        """
         return np.dtype(np.int32 if len(self.times) < NEVER else np.int64)
 
     @property
     def never(self) -> int:
-        """The rank that stands for "never", which is larger than all ranks of times."""
+        """The rank that stands for "never". It is larger than the ranks of all times of the graph."""
         return NEVER if self.rank == np.int32 else 2**62
 
     def first_from(self, start: Any) -> int:
-        """Return the rank of the first time that is `start` or later, or 0 if `start` is None."""
+        """Return the rank (the position among all times of the graph) of the first time that is `start` or later.
+
+        If `start` is None, return 0.
+        """
         return 0 if start is None else self._search_time(start, "left")
 
     def last_until(self, end: Any) -> int:
-        """Return the rank of the last time that is `end` or earlier, or -1 if there is no such time.
+        """Return the rank (the position among all times of the graph) of the last time that is `end` or earlier.
 
-        If `end` is None, return the rank of the last time of all.
+        Return -1 if there is no such time. If `end` is None, return the rank of the last time of all.
         """
         return len(self.times) - 1 if end is None else self._search_time(end, "right") - 1
 
@@ -134,11 +139,11 @@ class Timed(NamedTuple):
         return (moment, moment + span) if leaves else (moment - span, moment)
 
     def result(self, ranks: Any, happens: Any, vertex: int, bound: Any, latest: bool) -> Any:
-        """Return the result of a search as times, from the rank of a time for each vertex.
+        """Return the times that a search has found for the vertices, given their ranks, in the form that users get.
 
         `happens` says which vertices are reached. Others get the largest number of the dtype, or the smallest if
-        `latest`, or NaT. The vertex where the search begins gets `bound`, the bound of the window. If the window is
-        open, it gets the opposite extreme number, or the first or last date.
+        `latest`, or NaT. The vertex where the search begins gets `bound`, the bound of the window of times. If the
+        window is open, the vertex gets the opposite extreme number, or the first or last date.
         """
         dtype = self.times.dtype
         if self.clock is None:
@@ -173,7 +178,11 @@ class Timed(NamedTuple):
 
 
 def timed(graph: Graph, time: str, duration: Duration) -> Timed:
-    """Return the graph with its edges' departures and arrivals as ranks, which are stored for later calls."""
+    """Return a graph whose edges have their departures and arrivals as ranks, positions in the sorted array of all
+    times.
+
+    `time` is the edge attribute with the times of departure. The result is cached with the graph.
+    """
     if not isinstance(time, str):
         raise TypeError(f"time is {time!r}; expected the name of an edge attribute, such as 'time'")
     graph.edge_attributes.require(time, "time")
@@ -251,8 +260,10 @@ def bounds_of(window: Any, times: Any) -> tuple[Any, Any]:
 
 
 def _bound(name: str, bound_argument: Any, dtype: np.dtype, up: bool) -> Any:
-    """Return a bound of a window as a number of the dtype of the times. A fraction is rounded so that the window
-    shrinks.
+    """Return one bound of a window of times, which a user gave as the argument `name`, as a number of the times' dtype.
+
+    A fraction is rounded so that the window shrinks: up for the window's start, where `up` is true, and down for its
+    end.
     """
     bound_number = real_number(name, bound_argument, -np.inf, np.inf)
     if math.isinf(bound_number):
@@ -273,7 +284,10 @@ def extreme(dtype: np.dtype, least: bool) -> Any:
 
 
 def times_of(timed: Timed, ranks: Any, happens: Any, otherwise: Any) -> Any:
-    """Return the time of each rank where `happens` is true, and the time `otherwise` where it is false."""
+    """Return the time of each rank, a position in the sorted array of all times, where `happens` is true.
+
+    Where `happens` is false, the result is the time `otherwise`.
+    """
     xp: Any = module_of(timed.graph.device)
     if not len(timed.times):
         return xp.full(len(ranks), otherwise, timed.times.dtype)

@@ -98,16 +98,18 @@ class BinaryLevels(Arrivals):
 
 
 def _set_digits(digits, level, new):
-    """Return the digits of levels after setting those of `level` for the sources in the word `new`.
+    """Return the binary digits of the levels of 64 searches at a vertex, after the searches in the word `new` reach it.
 
-    `digits` has a word for each binary digit, with a bit for each source.
+    These searches get the number `level`. `digits` has a word for each binary digit, with a bit for each search.
     """
     is_set = (level >> np.arange(len(digits))) & 1 != 0
     return digits | semirings.where(is_set, new, semirings.cast(0, np.uint64))
 
 
 class Rows(VertexProgram):
-    """row_i(v) = the level of v from source number `first` + i, for eight sources, from the words of `BinaryLevels`.
+    """row_i(v) = the level of v in the search from source number `first` + i, for eight sources.
+
+    The levels are read from the words of `BinaryLevels`, which have one binary digit for 64 searches each.
 
     A run reads four binary digits of the levels, of which the lowest is digit number `up`, and adds them to levels
     above `base`. A row keeps its value where all four digits are 0, or gets -1 there if `fresh`.
@@ -216,14 +218,15 @@ def multi_source_bfs(graph: Any, sources: Iterable[Hashable], *, depth_limit: in
 
 
 def _levels_from(limit: int | None, graph: Graph, sources: list[int], first_source: int) -> np.ndarray:
-    """Return the levels from `sources` as rows: what one rank computes if several ranks divide the sources
-    among them.
+    """Return the levels of all vertices in searches from some sources, with a row for each source.
+
+    If several ranks divide the sources among them, each rank calls this for its own sources.
     """
     return multi_source_bfs(graph, sources, depth_limit=limit)
 
 
 class Probe(NamedTuple):
-    """The result of a search from one source, and what it tells about searches from all sources."""
+    """A first breadth-first search, from one source, and what it tells about searches from all sources."""
 
     which: int  # index of the source of this search among all sources
     level: Any
@@ -233,7 +236,9 @@ class Probe(NamedTuple):
 
 
 def probe(graph: Graph, sources: list[int], depth_limit: int | None = None) -> Probe:
-    """Search from the source of the largest degree, to find out whether batches of searches would pay off."""
+    """Search from the source of the largest degree, to find out whether searches in batches of 64 are faster than
+    single ones.
+    """
     index = int(graph.out_degrees[module_of(graph.device).asarray(sources)].argmax())
     level = bfs(graph, sources[index], depth_limit=depth_limit)
     depth, reached_count = int(level.max()), exact_total(level >= 0)
@@ -270,9 +275,10 @@ def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
-    """Write the levels from up to 64 sources into the rows of `levels`.
+    """Search from up to 64 sources at once, and write the level of each vertex into the rows of `levels`, one per
+    source.
 
-    If the number of binary digits is too small for the largest level, several runs follow each other.
+    If `digits`, the number of binary digits, is too small for the largest level, several runs follow each other.
     """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)

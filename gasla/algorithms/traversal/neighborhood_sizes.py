@@ -117,7 +117,7 @@ def _searches(graph: Graph, hops: int | None) -> Iterator[tuple[slice, Any]]:
 
 
 def _of_each(graph: Graph, registers: int, seed: int) -> Any:
-    """Return a HyperLogLog counter for each vertex that has counted only the vertex itself.
+    """Return a HyperLogLog counter for each vertex that has counted only the vertex itself, as the counters of 0 hops.
 
     The hash of the vertex's id decides which register is set, and to which number.
     """

@@ -97,10 +97,11 @@ def betweenness_centrality(
 
 
 def _sum_scores(graph: Graph, sources: list[int], weighted: bool, endpoints: bool) -> Any:
-    """Return for each vertex the sum over the sources of its dependency: its share of the shortest paths from the
-    source.
+    """Return for each vertex its dependency, summed over the sources.
 
-    With `endpoints`, the paths that start or end at a vertex count as well.
+    The dependency of a vertex on a source is the sum over all targets of the fraction of the shortest paths from the
+    source to the target that pass through the vertex. With `endpoints`, the paths that start or end at a vertex count
+    as well.
     """
     has_sharers = graph.sharers(len(sources)) > 0
     if has_sharers and graph.is_whole:
@@ -153,7 +154,7 @@ def _yield_terms(weighted: bool, endpoints: bool, graph: Graph, sources: list[in
 
 
 def _divide_by_pairs(score_sums: Any, source_ids: list[int], normalized: bool, twice: bool, endpoints: bool) -> Any:
-    """Divide the summed dependencies by the number of pairs of vertices, in place, and return them.
+    """Divide the betweenness scores of vertices by the number of pairs of vertices, in place, and return them.
 
     If only some vertices are sources, the result is an estimate for all sources. A source is never an inner vertex of
     its own paths, so a source among the chosen ones gets its dependencies from one source fewer, which is corrected.

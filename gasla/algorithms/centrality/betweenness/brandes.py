@@ -38,9 +38,9 @@ SCALED = semirings.VectorType(np.dtype(np.float64), 2)
 
 
 def shifted(x, exponent):
-    """Return the mantissa that the scaled number x has when it is written with the given exponent.
+    """Return the mantissa that a scaled number x = (m, e), which has the value m * UNIT**e, has at another exponent.
 
-    A scaled number (m, e) has the value m * UNIT**e. If `exponent` exceeds that of x by two or more, the result is 0.
+    `exponent` is this exponent. If it exceeds e by two or more, the result is 0.
     """
     steps = exponent - x[1]
     return x[0] * semirings.where(steps == 0, 1.0, semirings.where(steps == 1, 1 / UNIT, 0.0))
@@ -61,7 +61,8 @@ scaled_plus = semirings.Monoid(_add_scaled, identity=0, name="scaled_plus")
 
 
 def is_tight(tail, head, edge):
-    """Return whether an edge is tight, and so on a shortest path: tail distance + edge length equals head distance.
+    """Return whether an edge is on a shortest path from the source, which it is if it is tight: tail distance + edge
+    length equals head distance.
 
     Unreached vertices have distance NaN, which equals nothing, so no edge to or from them is tight.
     """
@@ -96,8 +97,9 @@ class Count(VertexProgram):
 class Depend(VertexProgram):
     """dependency(v) = paths(v) * sum over out-edges v -> w of (1 + dependency(w)) / paths(w), from the last level back.
 
-    `score` accumulates the dependencies over all sources, and `back` is (1 + dependency) / paths. With scaled numbers
-    each edge contributes a multiple of paths(v) / paths(w) <= 1, so sums of dependencies fit plain floats.
+    paths(v) is the number of shortest paths from the source to v. `score` accumulates the dependencies over all
+    sources, and `back` is (1 + dependency) / paths. With scaled numbers, which have their own exponent, each edge
+    contributes a multiple of paths(v) / paths(w) <= 1, so sums of dependencies fit plain floats.
     """
 
     lengths = option(None)
@@ -169,10 +171,10 @@ def has_lengths(graph: Graph, weighted: bool) -> bool:
 def accumulate_sources(
     graph: Graph, sources: list[int], weighted: bool, visit: Callable[[SourcePaths], None] | None = None
 ) -> Any:
-    """Return for each vertex the sum over the sources of its dependency.
+    """Run Brandes' algorithm from each source, and return for each vertex the sum of its dependencies on the sources.
 
-    `visit` is called after each source with its `SourcePaths`. On a GPU the last kernels may still run when this
-    returns.
+    `visit` is called after each source with the `SourcePaths` that were found. On a GPU the last kernels may still run
+    when this returns.
     """
     for paths in source_paths(graph, sources, weighted, accumulates=True):
         if visit is not None:
@@ -183,7 +185,7 @@ def accumulate_sources(
 def source_paths(
     graph: Graph, sources: list[int], weighted: bool, *, accumulates: bool = False
 ) -> Iterator[SourcePaths]:
-    """Yield for each source the result of Brandes' algorithm: the forward pass counts paths, the backward pass sums up.
+    """Yield the result of Brandes' algorithm for each source: numbers of shortest paths, and dependencies of vertices.
 
     With `accumulates`, scores are sums over all sources so far.
 
@@ -224,12 +226,12 @@ Order = tuple[Schedule, Graph, dict[str, Any]]
 
 
 def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the order in which passes process vertices, the graph, and an empty dictionary of fields.
+    """Yield for each source the order in which the passes of Brandes' algorithm process vertices, if edges have no
+    lengths.
 
-    The order is that of the levels of a breadth-first search, for edges without lengths.
-
-    The order starts at level 1, as the source on level 0 needs no work. The search from the next source is launched
-    before the current levels are used, so that a GPU stays busy.
+    An item is the order, the graph, and an empty dictionary of fields. The order is that of the levels of a
+    breadth-first search. It starts at level 1, as the source on level 0 needs no work. The search from the next source
+    is launched before the current levels are used, so that a GPU stays busy.
     """
     search = prepare(LEVELS, graph)
     upcoming = search(active=[sources[0]], level={sources[0]: 0}, wait=False)
@@ -242,11 +244,12 @@ def _level_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
 
 
 def _distance_schedules(graph: Graph, sources: list[int]) -> Iterator[Order]:
-    """Yield for each source the order in which passes process vertices, a graph, and the distances, for edges with
+    """Yield for each source the order in which the passes of Brandes' algorithm process vertices, if edges have
     lengths.
 
-    The level of a vertex is the largest number of edges on a shortest path to it, so that all edges of shortest paths
-    lead to a later level. In the graph, edges that only rounding makes tight have length NaN.
+    An item is the order, a graph, and the distances. The level of a vertex is the largest number of edges on a shortest
+    path to it, so that all edges of shortest paths lead to a later level. In the graph, edges that only rounding makes
+    tight (that is, on a shortest path) have length NaN.
     """
     assert graph.value_type is not None
     exact_graph, length_dtype = graph, graph.value_type
@@ -309,10 +312,13 @@ def _run_passes(
     fields: dict[str, Any],
     scores: Any,
 ) -> Mapping[str, Any] | None:
-    """Count the shortest paths from one source and sum up dependencies, and return the fields of the program `Depend`.
+    """Run both passes of Brandes' algorithm from one source: count shortest paths, then sum up the dependencies of
+    vertices.
 
-    `one_path` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On
-    a GPU the kernels may still run when this returns.
+    Return the fields of the program `Depend`.
+
+    `one` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On a
+    GPU the kernels may still run when this returns.
     """
     count, depend = passes
     if one_path == 1 and _surely_overflows(graph, schedule.depth):
@@ -336,7 +342,8 @@ def _prepare_passes(graph: Graph, weighted: bool, scaled: bool) -> tuple[Prepare
 
 
 def _surely_overflows(graph: Graph, depth: int) -> bool:
-    """Return whether numbers of paths would exceed float64 if every vertex had the mean degree.
+    """Return whether numbers of shortest paths would exceed float64 if every vertex had the mean degree, on `depth`
+    levels.
 
     If so, `source_paths` uses scaled numbers at once, without an attempt in plain float64.
     """
@@ -344,7 +351,8 @@ def _surely_overflows(graph: Graph, depth: int) -> bool:
 
 
 def _may_overflow(graph: Graph, depth: int) -> bool:
-    """Return whether numbers of paths can exceed float64 at all, so that the result has to be checked.
+    """Return whether numbers of shortest paths, over `depth` levels, can exceed float64, so that the result has to be
+    checked.
 
     From one level to the next, the largest number grows at most by the factor of the largest in-degree, which is at
     most m. The bound by m is tested first, because the largest in-degree may still have to be computed, on a GPU by one

@@ -32,11 +32,11 @@ from semirings import where
 
 
 class Share(VertexProgram):
-    """score(u -> v) += paths(u) * back(v), if v is one level after u, or with lengths if the edge is on a shortest
-    path.
+    """score(u -> v) += paths(u) * back(v), if the edge is on a shortest path from the current source.
 
-    paths(u) is the number of shortest paths to u, and `back` is (1 + dependency) / paths of a vertex. With scaled
-    numbers, which have their own exponent, the increment paths(u) / paths(v) * (1 + dependency(v)) is a plain float.
+    Without lengths that is so if v is one level after u. paths(u) is the number of shortest paths to u, and `back` is
+    (1 + dependency) / paths of a vertex. With scaled numbers, which have their own exponent, the increment paths(u) /
+    paths(v) * (1 + dependency(v)) is a plain float.
     """
 
     lengths = option(None)  # dtype of the lengths; None if unweighted
