@@ -33,9 +33,10 @@ def source(vertex_size: int, offset_size: int, file: str) -> str:
 
 
 def hook(graph: Graph) -> Array:
-    """Make a first forest, in which a vertex's parent is its first out-neighbor if that has a smaller id.
+    """Make a first forest for union-find, in which a vertex's parent is its first out-neighbor if this has a smaller
+    id.
 
-    All other vertices are roots.
+    All other vertices are roots. The result has the parent of each vertex.
     """
     import cupy
 
@@ -150,11 +151,11 @@ def label_components(graph: Graph) -> tuple[Array, Array]:
 
 
 def label_sides(graph: Graph) -> Array:
-    """Return on which of two sides each vertex is if the ends of every edge are to differ, as int32.
+    """Return a two-coloring of a graph: for each vertex 0 or 1, as int32, so that the ends of every edge differ.
 
-    The smallest vertex of a component is on side 0. Vertices of a component with an odd cycle get -1. The graph whose
-    components are searched has two copies of each vertex, and each edge joins a copy of one end to the other copy of
-    the other end. This doesn't wait for the kernel.
+    The smallest vertex of a component gets 0. Vertices of a component with an odd cycle, which has no two-coloring, get
+    -1. The kernel finds the connected components of another graph: it has two copies of each vertex, and each edge
+    joins a copy of one end to the other copy of the other end. This doesn't wait for the kernel.
     """
     import cupy
 

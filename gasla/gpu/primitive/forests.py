@@ -38,9 +38,10 @@ def source(vertex_size: int, offset_size: int, dtype: np.dtype | None) -> str:
 
 
 def lightest_forest(lists: Adjacency, weights: Array | None) -> Array:
-    """Return the edges of a minimum spanning forest, as positions in the adjacency lists of their smaller ends.
+    """Return the edges of a minimum spanning forest, as positions in adjacency lists.
 
-    `lists` are ascending and have every edge in both directions. If `weights` is None, all edges weigh the same.
+    `lists` are ascending and have every edge in both directions. The position is that in the list of the end with the
+    smaller id. If `weights` is None, all edges weigh the same.
     """
     import cupy
 

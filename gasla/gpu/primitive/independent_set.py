@@ -24,10 +24,10 @@ def source(vertex_size: int, offset_size: int) -> str:
 
 
 def decide_in_order(lists: Adjacency, ranks: Array) -> Array:
-    """Return a boolean for each vertex: whether it is in the maximal independent set that is chosen greedily by
-    `ranks`.
+    """Return a boolean for each vertex: whether it is in the independent set that a loop by falling rank would find.
 
-    `ranks` is overwritten with 2**32 - 1 for vertices in the set, and 0 for all others.
+    The loop adds a vertex to the set unless a neighbor is in the set already, so the set is maximal. `ranks` has the
+    rank of each vertex. It is overwritten with 2**32 - 1 for vertices in the set, and 0 for all others.
     """
     import cupy
 

@@ -16,7 +16,10 @@ NULL = np.uint64(0)
 
 
 def intersect(graph: Graph, sources: Array, targets: Array, weights: Array | None) -> Array:
-    """Return how many common out-neighbors each sources[i] and targets[i] have, or the sum of their `weights`."""
+    """Return how many common out-neighbors the vertices sources[i] and targets[i] have, for each i.
+
+    If `weights` is not None, return the sum of the common neighbors' weights instead.
+    """
     import cupy
 
     lists, count = graph.sorted_out, len(sources)

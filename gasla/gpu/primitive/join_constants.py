@@ -26,14 +26,6 @@ def constants(plan: JoinPlan, way: str, has_tables: bool, threads: int) -> str:
     ------
     NotImplementedError
         If the plan has conditions that the kernel does not test.
-
-    `way` is "count", "tally" or "write". If `has_tables` is False, the kernel intersects adjacency lists where it would
-    look up tables of common neighbors. Blocks have up to `threads` threads.
-
-    Raises
-    ------
-    NotImplementedError
-        If the plan has conditions that the kernel does not test.
     """
     _check_conditions(plan)
     tabled = plan.tabled if has_tables else []

@@ -105,7 +105,10 @@ def _simplify_on_gpu(graph: Graph) -> Graph:
 
 
 def simple_lists(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return ascending adjacency lists with every edge once in both directions, without self loops."""
+    """Return the adjacency lists of a graph as those of a simple graph, given their offsets and neighbors.
+
+    The result is ascending, with every edge once in both directions, and without self loops.
+    """
     xp, n = array_module(indptr), len(indptr) - 1
     src, dst = gpu_lists.owners(indptr, indices).astype(np.uint64), indices.astype(np.uint64)
     differ, half = xp.not_equal(src, dst), np.uint64(32)

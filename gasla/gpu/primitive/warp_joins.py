@@ -53,7 +53,7 @@ class Joined:
         self.blocks = -(-self.edges // self.grain)
 
     def total(self) -> int:
-        """Return the number of all matches in the graph."""
+        """Return the number of all matches of the pattern in the graph."""
         low, high = moved(self._visit("count", 0, 1, max(self.edges, 1)), "cpu")[0].tolist()
         return int(low + (high << 64))
 
@@ -68,7 +68,7 @@ class Joined:
         return [low + (high << 64) for low, high in moved(counts, "cpu").tolist()]
 
     def tally(self) -> Array:
-        """Return, for each vertex of the graph, the number of matches that contain it."""
+        """Return, for each vertex of the graph, the number of matches of the pattern that contain the vertex."""
         counts = self.xp.zeros(self.n, np.int64)
         self._visit("tally", 0, 1, max(self.edges, 1), tally=counts)
         return counts

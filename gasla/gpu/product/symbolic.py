@@ -143,7 +143,7 @@ class CSR(NamedTuple):
 
     @property
     def order(self) -> RowOrder:
-        """Whether columns ascend in each row, computed when it is first read and then cached."""
+        """Whether columns ascend in each row of the matrix, computed when it is first read and then cached."""
         if "order" not in self.known:
             self.known["order"] = find_order(self)
         row_order: RowOrder = self.known["order"]
@@ -168,7 +168,10 @@ def as_csr(lists: Lists, name: str) -> CSR | None:
 
 
 def find_order(matrix: CSR) -> RowOrder:
-    """Find whether the columns of each row ascend, by a kernel that inspects all entries. This waits for the kernel."""
+    """Find whether the columns of each row of a sparse matrix ascend, by a kernel that inspects all entries.
+
+    This waits for the kernel.
+    """
     counts = array_module(matrix.offsets).zeros(2, np.uint64)
     count = len(matrix.offsets) - 1
     item_count = max(count, len(matrix.indices))
@@ -210,7 +213,7 @@ def count_pairs(a: CSR, b: CSR) -> Array:
 
 
 class RowSet(NamedTuple):
-    """The rows of a product that are computed by the same method."""
+    """The rows of a product of two sparse matrices that are computed by the same method, in the same kernel."""
 
     number: int
     listed: Array | None  # the row numbers as int64, or None if the set has all rows
@@ -324,7 +327,9 @@ class Structure:
 
     @property
     def is_small(self) -> bool:
-        """Whether every row that has entries is small, so that one kernel computes them all."""
+        """Whether every row of the product has few enough entries for the kernel for small rows, which then computes
+        them all.
+        """
         return not any(some.number for method, some in self.methods.items() if method != "small")
 
     def _most(self, offsets: Array | None) -> MaxColumns:

@@ -398,7 +398,7 @@ class Run(Binding):
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, Any]:
-        """Return the current fields, by their names in the program."""
+        """Return the run's current fields, by their names in the program."""
         current_fields = self._fields[self.iteration & 1]
         return self.by_given_name(
             current_fields
@@ -407,7 +407,7 @@ class Run(Binding):
         )
 
     def aggregates(self) -> Mapping[str, Any]:
-        """Return the aggregates of the last iteration, by their names in the program."""
+        """Return the aggregates (reductions over all vertices) of the last iteration, by their names in the program."""
         return self.by_given_name(self._workspace.aggregates(self._shown, self.iteration))
 
     def changed(self) -> Mapping[str, Any]:

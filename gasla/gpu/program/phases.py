@@ -66,7 +66,7 @@ class Turns(ctypes.Structure):
 
 
 class Part(Binding):
-    """One of the programs that take turns (a phase), bound to the graph."""
+    """One of the programs that take turns in one launch (a phase), bound to the graph whose vertices they process."""
 
     def __init__(self, plan: generate.Module, program: VertexProgram, graph: Graph) -> None:
         self.plan = plan

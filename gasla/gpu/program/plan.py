@@ -161,7 +161,7 @@ class GpuPlan(Plan):
 
     @functools.cached_property
     def wide(self) -> bool:
-        """Whether some values are wide vectors, with more than eight numbers.
+        """Whether some fields or gathered values of the program are wide vectors, which have more than eight numbers.
 
         A whole warp then processes one vertex (kernels/wide).
         """

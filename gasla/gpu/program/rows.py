@@ -180,7 +180,9 @@ class RowPartition:
 
     @functools.cached_property
     def packed(self) -> Any:
-        """The struct `gasla::Rows` of a matrix whose rows are not cut, wrapped as an argument of a kernel."""
+        """The division of a matrix's rows among threads as a kernel's argument, the struct `gasla::Rows`, if no row is
+        cut.
+        """
         return struct(self.rows)
 
 
@@ -291,7 +293,8 @@ def find_hub_neighbors(indptr: Any, indices: Any, hubs: Any) -> None:
 
 
 def choose(properties: RowProperties) -> tuple[int, int]:
-    """Choose how many threads process a row, and the number of entries of the longest row that is not cut into pieces.
+    """Choose how many threads process a row of a sparse matrix, and the length of the longest row that is not cut into
+    pieces.
 
     If the columns of neighboring rows are not near each other, the first number is PACKED: the entries of 32 rows are
     packed side by side.

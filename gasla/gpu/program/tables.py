@@ -43,9 +43,10 @@ def slot_bytes(keyed: Keyed) -> int:
 
 
 def slots_in_shared(keyed: Keyed, longest: int, available: int) -> int:
-    """Return how many slots the hash table of each warp has in shared memory, if a block may use `available` bytes.
+    """Return how many slots each warp's hash table has in shared memory, in a program that groups values by key.
 
-    The result is 0 if no row is long enough to need a table. `longest` is the number of entries of the longest row.
+    A block may use `available` bytes of shared memory. The result is 0 if no row is long enough to need a table.
+    `longest` is the number of entries of the longest row.
     """
     if longest <= SHORT:
         return 0

@@ -61,10 +61,11 @@ AT_VERTEX, AT_EDGE = "const gasla::Walker& walker", "const gasla::Walker& walker
 def walk(
     walking: WalkBinding, starts: Array, steps: int, key: int, weights: tuple[Array, Array] | None, first: int = 0
 ) -> Array:
-    """Walk `steps` steps from each of the vertices `starts`. Return the visited vertices, with one row per walker.
+    """Run a user's walk program: walk `steps` steps at random from each of the vertices `starts`.
 
-    `key` is the seed of the random numbers. Walkers are numbered from `first` on, and a walker's random numbers depend
-    on its number, so that walks in several batches are the same as in one.
+    Return the visited vertices, with one row per walker. `key` is the seed of the random numbers. Walkers are numbered
+    from `first` on, and a walker's random numbers depend on its number, so that walks in several batches are the same
+    as in one.
     """
     import cupy
 

@@ -264,8 +264,8 @@ class Workspace:
         return self._number
 
     def show_on_device(self) -> dict[str, Any]:
-        """Let the kernel write the aggregates to device memory instead of the page, so that the host need not wait for
-        them.
+        """Let the kernel write a run's aggregates to device memory instead of host memory, so that the host need not
+        wait for them.
 
         Return the aggregates as 0-d arrays by name. Their values are valid once the kernel has ended.
         """
@@ -278,9 +278,9 @@ class Workspace:
     def aggregates(self, shown: Mapping[str, Any] | None, iterations: int) -> dict[str, Any]:
         """Return the aggregates of a run by name, after the last of `iterations` iterations.
 
-        `shown` has the aggregates that are single numbers. If it is None, these are read from the page. Aggregates with
-        a value per vertex are copied from the workspace's arrays. Each has three rows, which are used in turn by the
-        iterations.
+        `shown` has the aggregates that are single numbers. If it is None, the kernel has written these numbers to host
+        memory, from which they are read. Aggregates with a value per vertex are copied from the workspace's arrays.
+        Each of these arrays has three rows, which are used in turn by the iterations.
         """
         aggregates = {name: aggregate[()] for name, aggregate in (shown or self.shown).items()}
         dtypes, row = self._vertex_aggregate_types, (iterations + 2) % 3
@@ -323,7 +323,10 @@ class PageMemory:
 
 
 def _memory_for_page() -> PageMemory | None:
-    """Take from `_free_pages` a page that no kernel will write to any more. Return None if there is no such page."""
+    """Take from `_free_pages` host memory for a run, to which no kernel of an earlier run will write any more.
+
+    Return None if there is none.
+    """
     for _ in range(len(_free_pages)):
         try:
             memory = _free_pages.popleft()

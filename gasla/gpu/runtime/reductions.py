@@ -1,6 +1,7 @@
 """The function that reduces numbers by key on a GPU, for `gasla.graph`, which must not import an engine.
 
-The package `gasla.gpu` sets it when it is imported. Python imports the package before this file, so it is always set.
+The package `gasla.gpu` sets `by_product` when it is imported. Python imports the package before this file, so the
+function is always set.
 """
 
 from collections.abc import Callable

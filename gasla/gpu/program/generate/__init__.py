@@ -113,7 +113,7 @@ def module(program: type[VertexProgram], id_type: np.dtype, variant: Variant) ->
 
 
 class Module(GpuPlan):
-    """The plan of one program's kernel, together with its CUDA source."""
+    """The plan of one program's kernel (the decisions about how the GPU runs it), together with its CUDA source."""
 
     @functools.cached_property
     def source(self) -> str:
@@ -123,7 +123,9 @@ class Module(GpuPlan):
 
     @functools.cached_property
     def struct_source(self) -> str:
-        """The CUDA source of the struct `Program`, and of the program's functions, which the struct calls."""
+        """The CUDA source of the program's own functions, and of the struct by which the kernel's loop calls them
+        (`Program`).
+        """
         texts = [flags(self), types(self), *edge_records(self), *vertex(self), *reduction(self), *aggregates(self)]
         texts += [*starts(self), *peers(self), *scatter(self), *([body(self)] if self.rows or self.lists_rows else [])]
         return PROGRAM.format(

@@ -151,7 +151,7 @@ def local(plan: GpuPlan, role: str, field: str, value: str) -> str:
 
 
 def rendered(plan: GpuPlan, statements: Iterable[Statement], side: str = "s") -> list[str]:
-    """Return the C++ lines for statements about the vertex `v` and an edge.
+    """Return the C++ lines for statements (loads, calls and stores) about the vertex `v` and one of its edges.
 
     In these lines, `e` is the edge's position in the adjacency lists of a `side`: "g" for the lists over which vertices
     gather, "s" for those along which they send.

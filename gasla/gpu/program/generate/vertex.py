@@ -252,7 +252,9 @@ def _priority_functions(plan: GpuPlan) -> list[str]:
 
 
 def starts(plan: GpuPlan) -> list[str]:
-    """Return C++ functions that fill fields with their initial values, and evaluate the mask on these values."""
+    """Return C++ functions that fill a program's fields with their initial values, and evaluate its mask on these
+    values.
+    """
     start_functions, lines, original_id = [], [], "c.a.originals[v]" if plan.relabelled else "v"
     for n in plan.starts:
         start_value = f"v == c.a.at_{n} ? c.a.seed_{n} : c.a.start_{n}"
@@ -275,9 +277,9 @@ def starts(plan: GpuPlan) -> list[str]:
 
 
 def _admits_at_start(plan: GpuPlan) -> str:
-    """Return the C++ function that evaluates the mask at a vertex whose fields have just been filled.
+    """Return the C++ function that evaluates the program's mask at a vertex whose fields have just been filled.
 
-    It takes the initial values themselves, and doesn't read them back from memory.
+    The function takes the initial values themselves, and doesn't read them back from memory.
     """
     lines = []
     for n in read(plan, "vertex", ["mask"]):
