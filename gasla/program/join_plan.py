@@ -68,7 +68,7 @@ class Free(NamedTuple):
 
     @property
     def ready(self) -> int:
-        """The number of vertices that must be matched before the vertices that satisfy `join` can be counted."""
+        """The number of vertices that must be matched before the matches of this pattern vertex can be counted."""
         return 1 + max([*(reach.place for reach in (*self.join.within, *self.join.outside)), *self.join.above])
 
 

@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
 @dataclass(eq=False)
 class Plan:
-    """The decisions about one program before it runs, such as whether iterations push or pull.
+    """The decisions that all engines share about how to run one program, such as whether iterations push or pull.
 
     `scheduled` says that a schedule gives the vertices that receive in each iteration, so that no vertex is activated.
     `staged` says that the user's own loop calls the stages (gather, apply and so on) one by one. Gather then stores its

@@ -190,9 +190,10 @@ def as_program(given: Any) -> VertexProgram:
 
 
 def in_order(program: VertexProgram, order: Any) -> VertexProgram:
-    """Return a program that runs in the given order, "synchronous" or "in place".
+    """Return a program that runs in the given order of reads and writes, "synchronous" or "in place".
 
-    If `order` is None or the program's own order, this is the program itself.
+    With "in place", new values are read within the same iteration. If `order` is None or the program's own order, this
+    is the program itself.
     """
     if order is None or order == program.order:
         return program

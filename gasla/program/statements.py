@@ -11,7 +11,7 @@ from gasla.program.plan import Plan
 
 
 class Load(NamedTuple):
-    """A load of a vertex's field into a local variable.
+    """A load, in generated code, of a vertex's field into a local variable.
 
     `role` says for which argument of the program's functions the vertex stands, such as "src" for an edge's source.
     If the field has two copies, `copy` says which one is loaded: "old" or "new".
@@ -23,7 +23,7 @@ class Load(NamedTuple):
 
 
 class LoadEdge(NamedTuple):
-    """A load of an edge's field into a local variable.
+    """A load, in generated code, of an edge's field into a local variable.
 
     With the role "back" the field is that of the reverse edge. `copy` is "now" for the current value, or "before" for
     the value before `scatter`.
@@ -57,7 +57,7 @@ class Call(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A store of the value that a vertex's field has after `apply`, from a local variable to the field's array.
+    """A store, in generated code, of a vertex's field after `apply`, from a local variable to the field's array.
 
     If the field has two copies, the value goes to the new one.
     """
@@ -66,19 +66,21 @@ class Store(NamedTuple):
 
 
 class StoreEdge(NamedTuple):
-    """A store of the value that `scatter` returned for an edge's field, from a local variable to the field's array."""
+    """A store, in generated code, of the value that `scatter` returned for an edge's field, into the field's array."""
 
     field: str
 
 
 class Reduce(NamedTuple):
-    """A reduction of one vertex's value into an aggregate that has a single value for the whole graph."""
+    """The statement in generated code that reduces one vertex's value into an aggregate with one value for the whole
+    graph.
+    """
 
     aggregate: str
 
 
 class Deposit(NamedTuple):
-    """A reduction of one vertex's value into an aggregate that has a value for each vertex.
+    """The statement in generated code that reduces one vertex's value into an aggregate with a value for each vertex.
 
     `is_first` says that the value comes from the start values, before the first iteration.
     """
@@ -100,9 +102,9 @@ def read(plan: Plan, role: str, functions: Iterable[str]) -> list[str]:
 
 
 def loads(plan: Plan, role: str, *functions: str, copy: str = "old") -> list[Statement]:
-    """Return statements that load the fields that the named functions read of a vertex.
+    """Return statements of generated code that load the fields that some of the program's functions read of a vertex.
 
-    `role` is the argument that stands for the vertex, such as "src".
+    `functions` are their names, and `role` is the argument that stands for the vertex, such as "src".
     """
     return [Load(role, field, copy) for field in read(plan, role, functions)]
 

@@ -449,7 +449,9 @@ class Tracer:
         self.functions["choose"] = replace(choose, result=scores)
 
     def _record_at(self, where: str, given_index: Any) -> Record:
-        """Return what `self.at(index)` returns while functions are traced: the record of the vertex with this id."""
+        """Return what a user's call `self.at(index)` returns while functions are traced: the record of the vertex with
+        this id.
+        """
         index = as_index(where, given_index)
         n = self._symbol("self", "n", np.dtype(np.int64))
         makers = {
@@ -554,7 +556,7 @@ class Tracer:
         }
 
     def _check_priority(self) -> None:
-        """Raise an error if a priority depends on more than the vertex's own fields and parameters.
+        """Raise an error if the program's `priority` depends on more than the vertex's own fields and parameters.
 
         A vertex that waits keeps the priority that it got, so the priority must not change while it waits.
         """
@@ -568,7 +570,7 @@ class Tracer:
             )
 
     def _check_bucket(self) -> None:
-        """Raise an error if a bucket depends on more than the vertex's own fields and parameters.
+        """Raise an error if the program's `bucket` depends on more than the vertex's own fields and parameters.
 
         The bucket of a vertex that waits is computed again later, and must then be the same unless its fields changed.
         """

@@ -20,7 +20,7 @@ from semirings.types import computed, has_wide
 def change(traced: Traced) -> Function:
     """Return the function that replaces `activate` in programs without it, as an expression.
 
-    It says whether any field that apply returns has changed.
+    The function says whether any field that `apply` returns has changed.
     """
     fields = sorted(traced.functions["apply"].result)
     sources = {f"{state_role}_{field}": (state_role, field) for field in fields for state_role in ("before", "after")}
