@@ -60,30 +60,30 @@ class Variant:
     Attributes
     ----------
     scheduled : bool
-        Receivers are given by a schedule.
+        A schedule gives the vertices that receive in each iteration.
     bounded_degree : bool
-        No vertex has very many edges, so that a few lanes per vertex are balanced.
+        No vertex has very many edges, so that a few threads per vertex share the work evenly.
     local : bool
-        Neighbors also have nearby ids, as in a road network: expect many iterations with few vertices.
+        Neighbors also have nearby ids, as in a road network: expect many iterations with few active vertices.
     row_lanes : int
         Threads per row where every vertex gathers (see `rows`).
     staged : bool
-        Each stage is a kernel of its own, for a loop written by hand.
+        Each stage, such as `gather`, is a kernel of its own, for a loop that a user has written.
     relabelled : bool
         Vertices are renumbered by descending degree (see `relabel`).
     small : bool
         One block runs the whole program.
     table_slots : int
-        Slots per warp of hash tables in shared memory (see `tables`).
+        Slots of each warp's hash table in shared memory, for values that are grouped by key (see `tables`).
     peers : bool
-        The kernel exchanges values with those of other GPUs (see `peers`).
+        The kernel exchanges values with the kernels of other GPUs (see `peers`).
     streamed : bool
-        Neighbor lists are in host memory, and read over the link (see `gasla.graph.streamed`).
+        Adjacency lists are in host memory, and the GPU reads them over PCIe or NVLink (see `gasla.graph.streamed`).
     packed : bool
-        The ids of neighbor lists are packed (see `gasla.graph.packed`).
+        The ids in adjacency lists are packed, that is, use fewer bits (see `gasla.graph.packed`).
     shared : tuple of str, optional
-        The program is one of several phases that take turns in one launch (see `phases`): the names of all parameters
-        that change between the turns of phases.
+        The names of all parameters that change between the turns of phases, if the program is one of several phases
+        that take turns in one launch (see `phases`).
     """
 
     offset_type: np.dtype
