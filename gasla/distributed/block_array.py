@@ -32,7 +32,7 @@ class Handle:
 
 
 class _Key(NamedTuple):
-    """A key for data that ranks store: a number that no other key of this process has.
+    """The key under which ranks store some data: a number that no other key of this process has.
 
     All processes of an MPI job make the same keys in the same order.
     """

@@ -173,7 +173,7 @@ class Cluster:
 
 
 def current() -> Cluster:
-    """Return the innermost open cluster."""
+    """Return the `Cluster` whose ``with`` block is the innermost one that is open, and has the ranks of new graphs."""
     if not _open:
         raise RuntimeError("no cluster is open; use this inside `with distributed.Cluster(...):`")
     return _open[-1]

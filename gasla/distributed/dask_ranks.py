@@ -156,11 +156,11 @@ class DaskRanks:
         ]
 
     def _run_on_ranks(self, client: Any, task: Callable[[int, int], tuple[Any, ...]]) -> list[Any]:
-        """Run a task on each rank, and return the results in rank order.
+        """Run a Dask task on each rank, and return the results in rank order. If ranks have failed, raise the first
+        rank's error.
 
-        If ranks have failed, raise the first rank's error. `task(rank, call)` returns a function and its arguments,
-        where `call` is the number of this call. The function returns an `Outcome`: a value or an error, and where it
-        was raised.
+        `task(rank, call)` returns the function that the task calls, and its arguments. `call` is the number of this
+        call of the client. The function returns an `Outcome`: a value or an error, and where it was raised.
         """
         self._raise_if_lost(0)
         self._calls += 1

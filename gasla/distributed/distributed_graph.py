@@ -492,11 +492,14 @@ class Graph(OneGraph):
     def with_edge_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
         """Return the graph with more edge attributes (`gasla.Graph.with_edge_attributes`).
 
-        Ranks keep the columns of their edges in the host's memory.
+        Ranks keep the attributes of their edges in the host's memory. Besides an array with an entry per edge, an
+        attribute may be given as
 
-        A column may also be one of a graph made from this, such as ``graph.values``, a `BlockArray` of one number per
-        edge in the order of the input, such as an edge field of a result, or a function, which each rank calls with the
-        columns of its edges. An array has to be the same in all processes.
+        - an attribute or the values of a graph made from this one, such as ``graph.values``,
+        - a `BlockArray` of one number per edge in the order of the input, such as an edge field of a result, or
+        - a function, which each rank calls with the attributes of its edges.
+
+        An array has to be the same in all processes.
         """
         columns_by_name = sent_columns({**(columns or {}), **named}, self.m, self.ranks)
         for name in (name for name, column in columns_by_name.items() if column is None):
@@ -510,8 +513,7 @@ class Graph(OneGraph):
     def with_vertex_attributes(self, columns: Mapping[str, Any] | None = None, /, **named: Any) -> "Graph":
         """Return the graph with more vertex attributes (`gasla.Graph.with_vertex_attributes`).
 
-        Every process keeps whole columns, each rank the entries of its vertices.
-
+        Every process keeps all entries of the attributes, and each rank also those of its own vertices, on its device.
         An array has to be the same in all processes.
         """
         columns_by_name = {**(columns or {}), **named}
@@ -543,7 +545,8 @@ class Graph(OneGraph):
         return self.kept(("weighted by", attribute), make)
 
     def with_values(self, values: Any) -> "Graph":
-        """Return the graph with other edge values, which are given as a column is to `with_edge_attributes`.
+        """Return the graph with other edge values, in any of the forms in which `with_edge_attributes` takes an
+        attribute.
 
         A function is called by each rank, with the values of its edges.
         """

@@ -128,10 +128,9 @@ class Link:
 
 
 def find_link(communicator: Any) -> Link | None:
-    """Return the link of a communicator (the NCCL connection between the GPUs of its ranks), or None if there is none
-    to use.
+    """Return the NCCL connection between the GPUs of a communicator's ranks, or None if there is none to use.
 
-    Either all ranks have such a link or none has, because `invoke` closes it on all ranks after an error.
+    Either all ranks have such a connection or none has, because all ranks close it when a call on the ranks has failed.
     """
     link: Link | None = communicator.link
     return None if link is None or link.ended or link.obstacle else link

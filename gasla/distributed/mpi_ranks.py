@@ -1,8 +1,8 @@
 """Ranks that are MPI processes, by mpi4py, under `mpiexec` or as workers of dask-mpi.
 
-A round of messages is one MPI all-to-all of fixed-size *slots*. A slot has the kind of the round, the length of the
-message, and the message itself if it fits. Larger messages follow point to point. The all-to-all is nonblocking, so a
-failed rank does not wait forever for ranks that don't take part.
+All messages of an exchange are sent by one MPI all-to-all of fixed-size *slots*. A slot has the number of the operation
+that the sender calls, the length of the message, and the message itself if it fits. Larger messages follow point to
+point. The all-to-all is nonblocking, so a failed rank does not wait forever for ranks that don't take part.
 """
 
 import os
@@ -99,7 +99,7 @@ class MPICommunicator(Rounds):
         return received_parts
 
     def raise_if_interrupted(self) -> None:
-        """Do nothing, because nothing but other ranks can interrupt a call under `mpiexec`.
+        """Do nothing, because under `mpiexec` there is no client that could interrupt a call.
 
         Under dask-mpi this is replaced by a function that raises an error if the client has interrupted the call.
         """

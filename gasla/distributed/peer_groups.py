@@ -40,7 +40,10 @@ class Shared:
 
 
 class OneProcess:
-    """A group (`gasla.gpu.program.peers.Group`) whose ranks are all in this process."""
+    """A group of ranks whose kernels exchange values directly, and that are all in this process.
+
+    It implements `gasla.gpu.program.peers.Group`.
+    """
 
     def __init__(self, ranks: Ranks, members: Sequence[Member]) -> None:
         self._ranks, self.members = ranks, members
@@ -108,7 +111,8 @@ class OneProcess:
 
 
 class Processes:
-    """A group (`gasla.gpu.program.peers.Group`) of ranks in several processes: each process has one rank.
+    """A group of ranks whose kernels exchange values directly, each in a process of its own
+    (`gasla.gpu.program.peers.Group`).
 
     Memory that other processes may have mapped must not be freed at once. Whenever new memory is shared, all processes
     say which of the older memory is still in use. They unmap the rest, and then its owners free it.

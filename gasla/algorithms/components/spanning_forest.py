@@ -118,7 +118,7 @@ class SubtreeRange(VertexProgram):
 
 
 class ParentEdges(VertexProgram):
-    """count(v) = the number of edges from v's parent to v.
+    """count(v) = the number of edges from v's parent in a spanning forest to v, by which parallel edges are found.
 
     With direction "out", it is the number of edges from v to its parent.
     """

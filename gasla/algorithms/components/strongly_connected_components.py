@@ -281,7 +281,8 @@ def split_by_colors(graph: Graph, region: Any, parent: Any) -> None:
 
 
 def shuffled(ids: Any, bits: int) -> Any:
-    """Return a pseudorandom permutation of the numbers below 2 ** bits, applied to `ids`.
+    """Return, for each of `ids`, the number to which a pseudorandom permutation of the numbers below 2 ** bits maps the
+    id.
 
     Odd multiplication and xor-shift are both invertible, so different ids get different numbers.
     """

@@ -25,7 +25,7 @@ from gasla.rows import Row, matching
 
 
 def _is_end(vertex):
-    """Return whether a vertex is the end of an augmenting path: unmatched, on the right side, and reached by a tree."""
+    """Return whether an augmenting path ends at a vertex: it is unmatched, on the right side, and reached by a tree."""
     return ~vertex.is_left & (vertex.mate < 0) & (vertex.root >= 0)
 
 

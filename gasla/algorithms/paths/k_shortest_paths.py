@@ -214,8 +214,9 @@ class Deviation:
         return None
 
     def _begin(self) -> None:
-        """Begin the A* search from the last vertex that all paths share, or begin again after the edges have been
-        replaced.
+        """Begin the A* search for the shortest path of this deviation (a set of paths with the same beginning).
+
+        It starts at the last vertex that the paths share. It begins again if the edges were replaced.
         """
         start = self.path[self.place]
         self.heap, self.before = [], {}
@@ -223,7 +224,9 @@ class Deviation:
         self._push_edge(start, 0)
 
     def _push_edge(self, v: int, i: int) -> None:
-        """Push the edge with index `i` of vertex `v` to the queue of the A* search, if `v` has so many edges.
+        """Push the edge number `i` of vertex `v`, in the order of bounds, to the queue of the A* search.
+
+        Do nothing if `v` has no more than `i` edges.
 
         Of edges with equal bounds, the last one pushed is popped first, so that a search runs straight to the target.
         """

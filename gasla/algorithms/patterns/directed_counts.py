@@ -90,7 +90,7 @@ def _adjacent_pairs(edges: Edges) -> int:
 
 
 class _NeighborGraphs:
-    """Three graphs with the edges of a directed graph, by the kind of neighbors in their adjacency lists.
+    """Three graphs with the edges of a directed graph, which differ in what their adjacency lists have as neighbors.
 
     The kind "out" stands for out-neighbors, "in" for in-neighbors, and "both" for neighbors joined by edges in both
     directions.

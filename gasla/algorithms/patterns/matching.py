@@ -246,14 +246,17 @@ class Matching:
         return _smallest_images(self._ordered[1][columns[positions]], self.pattern).T
 
     def _compile_joins(self) -> tuple[JoinRun, JoinRun]:
-        """Return two compiled joins over blocks of edges: one counts the matches of each block, and one writes them."""
+        """Return two compiled joins that find the matches of the pattern: one counts the matches, and one writes them.
+
+        Both handle a block of the graph's edges at a time, from which matches begin.
+        """
         graphs, kinds = self._ordered[0], self._kinds(self.pattern)
         plans = self._listing.counting, self._listing.plan
         counting, writing = (join(plan, graphs[0], kinds, graphs[1:]) for plan in plans)
         return counting, writing
 
     def _write_blocks(self, most: int) -> Iterator[Array]:
-        """Yield arrays with a column for each match, which the compiled join writes.
+        """Yield arrays of matches with a column for each match, which a compiled join writes.
 
         The matches of blocks of edges are counted first, so that arrays of the right size can be made. Counting a block
         stops at `most` matches, so a block that reaches `most` is written in several parts.
@@ -279,7 +282,9 @@ class Matching:
             first_block, block_count = first_block + len(counts), min(2 * block_count, AHEAD)
 
     def _match_columns(self) -> Iterator[Array]:
-        """Yield arrays with a column for each match, found by operations on whole arrays without a compiled join."""
+        """Yield arrays of matches with a column for each match, found by operations on whole arrays and without a
+        compiled join.
+        """
         graphs, vertices = self._ordered
         kinds = None if self.labels is None else self._kinds(self.pattern)
         sides = _with_reverse_graphs(graphs, self.pattern.directed)

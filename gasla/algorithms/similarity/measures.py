@@ -278,7 +278,10 @@ def _degrees(graph: Graph, u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def chosen_pairs(graph: Graph, pairs: Pairs | None) -> tuple[Array, Array]:
-    """Return both vertices of the given pairs, or of all stored edges if `pairs` is None, on the graph's device."""
+    """Return the first and the second vertex of each of the given pairs, as two arrays of ids on the graph's device.
+
+    If `pairs` is None, the pairs are the ends of all stored edges.
+    """
     if pairs is None:
         graph.require_whole("pairs=None")
         return graph.edges()

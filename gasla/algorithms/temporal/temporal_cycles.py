@@ -123,11 +123,14 @@ class _Search:
         self.src, self.dst = src[self.ids], dst[self.ids]
 
     def begin(self) -> Array:
-        """Return all sequences of one edge as columns, with which the search begins. Self loops are left out."""
+        """Return the sequences of one edge with which the search for cycles begins, as columns. Self loops are left
+        out.
+        """
         return self.xp.flatnonzero(self.src != self.dst)[None]
 
     def cycles(self, columns: Array, most: int) -> Iterator[Array]:
-        """Extend the sequences in `columns` by one edge at a time, and yield blocks of the cycles that arise.
+        """Extend sequences of edges, the columns of `columns`, by one later edge at a time, and yield blocks of the
+        cycles that arise.
 
         Cycles have up to `most` edges.
         """

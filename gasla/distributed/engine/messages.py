@@ -46,7 +46,7 @@ class Updates(NamedTuple):
         return sum(array.nbytes for array in arrays)
 
     def on_host(self) -> "Updates":
-        """Return these updates with all arrays in host memory."""
+        """Return these updates with their positions, active marks and values as arrays in host memory."""
         host_positions: Any = self.places if isinstance(self.places, range) else moved(self.places, "cpu")
         active = None if self.is_active is None else moved(self.is_active, "cpu")
         return Updates(host_positions, active, [moved(array, "cpu") for array in self.values])

@@ -162,9 +162,10 @@ class RankRun:
 
     def _begin_active(self, active: Any) -> None:
         """Set the vertices that are active in the first iteration, and exchange with all ranks what they need before
-        it.
+        the iteration.
 
-        That is the aggregates of the start values, the number of active vertices, and the first bucket to open.
+        They need the aggregates of the start values, the number of active vertices, and, if the program processes
+        vertices in *buckets* (in the order of a whole number that it computes for each vertex), the lowest bucket.
         """
         self.active = active
         self._exchange_at_vertices(has_run=True)
@@ -197,8 +198,8 @@ class RankRun:
         return {name: self._on_host(aggregates[PREFIX + name]) for name in self.runs.types}
 
     def _exchange_at_vertices(self, has_run: bool) -> None:
-        """Replace the aggregates at vertices by their totals over all ranks, after an iteration or at the start of the
-        run.
+        """Replace each aggregate that has a value per vertex by its totals over all ranks, after an iteration or at the
+        start.
 
         `has_run` is False if this rank had nothing to do in the iteration, so that it contributes nothing.
         """
@@ -344,10 +345,11 @@ class RankRun:
         return functions_on_values
 
     def _resume(self) -> None:
-        """If no vertex of any rank is active, activate some: those of the next bucket, or those that the program's
+        """If no vertex of any rank is active, activate the vertices in the next bucket, or those that the program's
         `wake` returns.
 
-        `wake` is preceded by `idle`, which may change parameters.
+        A bucket is the set of vertices with the same number, if the program processes vertices in the order of a
+        number. Before `wake`, the program's `idle` is called, which may change parameters.
         """
         if self.total or not self.runs.whole.resumes:
             return
@@ -372,9 +374,10 @@ class RankRun:
         return self.aggregates.copy() if self.communicator.rank == 0 else self.runs.identities
 
     def _open_next(self) -> bool:
-        """Make active, on all ranks, the waiting vertices in the bucket with the lowest number (collective).
+        """Make active, on all ranks, the vertices that wait in the lowest bucket (collective).
 
-        Return False if no vertex of any rank waits.
+        A bucket is the set of vertices with the same number, if the program processes vertices in the order of a
+        number. Return False if no vertex of any rank waits.
         """
         ids, buckets = self.functions().ask_again(self.waiting)
         no_bucket = np.iinfo(np.int64).max
