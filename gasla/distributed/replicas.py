@@ -315,7 +315,7 @@ def _receive_on_first(rank: Rank, graph: Any, replica_bytes: int) -> None:
     """Copy the whole graph to the memory of the first rank, if the copy takes at most half of what is free there
     (collective).
 
-    `needed` is the size of the copy in bytes.
+    `replica_bytes` is the size of the copy in bytes.
     """
     free_bytes = available(rank.device)
     has_room = rank.communicator.allgather(np.array([free_bytes is None or free_bytes >= 2 * replica_bytes]))[0][0]
@@ -327,7 +327,7 @@ def _receive_on_others(rank: Rank, graph: Any, replica_bytes: int) -> None:
     """Copy the whole graph to the memory of all ranks except the first, if the copy takes at most half of what is free
     on each (collective).
 
-    `needed` is the size of the copy in bytes.
+    `replica_bytes` is the size of the copy in bytes.
     """
     communicator, free_bytes = rank.communicator, available(rank.device)
     has_it = communicator.rank == 0 or REPLICA in rank.kept[graph]
@@ -441,7 +441,7 @@ def _map_own_range(
 ) -> Any:
     """Return this rank's range of the rows of an array, computed by `function(whole graph, items, first row)`.
 
-    On the first rank, `whole` is the whole graph. All other ranks have copies of it.
+    On the first rank, `replica` is the whole graph. All other ranks have copies of it.
     """
     me, rank_count, count = rank.communicator.rank, rank.communicator.size, len(items)
     first_item, end_item = (count * rank_number // rank_count for rank_number in (me, me + 1))
@@ -457,7 +457,7 @@ def _sum_own_terms(
     """Return the sum of the terms that `function(whole graph, items)` yields for this rank's items, or None without
     items.
 
-    On the first rank, `whole` is the whole graph. All other ranks have copies of it.
+    On the first rank, `replica` is the whole graph. All other ranks have copies of it.
     """
     me, term_sum = rank.communicator.rank, None
     own_items = items[me :: rank.communicator.size]

@@ -123,8 +123,8 @@ def _yield_terms(weighted: bool, inverse: bool, graph: Graph, batches: list[list
 def _add_distances(distances: Any, sources: list[int], count: Any, distance_total: Any, inverse: bool) -> None:
     """Add the distances from some sources to the counts and sums of the vertices that the sources reach, in place.
 
-    `distances` has a row for each source. `count` has the number of sources for each vertex, and `total` the sum of
-    their distances, or with `inverse` of the inverse distances.
+    `distances` has a row for each source. `count` has the number of sources for each vertex, and `distance_total` the
+    sum of their distances, or with `inverse` of the inverse distances.
     """
     xp: Any = array_module(distances)
     for distance, source in zip(distances, sources):

@@ -176,8 +176,8 @@ def _edge_counts(graph: Graph) -> Graph:
 
 
 def _forward_edges(edge_count_graph: Graph, oriented: Oriented) -> Graph:
-    """Return the simple graph `sides` with only the edges from lower to higher degree, which limits the lengths of
-    adjacency lists.
+    """Return a simple graph with only the edges from lower to higher degree, which limits the lengths of adjacency
+    lists.
 
     Vertices of equal degree are ordered, too, so one direction of each edge is kept.
     """

@@ -140,7 +140,7 @@ def _cut_weight(graph: Graph, labels: np.ndarray[Any, Any]) -> float:
 
 
 def _report_lines(view: Any) -> Iterator[str]:
-    """Yield the lines by which the command `partition` describes a partition, of which `f` has the results."""
+    """Yield the lines by which the command `partition` describes a partition, of which `view` has the results."""
     yield f"the edges between parts weigh {view['cut']:,.6g}, the communication volume is {view['volume']:,}"
     yield from view.groups()
 

@@ -300,8 +300,8 @@ def _merge_small(
 ) -> list[Array]:
     """Return the communities that a search has found after each level, with small communities of the last level merged.
 
-    A community of less than `least` vertices joins the neighboring community of the largest gain, unless limits of the
-    search forbid this for all its neighbors.
+    A community of less than `smallest_size` vertices joins the neighboring community of the largest gain, unless limits
+    of the search forbid this for all its neighbors.
     """
     partitions = iterated(search, start, seed, iterations)
     while smallest_size > 1:
@@ -356,9 +356,9 @@ def _roots_of_joins(search: Search, labels: Array, smallest_size: int) -> np.nda
 
 
 def _sums_by_community(labels: Array, vertex_weights: Any) -> np.ndarray:
-    """Return for each community the sum of `each` over its vertices, in host memory.
+    """Return for each community the sum of `vertex_weights` over its vertices, in host memory.
 
-    `labels` has the community of each vertex, and `each` a number for each vertex, or one number for all.
+    `labels` has the community of each vertex, and `vertex_weights` a number for each vertex, or one number for all.
     """
     labels = np.asarray(copied(labels, "cpu"))
     return np.bincount(labels, np.broadcast_to(np.asarray(copied(vertex_weights, "cpu")), labels.shape))

@@ -109,7 +109,7 @@ def _has_kernel(graph: Any) -> bool:
 def _core_heading(result_view: Any) -> str:
     """Return the heading of the command `core-number`: the largest k of a k-core, and how many vertices are in it.
 
-    `f` has the results of the function.
+    `result_view` has the results of the function.
     """
     highest = int(result_view["numbers"].max(initial=0))
     count = int((result_view["numbers"] == highest).sum())

@@ -110,7 +110,7 @@ def _graph_of_single_edges(neighbors: Any) -> Graph:
 
 
 def _points_by_degree(result_view: Any) -> Any:
-    """Return the articulation points in the results `f` of the command, sorted by descending out-degree."""
+    """Return the articulation points, sorted by descending out-degree. `result_view` has the results of the command."""
     return result_view["points"][np.argsort(-result_view.graph.out_degrees[result_view["points"]], kind="stable")]
 
 

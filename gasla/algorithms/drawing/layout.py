@@ -284,7 +284,7 @@ def _disk_radius(level: Level, positions: Array, degrees: Array) -> float:
 def _layout_heading(result_view: Any) -> str:
     """Return the heading of the command `layout`, with the mean lengths of edges and of all pairs of vertices.
 
-    `f` has the results of the function.
+    `result_view` has the results of the function.
     """
     n = result_view.graph.n
     mean_distance = (2 * float((result_view["positions"] ** 2).sum()) / max(n - 1, 1)) ** 0.5

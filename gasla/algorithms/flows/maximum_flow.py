@@ -91,7 +91,9 @@ def maximum_flow(graph: Any, source: Hashable, target: Hashable) -> MaximumFlow:
 
 
 def _edges_with_flow(result_view: Any) -> Any:
-    """Return the ids of the edges with positive flow in the command's results `f`, sorted by descending flow."""
+    """Return the ids of the edges with positive flow, sorted by descending flow. `result_view` has the command's
+    results.
+    """
     return result_view.highest("flow")[: int((result_view["flow"] > 0).sum())]
 
 

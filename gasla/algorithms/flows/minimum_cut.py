@@ -72,8 +72,9 @@ def minimum_cut(graph: Any, source: Hashable, target: Hashable) -> MinimumCut:
 
 
 def _cut_edges(result_view: Any) -> Any:
-    """Return the ids of the edges from the source's side of the cut to the target's side. `f` has the command's
-    results.
+    """Return the ids of the edges from the source's side of the cut to the target's side.
+
+    `result_view` has the results of the command.
     """
     src, dst = result_view.graph.edges()
     return np.flatnonzero(result_view["source_side"][src] & ~result_view["source_side"][dst])

@@ -70,7 +70,7 @@ def solve(graph: Any, source: Any, target: Any, *, cut: bool) -> Solution:
 
 
 def _solve_integers(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
-    """Return a maximum flow or, with `cut`, a minimum cut in a flow network of integer capacities.
+    """Return a maximum flow or, with `needs_cut`, a minimum cut in a flow network of integer capacities.
 
     Raise ValueError if the flow may not fit int64.
     """
@@ -132,7 +132,7 @@ def _lower_capacities(net: Graph, source: int, target: int) -> Graph:
 
 
 def _solve_floats(net: Graph, source: int, target: int, needs_cut: bool) -> Solution:
-    """Return a maximum flow or, with `cut`, a minimum cut in a flow network of float capacities.
+    """Return a maximum flow or, with `needs_cut`, a minimum cut in a flow network of float capacities.
 
     Several rounds solve the network with capacities that are scaled to integers.
     """
@@ -200,9 +200,10 @@ def _round_to_units(residual: Any, flow_bound: Fraction, out: Any, target_edges:
     """Round the residual capacities of a round down to multiples of a unit, a power of two, so that they become
     integers.
 
-    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `bound` are
-    lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
-    capacities sum to at most 2**BITS units. `out` and `into` are the ids of the edges at the source and the target.
+    Return the number of units of each capacity as int64, and the exponent of the unit. Capacities above `flow_bound`
+    are lowered to at most 2**BITS units, which exceeds the bound. At the source or the target, whichever has less, the
+    capacities sum to at most 2**BITS units. `out` and `target_edges` are the ids of the edges at the source and the
+    target.
     """
     xp, unit = array_module(residual), _exponent(flow_bound) + 1 - BITS
     with np.errstate(over="ignore"):

@@ -220,8 +220,8 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
 def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, weight_total: Any, means: Any) -> Any:
     """Return means of features, in which those that are infinite because a sum overflowed are replaced.
 
-    They are replaced by means of features that are scaled down. `means` has all means, and `total` the weight by which
-    each sum is divided.
+    They are replaced by means of features that are scaled down. `means` has all means, and `weight_total` the weight by
+    which each sum is divided.
     """
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):

@@ -246,12 +246,12 @@ def _latitudes_and_longitudes(units: Array, xp: Any) -> Array:
 
 
 def _has_location(locations: Any) -> Any:
-    """Return a mask of the vertices that have a location: their rows of `places` are not NaN."""
+    """Return a mask of the vertices that have a location: their rows of `locations` are not NaN."""
     return ~np.isnan(locations[:, 0])
 
 
 def _estimated_vertices(result_view: Any) -> Any:
-    """Return the vertices whose location was estimated. `f` has the results of the command.
+    """Return the vertices whose location was estimated. `result_view` has the results of the command.
 
     They have no location in the input, but have one in the result.
     """

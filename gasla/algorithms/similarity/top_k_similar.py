@@ -148,7 +148,7 @@ def _first_with_same_neighbors(simple: Graph) -> Array:
 
 
 def _warn_of_hubs(simple: Graph, chosen_vertices: Array) -> None:
-    """Warn the user if the vertices `chosen` have so many paths of two edges that the search takes long."""
+    """Warn the user if `chosen_vertices` have so many paths of two edges that finding similar vertices takes long."""
     paths = int(paths_from(simple)[chosen_vertices].sum())
     if paths > LONG:
         v = int(simple.out_degrees.argmax())

@@ -177,7 +177,7 @@ def _search_each_departure(timed: Timed, source: int, first_rank: int, last_rank
 
     The searches go from the last of these times to the first.
 
-    Only departures in the window from rank `first` to `last` count.
+    Only departures in the window from rank `first_rank` to `last_rank` count.
     """
     no_rank = timed.rank.type(-1)
 

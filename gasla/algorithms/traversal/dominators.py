@@ -62,8 +62,9 @@ def dominators(graph: Any, source: Hashable) -> np.ndarray:
 
 
 def _dominated_counts(result_view: Any) -> Any:
-    """Return for each vertex the number of vertices whose immediate dominator it is. `f` has the results of the
-    command.
+    """Return for each vertex the number of vertices whose immediate dominator it is.
+
+    `result_view` has the results of the command.
     """
     dominators, source = result_view["dominators"], result_view.arguments["source"]
     dominated = np.flatnonzero((dominators >= 0) & (np.arange(len(dominators)) != source))

@@ -142,7 +142,7 @@ def _tighten(lower_bounds: Any, upper_bounds: Any, level: Any, far: Any) -> None
 
 
 def _heading(result_view: Any) -> str:
-    """Return the heading that the command `eccentricity` prints. `f` has the results of the function."""
+    """Return the heading that the command `eccentricity` prints. `result_view` has the results of the function."""
     distances = result_view["distances"]
     smallest = distances.min() if len(distances) else 0
     return f"diameter {distances.max(initial=0):,}, radius {smallest:,}; highest eccentricities:"

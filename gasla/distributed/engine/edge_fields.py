@@ -47,8 +47,8 @@ def scatter(run: Any, active: np.ndarray, seen_by_others: Mapping[str, Any]) -> 
 def _read_only_values(run: Any, name: str, dtype: Any) -> np.ndarray:
     """Return the values of an edge field that the program only reads, for the edges of this rank's shard.
 
-    The values are those of an edge attribute, or else the graph's edge values, converted to the dtype `kind`. In a
-    graph without edge values they are ones.
+    The values are those of an edge attribute, or else the graph's edge values, converted to `dtype`. In a graph without
+    edge values they are ones.
     """
     shard, attribute = run.shard, run.program.edge_fields[name].attribute
     values: Any = shard.graph_on("cpu").values if attribute is None else shard.attributes[attribute]

@@ -214,9 +214,11 @@ class Exchange:
 
 
 def _find_changes(xp: Any, current_values: list[Any], earlier_values: list[Any], count: int) -> Any:
-    """Return a mask of the vertices at which the bits of any field differ between `now` and `before`.
+    """Return a mask of the vertices at which the bits of any field differ between `current_values` and
+    `earlier_values`.
 
-    `now` and `before` have an array of values at the same `count` vertices for each field. `xp` is NumPy or CuPy.
+    `current_values` and `earlier_values` have an array of values at the same `count` vertices for each field. `xp` is
+    NumPy or CuPy.
     """
     differs = xp.zeros(count, bool)
     for current, earlier in zip(current_values, earlier_values, strict=True):

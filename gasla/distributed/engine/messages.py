@@ -95,10 +95,10 @@ def _pack_parts(news: Updates, mirror_count: int) -> tuple[bytes, list[Any]]:
 
 
 def _encode(positions: Any, mirror_count: int) -> tuple[int, list[Any]]:
-    """Encode the positions of updated vertices, which ascend and are below `held`, in as few bytes as possible.
+    """Encode the positions of updated vertices, which ascend and are below `mirror_count`, in as few bytes as possible.
 
-    They are encoded as gaps between positions, as a bitmap, or not at all if all positions below `held` occur. Return
-    the number of the encoding, and a list with the bytes.
+    They are encoded as gaps between positions, as a bitmap, or not at all if all positions below `mirror_count` occur.
+    Return the number of the encoding, and a list with the bytes.
     """
     if len(positions) == mirror_count:
         return ALL, []
@@ -116,9 +116,9 @@ def _part_sizes(count: int, encoding: int, has_active: int, mirror_count: int, v
     """Return the size in bytes of each part of the content of updates: positions, bitmap of active vertices, then each
     field's values.
 
-    `count` is the number of updated vertices, `form` the encoding of their positions, and `held` the number of the
-    sender's vertices of which the receiver has copies. `kinds` has the dtype and the shape of one vertex's value by
-    field.
+    `count` is the number of updated vertices, `encoding` the encoding of their positions, and `mirror_count` the number
+    of the sender's vertices of which the receiver has copies. `value_types` has the dtype and the shape of one vertex's
+    value by field.
     """
     position_bytes = {ALL: 0, BITMAP: -(-mirror_count // 8)}.get(encoding, encoding * count)
     active = -(-count // 8) if has_active else 0
@@ -166,7 +166,7 @@ def unpack_message(message: np.ndarray, at: int, held: int, kinds: Kinds, conten
 def _decode(encoded: Any, encoding: int, mirror_count: int) -> Any:
     """Return the ascending positions of updated vertices that a message contains as the bytes `encoded`.
 
-    `form` is the number of the encoding (see `_encode`). All positions are below `held`.
+    `encoding` is the number of the encoding (see `_encode`). All positions are below `mirror_count`.
     """
     if encoding == ALL:
         return range(mirror_count)

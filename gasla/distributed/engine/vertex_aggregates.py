@@ -114,7 +114,7 @@ def _pack_changes(current: np.ndarray, previous: np.ndarray) -> np.ndarray:
 def _unpack_changes(message: np.ndarray, entry_count: int, dtype: np.dtype) -> tuple[Any, np.ndarray]:
     """Return the positions and the new values of the changed entries that a message of `_pack_changes` contains.
 
-    An empty message contains none. `held` is the length of the array of which entries have changed.
+    An empty message contains none. `entry_count` is the length of the array of which entries have changed.
     """
     updates = unpack_message(message, 0, entry_count, [(dtype, ())])
     if not updates.values:

@@ -70,7 +70,7 @@ def _check_chunks(chunks: Any, n: int | None) -> Iterator[Piece]:
 
 
 def _piece(chunk_number: int, chunk: Any, n: int | None) -> Piece:
-    """Check the arrays of a chunk of edges, and return the edges as a `Piece` of the input with this `number`.
+    """Check the arrays of a chunk of edges, and return the edges as piece number `chunk_number` of the input.
 
     Arrays are copied, because the caller may reuse them for the next chunk.
     """

@@ -63,7 +63,7 @@ def _parts(edges: Any, columns: Columns) -> tuple[list[Any], list[int]]:
 def _piece(partition_number: int, partition: Any, column_positions: Sequence[int]) -> Piece:
     """Return the edges of one partition of a Dask collection, a dataframe or an array, as a `Piece` of the input.
 
-    `places` has the positions of the columns of sources, targets and, if given, weights.
+    `column_positions` has the positions of the columns of sources, targets and, if given, weights.
     """
     where = f"partition {partition_number}"
     if isinstance(partition, np.ndarray):

@@ -317,8 +317,8 @@ def _run_passes(
 
     Return the fields of the program `Depend`.
 
-    `one` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On a
-    GPU the kernels may still run when this returns.
+    `one_path` is the number 1, plain or scaled. If it is plain and a number of paths overflows float64, return None. On
+    a GPU the kernels may still run when this returns.
     """
     count, depend = passes
     if one_path == 1 and _surely_overflows(graph, schedule.depth):
