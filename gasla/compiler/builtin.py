@@ -18,8 +18,9 @@ BUILTINS: dict[str, Builtin] = {}
 
 
 def builtin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register the decorated function as one that emits a built-in function of the same name, without a trailing
-    underscore.
+    """Register the decorated function as one that emits a built-in function of the kernel language.
+
+    The built-in function has the same name, without a trailing underscore.
     """
     _add(function.__name__.rstrip("_"), function)
     return function
@@ -33,9 +34,9 @@ def _add(name: str, function: Callable[..., Any], /, **options: Any) -> None:
 
 
 def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> list[Value]:
-    """Return the address and the lengths of an array, the first argument of the call `node`.
+    """Return the address and the lengths of an array, the first argument of the call `node` in a kernel.
 
-    Raise a CompileError if it is no array, or does not have the given number of dimensions, if that is not 0.
+    Raise a CompileError if the argument is no array, or does not have the given number of dimensions, if that is not 0.
     """
     if not (isinstance(array, Value) and array.type.kind == "a" and dimensions in (0, array.type.extent)):
         emit.fail(
@@ -45,7 +46,10 @@ def _parts(emit: Emitter, node: Any, array: Operand, dimensions: int = 0) -> lis
 
 
 def _item(emit: Emitter, node: Any, array: Operand, index: Operand) -> Value:
-    """Return the address of `array[index]`, where the array must have one dimension."""
+    """Return the address of the item `array[index]`, where the array must have one dimension.
+
+    `node` is the call of a built-in function in a kernel, of which both are arguments.
+    """
     return emit.place(node, _parts(emit, node, array, 1)[0], emit.settled(node.args[1], index))
 
 
@@ -57,9 +61,10 @@ def _integer(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _float(emit: Emitter, node: Any, x: Operand, place: int = 0) -> Value:
-    """Return the argument `x` as a float or a vector of floats. An integer or a bool is converted to float64.
+    """Return the argument `x` of a built-in function as a float or a vector of floats.
 
-    `place` is the argument's position in the call `node`, for error messages.
+    An integer or a bool is converted to float64. `place` is the argument's position in the call `node`, for error
+    messages.
     """
     x = emit.settled(node.args[place], x)
     if x.type.kind in "biu":
@@ -152,7 +157,7 @@ def prefetch(emit: Emitter, node: Any, array: Operand, index: Operand) -> Any:
 
 @builtin
 def pause(emit: Emitter, node: Any) -> Any:
-    """Emit the instruction that tells the processor that this is a spin loop, if the processor has one."""
+    """Emit the instruction that tells the processor that the code waits in a loop, if the processor has one."""
     if emit.unit.machine.startswith(("x86", "i386", "i686", "amd64")):
         return emit.intrinsic(NONE, "llvm.x86.sse2.pause")
     if emit.unit.machine.startswith(("aarch64", "arm64")):
@@ -179,7 +184,10 @@ def address(emit: Emitter, node: Any, array: Operand) -> Value:
 
 @builtin
 def local(emit: Emitter, node: Any, kind: Operand, count: Operand) -> Value:
-    """Return an uninitialized array on the stack. It exists until the function that contains the call returns."""
+    """Return an uninitialized array of `count` items on the stack.
+
+    It exists until the function that contains the call returns. `kind` is the type of the items.
+    """
     if not (isinstance(kind, Known) and isinstance(kind.value, Type) and isinstance(count, Known)):
         emit.fail(node, f"{ast.unparse(node)}: expected a type and a length that are known while compiling")
     (text,) = emit.labels("%local")
@@ -220,7 +228,7 @@ _add("count_trailing_zeros", _count, name="cttz", more=(Value(BOOL, "false"),))
 
 
 def _bitcast(emit: Emitter, x: Value, kind: Type) -> Value:
-    """Return a value whose bits are reinterpreted as another type of the same size.
+    """Return the bits of the value `x` as a value of the type `kind`, which has the same size.
 
     A vector is reinterpreted lane by lane.
     """
@@ -260,7 +268,7 @@ def select(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand)
 
 @builtin
 def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Operand) -> Value:
-    """Return `a if condition else b` without a branch. Both `a` and `b` are computed.
+    """Return `a if condition else b` without a branch, so that both `a` and `b` are computed.
 
     Floats are chosen by their bits, in a way that LLVM can't see through. Otherwise LLVM could make the choice a
     branch.
@@ -275,7 +283,7 @@ def select_bits(emit: Emitter, node: Any, condition: Operand, a: Operand, b: Ope
 
 
 def _extreme(emit: Emitter, node: Any, a: Operand, b: Operand, *more: Operand, name: str) -> Operand:
-    """Return the minimum or maximum of two or more numbers.
+    """Emit the minimum or maximum (by `name`) of two or more numbers of a kernel, and return the result.
 
     As in Python, a later number replaces an earlier one only if it is less (or greater), also if one of them is NaN.
     """
@@ -354,7 +362,7 @@ def isnan(emit: Emitter, node: Any, x: Operand) -> Value:
 
 
 def _size(emit: Emitter, node: Any, x: Operand, what: str) -> Value:
-    """Return, as a value in the kernel, how the absolute value of a float compares with infinity.
+    """Return, as a value in the kernel, how the absolute value of the float `x` compares with infinity.
 
     `what` is "eq" (equal) for `isinf`, and "lt" (less than) for `isfinite`.
     """
@@ -420,7 +428,10 @@ def sum_(emit: Emitter, node: Any, vector: Value) -> Any:
 
 @builtin
 def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
-    """Emit a return from the whole compiled function, even if this call is in a function that is inlined into it."""
+    """Emit a return from the whole compiled function, even if this call is in a function that is inlined into it.
+
+    `value` is the value that the compiled function returns, if any.
+    """
     emit.leave(node, *(value or [Known(None)]))
     emit.shown.instead = ast.Name(f"return {ast.unparse(emit.shown.of(node.args[0]))}" if value else "return")
     return Known(None)
@@ -428,5 +439,8 @@ def leave(emit: Emitter, node: Any, *value: Operand) -> Any:
 
 @builtin
 def is_used(emit: Emitter, node: Any, name: Known) -> Known:
-    """Return whether the calling function, as far as it is compiled already, uses the shared variable `name`."""
+    """Return whether the calling function, as far as it is compiled already, uses the shared variable `name`.
+
+    A shared variable is one that a `Record` declares for several functions of a kernel.
+    """
     return Known(emit.is_used(name.value))

@@ -45,8 +45,9 @@ from gasla.compiler.template import PLAN, Arrays, Constant, Each, Record
 
 
 class Value:
-    """A value that exists while a kernel runs: its type, and what stands for each of its scalars in LLVM IR (a name or
-    constant).
+    """A value in a kernel, which exists only while the kernel runs.
+
+    It has a type, and for each of its scalars a name or constant in LLVM IR.
     """
 
     def __init__(self, kind: Type, *names: str) -> None:
@@ -54,20 +55,24 @@ class Value:
 
     @property
     def text(self) -> str:
-        """The name in LLVM IR of a value that consists of a single scalar."""
+        """The name or constant in LLVM IR that stands for a value of a single scalar."""
         (name,) = self.names
         return name
 
     @property
     def typed(self) -> str:
-        """The scalars of the value as operands of an LLVM instruction, each with its type, such as `i64 %t1, double
-        %t2`.
+        """The scalars of the value as operands of an LLVM instruction, each with its type.
+
+        An example is `i64 %t1, double %t2`.
         """
         return ", ".join(f"{leaf.ir} {name}" for leaf, name in zip(self.type.leaves, self.names))
 
 
 class Known(NamedTuple):
-    """A constant that is known while compiling: a number, a type or a function, and in a template any Python object."""
+    """A constant in a kernel that is known while compiling: a number, a type or a function.
+
+    In a template, which is compiled for a plan, it may be any Python object.
+    """
 
     value: Any
 
@@ -93,7 +98,7 @@ class Function(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the function in the source."""
+        """The name of the function in its Python source."""
         return self.node.name
 
     @property
@@ -130,7 +135,7 @@ def function_of(plain: Any, marks: frozenset[str] = frozenset()) -> Function:
 
 @functools.cache
 def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """Return the syntax trees of all functions in a file.
+    """Return the syntax trees of all functions in a Python file, whose text is in `lines`.
 
     The keys are a function's name and the number of its first line.
     """
@@ -150,11 +155,10 @@ class Prefix(NamedTuple):
     name: str
 
     def of(self, parts: Any) -> Any:
-        """Return the name of the variable that a key selects, such as `sum_total` for the prefix `sum` and the key
-        `total`.
+        """Return the name of the shared variable that a key selects.
 
-        If the key is a tuple, its parts are joined by underscores. If its last part is a list, return a tuple with a
-        name for each item of the list.
+        For example, that is `sum_total` for the prefix `sum` and the key `total`. If the key is a tuple, its parts are
+        joined by underscores. If its last part is a list, return a tuple with a name for each item of the list.
         """
         parts_given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if parts_given and isinstance(parts_given[-1], list):
@@ -163,7 +167,7 @@ class Prefix(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """A function that has been compiled for certain types of its arguments."""
+    """A function of the kernel language that has been compiled for certain types of its arguments."""
 
     symbol: str
     returns: Type
@@ -177,9 +181,9 @@ Operand = Value | Known
 
 
 class Builtin:
-    """A built-in function of the kernel language.
+    """A built-in function of the kernel language, such as an atomic addition.
 
-    `emit(emitter, node, *arguments)` emits the instructions of a call.
+    `emit(emitter, node, *arguments)` emits the LLVM instructions of a call, whose syntax tree is `node`.
     """
 
     def __init__(self, name: str, emit: Callable[..., Any]) -> None:
@@ -206,7 +210,10 @@ class Extern(NamedTuple):
 
 
 class Sources:
-    """The functions of a compilation unit, as LLVM IR. Each is compiled once for each combination of argument types."""
+    """The functions of a compilation unit (what is compiled together) as LLVM IR.
+
+    Each function is compiled once for each combination of argument types.
+    """
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
@@ -396,9 +403,9 @@ class Emitter:
         return function.parameters
 
     def bind_all(self, names: list[str], argument_types: list[Type | Known]) -> list[Value]:
-        """Bind all parameters of the function to arguments or constants. Return the arguments as values in LLVM IR.
+        """Bind all parameters of the function that is compiled. Return its arguments as values in LLVM IR.
 
-        `argument_types` has a type for each of the parameters `names`, or its value if it is a constant.
+        `argument_types` has for each of the parameters `names` its type, or its value if it is a constant.
         """
         function, takes = self.root.function, []
         self.root.bound |= {name: Known(kind) for name, kind in function.records.items()}
@@ -415,7 +422,7 @@ class Emitter:
         return takes
 
     def bind(self, name: str, value: Operand) -> None:
-        """Bind a parameter to a value.
+        """Bind a parameter of a function to a value.
 
         The parameter becomes a variable with a stack slot only if the function sets it.
         """
@@ -442,7 +449,10 @@ class Emitter:
             self.lines.append("  " + text)
 
     def make(self, kind: Type, text: str) -> Value:
-        """Append an LLVM instruction that computes a value of type `kind`, and return the value under a new name."""
+        """Append an LLVM instruction that computes a value of the type `kind`, and return the value under a new name.
+
+        `text` is the instruction without the name of its result.
+        """
         self._count += 1
         self.emit(f"%t{self._count} = {text}")
         return Value(kind, f"%t{self._count}")
@@ -452,7 +462,7 @@ class Emitter:
         return self.make(a.type, f"{name} {a.typed}, {b.text}")
 
     def choose(self, condition: Value, a: Value, b: Value) -> Value:
-        """Return `a` if a condition is true, else `b`, by a `select` instruction, for which both are computed."""
+        """Return `a` if a condition is true, else `b`, by LLVM's instruction `select`, for which both are computed."""
         return self.make(a.type, f"select {condition.typed}, {a.typed}, {b.typed}")
 
     def compare(self, relation: str, a: Value, b: Value) -> Value:
@@ -468,7 +478,11 @@ class Emitter:
         return self.make(a.type.each(BOOL), f"{name} {a.typed}, {b.text}")
 
     def call(self, returns: Type, name: str, values: Iterable[Value], flags: str = "", marks: str = "") -> Any:
-        """Emit a call of a function by its name in LLVM IR, and return the result, or Known(None) if there is none."""
+        """Emit a call of a function by its name in LLVM IR, and return the result, of the type `returns`.
+
+        Return Known(None) if the function returns nothing. `flags` and `marks` are LLVM's words before and after the
+        call.
+        """
         text = f"call {flags}{returns.ir} @{name}({listed(values)}) {marks}".rstrip()
         if returns == NONE:
             self.emit(text)
@@ -497,8 +511,9 @@ class Emitter:
         return [f"{name}.{self._count}" for name in names]
 
     def jump(self, *labels: str, condition: Value | None = None) -> None:
-        """End a basic block with a jump to a label, or, with a `condition`, to the first label if it is true and else
-        to the second.
+        """End a basic block of LLVM IR with a jump to a label.
+
+        With a `condition`, jump to the first of two labels if it is true, and else to the second.
         """
         if not self.dead:
             where = ", ".join(f"label %{label}" for label in labels)
@@ -508,7 +523,7 @@ class Emitter:
         self.dead = True
 
     def label(self, label: str) -> None:
-        """Begin a basic block with a label.
+        """Begin a basic block of LLVM IR with a label.
 
         If no jump leads to the label, the block can't be reached, and nothing is emitted for it.
         """
@@ -521,7 +536,7 @@ class Emitter:
     # --- variables of one function: stack slots that are stored to and loaded -----------------------------------------
 
     def variable(self, name: str, kind: Type) -> Variable:
-        """Return a new variable of a type, with a stack slot for each of its scalars."""
+        """Return a new variable of the type `kind`, with a stack slot for each of its scalars."""
         slots = []
         for leaf in kind.leaves:
             slots += self.labels(f"%{name}")
@@ -539,7 +554,7 @@ class Emitter:
         return Value(variable.type, *(self.make(t, f"load {t.ir}, ptr {slot}").text for t, slot in places))
 
     def set_variable(self, node: Any, name: str, value: Operand, frame: Frame | None = None) -> None:
-        """Emit an assignment to a variable of the function.
+        """Emit an assignment to a variable of the function that is compiled.
 
         The variable has the type of the first value that it is set to.
         """
@@ -559,7 +574,7 @@ class Emitter:
     # --- shared variables, which `Record` classes declare and functions of a kernel pass to each other ----------------
 
     def _create_variable(self, name: str) -> None:
-        """Create the variable `name` at the beginning of the function, when the variable is used for the first time.
+        """Create the shared variable `name` at the beginning of the function, when it is used for the first time.
 
         Its first value is an argument, or comes from an assignment in a function marked `where_used`, which is compiled
         only now. If there is neither an argument nor such an assignment of this name, do nothing.
@@ -588,8 +603,7 @@ class Emitter:
             self.always |= assigned_now - self.assigned
 
     def find(self, node: Any, name: str) -> Operand | None:
-        """Return the value of a shared variable (declared by a `Record`), or a function of the user's program, by its
-        name.
+        """Return the value of a shared variable (declared by a `Record`), or a function of the user's program, by name.
 
         Return None if no such name is known. If this function does not set the variable, it becomes a further argument,
         which the caller passes.
@@ -627,8 +641,9 @@ class Emitter:
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
-        """Emit a return from the whole compiled function, also where the current statement is in a function inlined
-        into it.
+        """Emit a return from the whole compiled function.
+
+        The current statement may be in a function that is inlined into it.
         """
         if value == Known(None):
             kind, text = NONE, "ret void"
@@ -645,9 +660,9 @@ class Emitter:
     # --- converting values from one type to another -------------------------------------------------------------------
 
     def to(self, node: Any, value: Operand, kind: Type) -> Value:
-        """Emit the conversion of a value to a type that can hold all values of its own type.
+        """Emit the conversion of a value to the type `kind`, which can hold all values of the value's own type.
 
-        Raise a CompileError for other types.
+        Raise a CompileError if it can't. `node` is the syntax tree that the error message shows.
         """
         if isinstance(value, Known):
             return self.constant(node, value.value, kind)
@@ -693,9 +708,10 @@ class Emitter:
         self.fail(node, f"{shown} is not a value of {kind}; expected a number that {kind} holds")
 
     def settled(self, node: Any, value: Operand, within: bool = False) -> Value:
-        """Return an operand as a value with a type. A constant number or bool becomes an i64, f64 or bool.
+        """Return an operand, which may be a constant without a type, as a value with a type.
 
-        With `within`, the operand is an item of a tuple, which may be None.
+        A constant number or bool becomes an i64, f64 or bool. With `within`, the operand is an item of a tuple, which
+        may be None.
         """
         if isinstance(value, Value):
             return value
@@ -732,7 +748,10 @@ class Emitter:
         )
 
     def same(self, nodes: tuple[Any, Any], a: Operand, b: Operand) -> tuple[Value, Value]:
-        """Emit the conversion of two operands to their common type, and return both values."""
+        """Emit the conversion of both operands of a binary operator to their common type, and return both values.
+
+        `nodes` has the operands' syntax trees, for error messages.
+        """
         kind = self.common(nodes, a, b)
         return self.to(nodes[0], a, kind), self.to(nodes[1], b, kind)
 
@@ -778,7 +797,11 @@ class Emitter:
     # --- expressions: one method `_e_X` for each class X of Python's syntax tree --------------------------------------
 
     def expr(self, node: Any) -> Operand:
-        """Emit an expression, and return its value, or a constant (`Known`) if it is known while compiling."""
+        """Emit the code of an expression of the kernel, and return its value.
+
+        The result is a constant (`Known`) if the value is known while compiling. `node` is the expression's syntax
+        tree.
+        """
         method = getattr(self, f"_e_{type(node).__name__}", None)
         if method is None:
             self.fail(
@@ -795,7 +818,10 @@ class Emitter:
         return operand
 
     def value(self, node: Any) -> Value:
-        """Emit an expression, and return its value. A constant becomes a value with a type."""
+        """Emit the code of an expression of the kernel, and return its value.
+
+        A constant becomes a value with a type.
+        """
         return self.settled(node, self.expr(node))
 
     def _e_Constant(self, node: Any) -> Known:
@@ -816,7 +842,10 @@ class Emitter:
         self.fail(node, f"{name} is not known here; expected a name that is set before")
 
     def _read_variable(self, node: Any, name: str, frame: Frame) -> Operand:
-        """Return the value of a variable or parameter of a function. Raise a CompileError if it may not be set yet."""
+        """Return the value of a variable or parameter of a function of the kernel, by its name.
+
+        Raise a CompileError if it may not be set yet. `frame` says what the function's names stand for.
+        """
         variable = frame.variables.get(name)
         self.shown.instead = frame.shown.get(name)
         if variable is None:
@@ -859,7 +888,7 @@ class Emitter:
         )
 
     def _table(self, values: np.ndarray[Any, Any]) -> Value:
-        """Add a NumPy array to the compiled code, as a table of constants, and return it as a value."""
+        """Add a NumPy array to the compiled code as a table of constants, and return it as a value of the kernel."""
         name, kind = f"@table.{len(self.unit.heads)}", array_of(scalar_type(values.dtype), values.ndim)
         words = values.tobytes()
         text = "".join(f"\\{byte:02X}" for byte in words)
@@ -870,7 +899,7 @@ class Emitter:
         return self.tuple_of(self.items(node.elts), node.elts)
 
     def tuple_of(self, items: list[Operand], nodes: list[Any]) -> Operand:
-        """Return a tuple of operands. The tuple is a constant if all of its items are constants."""
+        """Return a tuple of operands as one operand. The tuple is a constant if all of its items are constants."""
         if all(isinstance(x, Known) for x in items):
             return Known(tuple(x.value for x in items))  # type: ignore[union-attr]
         return joined_tuple(self.settled(n, x, True) for n, x in zip(nodes, items))
@@ -878,16 +907,19 @@ class Emitter:
     # --- evaluating what is known while compiling: unrolled loops, `match`, and constant operators --------------------
 
     def items(self, nodes: Iterable[Any]) -> list[Operand]:
-        """Emit a list of expressions, and return their values. For `*x` in the list, all items of x are returned."""
+        """Emit the code of a list of expressions, and return their values.
+
+        For `*x` in the list, all items of x are returned.
+        """
         operands: list[Operand] = []
         for node in nodes:
             operands += self._all_items(node.value) if isinstance(node, ast.Starred) else [self.expr(node)]
         return operands
 
     def _all_items(self, node: Any) -> list[Operand]:
-        """Return all items of a sequence whose length is known while compiling.
+        """Return all items of a sequence in a kernel whose length is known while compiling.
 
-        It is a constant such as a list, a comprehension, or a tuple.
+        The sequence is a constant such as a list, a comprehension, or a tuple.
         """
         whole = node
         match node:
@@ -913,7 +945,7 @@ class Emitter:
     def _bind_item(self, target: Any, item_value: Operand) -> bool:
         """Bind the target of an unrolled loop, a name or a tuple of names, to the item of the current iteration.
 
-        Return True.
+        Return True, so that conditions can contain this call.
         """
         if isinstance(target, ast.Name):
             self.frame.bound[target.id] = item_value
@@ -964,7 +996,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language for {a.type}; expected a number")
 
     def _evaluate(self, node: Any, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-        """Call a Python function with constants while compiling, and return its result.
+        """Call a Python function with constants while a kernel is compiled, and return its result.
 
         If the function raises an error, raise a CompileError that names the line of the kernel.
         """
@@ -1010,7 +1042,7 @@ class Emitter:
         self.fail(node, f"{a.type} has no operator {operation}; {hint}")
 
     def _shift(self, a: Value, b: Value, operation: str) -> Value:
-        """Emit a shift of `a` by `b` bits, and return the result.
+        """Emit a shift of the integer `a` by `b` bits, and return the result. `operation` is LLVM's name of the shift.
 
         As in NumPy, a shift by all of its bits or more gives 0, or -1 for `>>` of a negative `a`.
         """
@@ -1024,11 +1056,9 @@ class Emitter:
         return shifted if name == "ashr" else self.choose(is_less, shifted, Value(kind, "zeroinitializer"))
 
     def _divide(self, a: Value, b: Value, operation: str) -> Value:
-        """Emit a division of integers that rounds down, as in Python, and return the quotient or the remainder.
+        """Emit a division of two integers that rounds down, as in Python, and return the quotient or the remainder.
 
-        A quotient or remainder by 0 is 0.
-
-        The one quotient that overflows, of the smallest integer by -1, wraps around.
+        A quotient or remainder by 0 is 0. The one quotient that overflows, of the smallest integer by -1, wraps around.
         """
         zero, one = Value(a.type, "0"), Value(a.type, "1")
         if b.text.isdigit() and b.text != "0":
@@ -1096,7 +1126,7 @@ class Emitter:
     # --- conditions: comparisons that become jumps --------------------------------------------------------------------
 
     def truth(self, node: Any) -> Operand:
-        """Emit a condition, and return it as a bool, or as a constant if it is known while compiling."""
+        """Emit the code of a condition, and return it as a bool, or as a constant if it is known while compiling."""
         operand = self.expr(node)
         if isinstance(operand, Known):
             return Known(bool(operand.value))
@@ -1215,7 +1245,7 @@ class Emitter:
     def _places(self, node: Any, arrays: Arrays) -> list[Value]:
         """Return the addresses of a value that several arrays hold together, such as a tuple: an address in each array.
 
-        `node` is a subscript with the index of the value.
+        `node` is the expression `arrays[index]`, which has the index of the value.
         """
         index, places = self.value(node.slice), []
         for k, name in enumerate(arrays.names):
@@ -1227,9 +1257,10 @@ class Emitter:
         return places
 
     def _key(self, node: Any, prefix: Prefix) -> Any:
-        """Return the name of the shared variable that `run.sum[key]` selects. The key must be known while compiling.
+        """Return the name of the shared variable that `run.sum[key]` selects in a template.
 
-        If the key ends with a list, return a tuple with a name for each item of the list.
+        The key must be known while compiling, and `prefix` stands for `run.sum`. If the key ends with a list, return a
+        tuple with a name for each item of the list.
         """
         index = self.expr(node.slice)
         if not isinstance(index, Known):
@@ -1302,7 +1333,7 @@ class Emitter:
         )
 
     def _bounds(self, node: Any, length: Value) -> tuple[Value, Value]:
-        """Return the first index of the slice `node`, and the index after its last.
+        """Emit the bounds of the slice `node`, such as `a:b`. Return its first index and the index after its last.
 
         The default of the first is 0, and the default of the second is `length`.
         """
@@ -1407,7 +1438,7 @@ class Emitter:
             self.fail(node, f"{ast.unparse(node.func)} does not take these arguments: {error}")
 
     def _call_plain(self, node: Any, called: Any, arguments: list[Operand], keywords: dict[Any, Operand]) -> Operand:
-        """Call an ordinary Python function while compiling a template, and return its result as a constant.
+        """Call an ordinary Python function while a template is compiled, and return its result as a constant.
 
         All arguments must be constants.
         """
@@ -1427,7 +1458,7 @@ class Emitter:
         give: Any = None,
         target: Any = None,
     ) -> Operand:
-        """Emit the body of a function in place of a call, and return the value that it returns.
+        """Emit the body of a function in place of a call of the function, and return the value that it returns.
 
         For a generator, `give` is called with each yielded value, and `target` is the target of the loop over the
         generator.
@@ -1460,7 +1491,10 @@ class Emitter:
         return inside.result or Known(None)
 
     def call_extern(self, node: Any, function: Extern, arguments: list[Operand]) -> Operand:
-        """Emit a call of a C function. The arguments are converted to the types that it declares."""
+        """Emit a call of a C function from a kernel.
+
+        The arguments are converted to the types that `function` declares.
+        """
         if len(function.takes) != len(arguments):
             self.fail(node, f"{function.name} is given {len(arguments)} arguments; expected {len(function.takes)}")
         values = [self.cast(node, x, kind) for x, kind in zip(arguments, function.takes)]
@@ -1498,7 +1532,7 @@ class Emitter:
         return result
 
     def instance(self, function: Function, argument_types: list[Type | Known]) -> Instance | None:
-        """Return the `Instance` of a function for some argument types and constants.
+        """Return a function of the kernel as compiled for some argument types and constants: its `Instance`.
 
         The first call for these compiles it. Return None if the function is being compiled right now, which means that
         it calls itself.
@@ -1519,8 +1553,7 @@ class Emitter:
         return instances[key]
 
     def _compile_apart(self, function: Function, argument_types: list[Type | Known], key: tuple[Any, ...]) -> Instance:
-        """Compile a function for an object file of its own, and declare it, so that the current compilation unit may
-        call it.
+        """Compile a function into an object file of its own, and declare it, so that the current unit may call it.
 
         The function's symbol contains a hash of its IR, so all programs that call the function share one object file.
         """
@@ -1549,7 +1582,7 @@ class Emitter:
     # --- statements: one method `_s_X` for each class X of Python's syntax tree ---------------------------------------
 
     def block(self, body: list[Any]) -> None:
-        """Emit the statements of a list, up to the first that can't be reached."""
+        """Emit the statements of a block of the kernel, up to the first one that can't be reached."""
         for node in body:
             if self.dead or self.frame.result is not None:
                 return
@@ -1566,8 +1599,9 @@ class Emitter:
                     self.shown.put("{}", node.value)
 
     def _module_object(self, node: Any) -> Any:
-        """Return the object that a name in the function's module refers to, or None if the expression is not such a
-        name.
+        """Return the object that a name in the function's module refers to, such as another function.
+
+        Return None if the expression `node` is not such a name.
         """
         return self.frame.function.names.get(node.id) if isinstance(node, ast.Name) else None
 
@@ -1744,7 +1778,7 @@ class Emitter:
             self.shown.put("return {}" if node.value else "return", node.value)
 
     def _as_operand(self, value: Value) -> str:
-        """Return a value as a single operand with its type, as LLVM's `ret` instruction needs it.
+        """Return a value of the kernel as a single operand with its type, as LLVM's instruction `ret` needs it.
 
         The scalars of an array or a tuple are combined into an LLVM structure.
         """
@@ -1773,7 +1807,7 @@ class Emitter:
             self.fail(node, "a loop is over something else than a range; expected range(...)")
 
     def _emit_unrolled(self, node: Any, items: list[Operand]) -> None:
-        """Emit the body of a loop once for each item of a sequence that is known while compiling."""
+        """Emit the body of a `for` loop once for each item of a sequence that is known while compiling."""
         for each in items:
             self._bind_item(node.target, each)
             self.block(node.body)
@@ -1798,7 +1832,7 @@ class Emitter:
             self._count_from(node, first, last, step, lambda count: self.assign(node.target, count, node), node)
 
     def _over_items(self, node: Any, array: Value) -> None:
-        """Emit a loop over the items of an array, or over its rows if it has several dimensions."""
+        """Emit a `for` loop of a kernel over the items of an array, or over its rows if it has several dimensions."""
         start, length, *lengths = parts(array)
 
         def body(count: Value) -> None:
@@ -1925,15 +1959,15 @@ class Emitter:
 
 
 def _argument(name: str, kind: Type) -> Value:
-    """Return the value of a function's argument: its name in LLVM IR for each scalar of its type."""
+    """Return the value of a function's argument: for each scalar of its type, a name in LLVM IR."""
     return Value(kind, *(f"%arg.{name}.{k}" for k in range(len(kind.leaves))))
 
 
 def _is_constant(value: Operand) -> bool:
-    """Return whether an argument of a call is a type or a function, so that the called function is compiled for it
-    alone.
+    """Return whether an argument of a call is a type or a function.
 
-    Numbers, bools and tuples are passed to the compiled function instead.
+    The called function is then compiled for this argument alone. Numbers, bools and tuples are passed to the compiled
+    function instead.
     """
     return isinstance(value, Known) and not isinstance(value.value, bool | int | float | tuple)
 
@@ -1987,7 +2021,10 @@ def _compile_cases(node: ast.Match) -> Any:
 
 
 def joined(kind: Type, *values: Value) -> Value:
-    """Return a value of the type `kind`, which consists of the scalars of several values in order."""
+    """Return a value of the type `kind`, which consists of the scalars of several values in order.
+
+    For example, the address and the lengths of an array make the array.
+    """
     return Value(kind, *(name for value in values for name in value.names))
 
 
@@ -1998,12 +2035,12 @@ def joined_tuple(values: Iterable[Value]) -> Value:
 
 
 def parts(value: Value) -> list[Value]:
-    """Return the scalars of which a value consists, each as a value of its own."""
+    """Return the scalars of which a value of the kernel consists, each as a value of its own."""
     return [Value(leaf, name) for leaf, name in zip(value.type.leaves, value.names)]
 
 
 def item(value: Value, k: int) -> Operand:
-    """Return item `k` of a value that is a tuple."""
+    """Return item `k` of a value of the kernel that is a tuple."""
     kind, first = value.type.of[k], sum(len(before.leaves) for before in value.type.of[:k])
     return Known(None) if kind == NONE else Value(kind, *value.names[first : first + len(kind.leaves)])
 
@@ -2015,7 +2052,7 @@ def listed(values: Iterable[Value]) -> str:
 
 @functools.cache
 def _names_set(node: ast.FunctionDef) -> frozenset[str]:
-    """Return the names that the statements of a function assign to."""
+    """Return the names that the statements of a function, given by its syntax tree, assign to."""
     return frozenset(x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store))
 
 
@@ -2025,7 +2062,10 @@ def _indices(node: Any) -> list[Any]:
 
 
 def _wrap_around(number: int, kind: Type) -> int:
-    """Return the number that an integer type holds after wraparound, such as 0 for 256 as u8."""
+    """Return the number that a variable of an integer type holds if `number` is stored in it with wraparound.
+
+    For example, that is 0 for 256 as u8.
+    """
     below = 1 << kind.bits - 1 if kind.kind == "i" else 0
     return (number + below) % (1 << kind.bits) - below
 

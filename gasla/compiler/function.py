@@ -63,7 +63,7 @@ SECONDS = 1.0  # When compilations have taken this many seconds in all since the
 
 
 class Kernel:
-    """The loaded machine code of a function for given argument types.
+    """The loaded machine code of a function of the kernel language for given argument types.
 
     Arguments are passed in a buffer of words of 8 bytes. `places` has the index of each argument's first word, and
     `size` is the number of words for all arguments.
@@ -116,11 +116,11 @@ class Compiled:
 
     @functools.cached_property
     def kernel_function(self) -> Function:
-        """The function's syntax tree and the meaning of its names, from which it is compiled."""
+        """The function as the compiler reads it: its syntax tree, and the objects that its names stand for."""
         return function_of(self.plain, self.marks)
 
     def kernel(self, takes: tuple[Type | Known, ...]) -> Kernel:
-        """Return the loaded machine code of the function for given argument types.
+        """Return the loaded machine code of the function for the argument types `takes`.
 
         The code comes from this process, from the cache on disk, or from the compiler, whichever has it first.
         """
@@ -151,9 +151,7 @@ class Compiled:
         """A hash of all that the code depends on, except the argument types, the target machine and the compiler.
 
         It is None if the function's plan has no fingerprint (a hash of the plan). Then the code can't be stored in the
-        cache.
-
-        It is None if the function's plan has no fingerprint, so that the code can't be stored under a name.
+        cache, where the hash is part of the code's name.
         """
         if self.plan is not None:
             return self.plan.fingerprint and f"{self.plan.fingerprint} {self.__name__}"
@@ -161,18 +159,19 @@ class Compiled:
         return hashlib.sha256(repr((repr(self), made_of(text))).encode()).hexdigest()[:32]
 
     def compile_for(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> None:
-        """Compile the function for some types and another machine, and store the code in the cache.
+        """Compile the function for the argument types `takes` and another machine, and store the code.
 
-        Functions that are compiled for exactly the processor that they run on are skipped.
+        The code is stored in the cache on disk. Functions that are compiled for exactly the processor that they run on
+        are skipped.
         """
         if not self._is_native and _load_code(self._key(takes, target)) is None:
             self._compile(takes, target)
 
     def _key(self, takes: tuple[Type | Known, ...], target: tuple[str, str, str]) -> str | None:
-        """Return the name under which the cache on disk has the code for some types and a target.
+        """Return the name under which the cache on disk has the code for argument types and a target machine.
 
-        It is None if the code can't be stored. For a template, the file of this name only has the name of another file,
-        which has the code. So templates with the same code share one file.
+        The argument types are `takes`. The result is None if the code can't be stored. For a template, the file of this
+        name only has the name of another file, which has the code. So templates with the same code share one file.
         """
         if self.identity is None:
             return None
@@ -183,15 +182,16 @@ class Compiled:
     def _target(self) -> tuple[str, str, str]:
         """The target for which the function is compiled: LLVM's triple, processor and features.
 
-        It is this processor if the module sets `NATIVE`. Otherwise it is the one that most machines can run, if this
-        one can.
+        It is exactly this machine's processor if the module sets `NATIVE`. Otherwise it is a processor whose code most
+        machines can run, if this machine can run it.
         """
         return host() if self._is_native else common()
 
     @property
     def _is_native(self) -> bool:
-        """Whether the code may use all features of the processor that compiles it, so that other machines may be unable
-        to run it.
+        """Whether the function's code may use all features of the processor that compiles it.
+
+        Then other machines may be unable to run it.
         """
         return bool(getattr(self.plan, "is_native", False) or self.plain.__globals__.get("NATIVE"))
 
@@ -206,10 +206,11 @@ class Compiled:
     def _compile(
         self, takes: tuple[Type | Known, ...], target: tuple[str, str, str], useless: bytes | None = None
     ) -> bytes:
-        """Compile the function for some types, store the code in the cache, and return it.
+        """Compile the function for some argument types and a target machine. Store the code, and return it.
 
-        Templates with the same LLVM IR share code. So if the cache has code for this IR, it is returned. But `useless`
-        is not returned: code from the cache that could not be loaded on this machine.
+        The argument types are `takes`, and the code is stored in the cache on disk. Templates with the same LLVM IR
+        share code. So if the cache has code for this IR, it is returned. But `useless` is not returned: code from the
+        cache that could not be loaded on this machine.
         """
         start_time, key, unit = time.perf_counter(), self._key(takes, target), Unit(target[0], self.plan)
         instance = unit.export(self.kernel_function, takes)
@@ -232,7 +233,7 @@ class Compiled:
         return data
 
     def source(self, takes: tuple[Type | Known, ...]) -> list[str]:
-        """Return the Python source of a template as it is compiled for arguments of some types.
+        """Return the Python source of a template as it is compiled for the argument types `takes`, for users.
 
         The list has a text for each function that is compiled, after those that it calls. Constants are evaluated, and
         inlined functions are written out.
@@ -244,7 +245,7 @@ class Compiled:
         return unit.shown
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled code with these arguments. The code is compiled first if there is none for their types."""
+        """Call the compiled function with these arguments. It is compiled first if there is no code for their types."""
         call = self.lend()
         result = call.set(arguments)()
         self.take_back(call)
@@ -321,7 +322,7 @@ def _cache_name(folder: str, contents: Any) -> str:
 
 
 def _load_code(key: str | None) -> bytes | None:
-    """Return the code that the cache on disk has under a name, or None if it has none.
+    """Return the compiled code that the cache on disk has under the name `key`, or None if it has none.
 
     For a template, the file of that name only holds the name of another file, whose content is returned.
     """
@@ -330,7 +331,7 @@ def _load_code(key: str | None) -> bytes | None:
 
 
 def parts_of(data: bytes) -> tuple[str, list[bytes]]:
-    """Split the data of a stored kernel into the name of the type that it returns, and its object files.
+    """Split the data of a stored kernel into the name of the type that the kernel returns, and its object files.
 
     Raise a ValueError if the data has another format.
     """
@@ -343,9 +344,10 @@ def parts_of(data: bytes) -> tuple[str, list[bytes]]:
 
 
 def _load_kernel(takes: tuple[Type | Known, ...], data: bytes) -> Kernel:
-    """Load a stored kernel into memory, and return it.
+    """Load a kernel that the cache has stored into memory, and return it.
 
-    Raise a ValueError if the data has another format, and a RuntimeError if the code can't be loaded on this machine.
+    `takes` are the types of its arguments, and `data` is the content of the stored file. Raise a ValueError if the data
+    has another format, and a RuntimeError if the code can't be loaded on this machine.
     """
     name, codes = parts_of(data)
     returns = NONE if name == "None" else NAMES.get(name)
@@ -401,9 +403,9 @@ class Call:
         self.launcher: Call | None = None
 
     def set(self, arguments: Sequence[Any]) -> Call:
-        """Write those arguments to the buffer that differ from the arguments of the last call.
+        """Write those of the call's arguments to the buffer that differ from the arguments of the last call.
 
-        References to them are kept, so that arrays stay in memory until the call.
+        References to the arguments are kept, so that arrays stay in memory until the call. Return this object.
         """
         if len(self.given) != len(arguments):
             self._allocate(arguments)
@@ -443,7 +445,10 @@ class Call:
         return self
 
     def _allocate(self, arguments: Sequence[Any]) -> Call:
-        """Find the compiled code for the arguments' types, and allocate a buffer for the arguments."""
+        """Find the compiled code for the types of the call's arguments, and allocate a buffer for the arguments.
+
+        Return this object.
+        """
         self.given = []
         self.kernel = self.function.kernel(kinds_of(arguments))
         self.words = np.zeros(self.kernel.size + 1, np.int64)
@@ -455,8 +460,7 @@ class Call:
         return self
 
     def keep(self, known: Sequence[Any]) -> None:
-        """Drop the references to those of the last arguments that differ from the objects in `known`, to free their
-        memory.
+        """Drop the references to those of the last arguments that differ from the objects in `known`, to free memory.
 
         There are as many last arguments as objects in `known`. These are compared by identity.
         """
@@ -468,9 +472,9 @@ class Call:
             self.given[first:] = arguments
 
     def _write_arrays(self, arrays: Sequence[tuple[int, np.ndarray]]) -> None:
-        """Write the addresses and lengths of arrays to the buffer.
+        """Write the addresses and lengths of arrays, which are arguments of a kernel, to the call's buffer.
 
-        `arrays` has pairs of the index of an array's first word and the array.
+        `arrays` has pairs of the index of an array's first word in the buffer and the array.
         """
         ints = self.ints
         for place, value in arrays:
@@ -488,7 +492,10 @@ class Call:
                 ints[place] = length
 
     def _write_value(self, place: int, value: Any, kind: Type) -> int:
-        """Write a value of some type to the buffer from index `place` on. Return the index after the value."""
+        """Write an argument of the type `kind` to the call's buffer from the word `place` on.
+
+        Return the index of the word after the argument.
+        """
         if kind.kind == "t":
             for item, item_type in zip(value, kind.of, strict=True):
                 place = self._write_value(place, item, item_type)
@@ -516,7 +523,10 @@ _kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
-    """Return the kernel language's type of each argument. None is a constant."""
+    """Return the kernel language's type of each of the values `values`, which are the arguments of a call.
+
+    For None, which is a constant, the result has the constant.
+    """
     kinds = []
     for value in values:
         key = (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
@@ -564,18 +574,18 @@ def _compiler_hash() -> str:
 
 @functools.cache
 def made_of(text: str) -> str:
-    """Return a hash of a module's text and of the texts of the modules of gasla that it imports, directly or through
-    others.
+    """Return a hash of a module's source text and of the texts of the modules of gasla that it imports.
 
-    Compiled code contains the functions that it calls, so it changes with all of these modules.
+    Modules that are imported through others are included. Compiled code contains the functions that it calls, so it
+    changes with all of these modules.
     """
     return hashlib.sha256(repr(sorted(modules_of(text).items())).encode()).hexdigest()
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """Return the texts of all modules of gasla that a module imports, directly or through others, by name.
+    """Return the texts of all modules of gasla that a module with the source `text` imports, by the modules' names.
 
-    The name "" stands for the module itself.
+    Modules that are imported through others are included. The name "" stands for the module itself.
     """
     texts, waiting = {"": text}, [""]
     while waiting:
@@ -608,7 +618,7 @@ def _imported_modules(text: str) -> Iterator[str]:
 
 @functools.cache
 def _is_module(name: str) -> bool:
-    """Return whether the package has a file for a module name.
+    """Return whether gasla has a file for a module name, and so a module of that name.
 
     The file is looked up instead of `sys.modules`, because a cache key must not depend on what a process has imported.
     """

@@ -70,11 +70,11 @@ class Type(NamedTuple):
 
     @property
     def scalar(self) -> Type:
-        """The type of one lane of a vector. For any other type, the type itself."""
+        """The type of one lane of a vector (one of its values). For any other type, the type itself."""
         return self.of if self.kind == "v" else self
 
     def each(self, scalar: Type) -> Type:
-        """Return `scalar`, or a vector type of it with as many lanes as this type has if this type is a vector."""
+        """Return the type of vectors of `scalar` with as many lanes as this type, or `scalar` if it is no vector."""
         return vector_of(scalar, self.extent) if self.kind == "v" else scalar
 
     @property

@@ -51,17 +51,17 @@ def host() -> tuple[str, str, str]:
 
 
 def llvm_version() -> tuple[int, ...]:
-    """Return the version of LLVM that this process uses."""
+    """Return the version of LLVM that this process uses, as a tuple such as (20, 1, 0)."""
     version: tuple[int, ...] = llvm.llvm_version_info
     return version
 
 
 @functools.cache
 def common() -> tuple[str, str, str]:
-    """Return the target (triple, processor, features) for which code is compiled by default, so that most machines can
-    run it.
+    """Return the target (triple, processor, features) for which code is compiled by default.
 
-    If this machine lacks some of these features, return this machine instead, so that the code runs here.
+    Most machines can run it. If this machine lacks some of its features, return this machine instead, so that the code
+    runs here.
     """
     triple, _, features = own_target = host()
     processor, portable_features = PORTABLE.get(triple.partition("-")[0], own_target[1:])
@@ -85,9 +85,9 @@ def _arm_features() -> set[str]:
 
 
 def target_of(processor: str) -> tuple[str, str, str]:
-    """Return the target (triple, processor, features) of the code in Linux wheels for an architecture of `PORTABLE`.
+    """Return the target (triple, processor, features) of the code in Linux wheels for an architecture.
 
-    The architecture may be another one than this machine's.
+    The architecture, `processor`, is one of `PORTABLE`, and may be another one than this machine's.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -95,10 +95,11 @@ def target_of(processor: str) -> tuple[str, str, str]:
 
 
 def _machine(target: tuple[str, str, str]) -> Any:
-    """Return a new LLVM target machine. A machine can't be reused, as the engine that it is given to frees it.
+    """Return a new target machine, LLVM's object that compiles IR for a target (triple, processor, features).
 
-    The code model is large: if much of the address space is in use, as by a GPU's driver, the sections of an object may
-    lie more than 2 GiB apart, and LLVM would end the process.
+    It can't be reused, as the engine that it is given to frees it. The code model is large: if much of the address
+    space is in use, as by a GPU's driver, the sections of an object may lie more than 2 GiB apart, and LLVM would end
+    the process.
     """
     triple, processor, features = target
     kind = llvm.Target.from_triple(triple)
@@ -164,8 +165,9 @@ def undefined(*codes: bytes) -> set[str]:
 
 
 def _symbols(code: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the C name of each function or variable that an object file defines or refers to, and whether the file
-    defines it.
+    """Yield the C name of each function or variable that an object file defines or refers to.
+
+    Each name comes with True if the file defines it, and False if it only refers to it.
     """
     if code[:4] == b"\x7fELF":
         sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
@@ -223,7 +225,7 @@ def _libraries() -> list[Any]:
 
 @functools.cache
 def _resolve(name: str) -> None:
-    """Look up the address of a C function, and tell it to LLVM.
+    """Look up the address of a C function by its name, and tell it to LLVM, so that compiled code can call it.
 
     Raise a CompileError if the system has no such function. Without this check, LLVM would end the process for a
     missing function.

@@ -19,7 +19,7 @@ INDENT = "    "
 class Shown:
     """The Python source of a specialized template, which is written line by line while the template is compiled.
 
-    It stays empty if no caller wants to see the source.
+    It stays empty if no caller wants to show the source to a user.
     """
 
     def __init__(self, is_wanted: bool) -> None:
@@ -35,9 +35,9 @@ class Shown:
             self.instead = ast.Name(name) if isinstance(name, str) else ast.Tuple([*map(ast.Name, name)])
 
     def note(self, node: ast.expr, instead: ast.expr | None = None) -> None:
-        """Record that a node of the syntax tree has been compiled, and the expression to show in place of the node.
+        """Record that a node of a syntax tree has been compiled, and the expression to show in place of the node.
 
-        By default that is the expression that was set in `instead`, if any.
+        By default that is the expression that was set in the attribute `instead`, if any.
         """
         self._seen.pop(id(node), None)
         if instead is not None or self.instead is not None:
@@ -45,7 +45,7 @@ class Shown:
         self.instead = None
 
     def of(self, node: Any) -> Any:
-        """Return the expression to show for a node of the syntax tree, after the node has been compiled."""
+        """Return the expression to show in place of a node of a syntax tree, after the node has been compiled."""
         if id(node) in self._seen:
             return self._seen[id(node)]
         if not self.is_wanted or not isinstance(node, ast.AST | list):
@@ -55,10 +55,9 @@ class Shown:
         return type(node)(**{name: self.of(value) for name, value in ast.iter_fields(node)})
 
     def put(self, form: str, *nodes: Any) -> None:
-        """Add a line to the shown source: the text `form`, in which each `{}` is replaced by the source of one of the
-        nodes.
+        """Add a line to the shown source: the text `form`, in which each `{}` is replaced by the source of a node.
 
-        An example of `form` is "while {}:".
+        For example, `form` is "while {}:", and the only one of `nodes` is the syntax tree of the condition.
         """
         if self.is_wanted:
             self.lines.append(INDENT * self.depth + form.format(*(_text_of(self.of(node)) for node in nodes)))

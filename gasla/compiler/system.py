@@ -48,6 +48,6 @@ def has(name: str) -> bool:
 def functions(platform: str) -> set[str]:
     """Return the names of the C functions that compiled code may call on a platform (a value of `sys.platform`).
 
-    A platform without a row in the table has the functions of POSIX.
+    A platform without a row in the table `FUNCTIONS` has the functions of POSIX.
     """
     return FUNCTIONS.get(platform, POSIX)

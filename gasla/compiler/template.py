@@ -56,7 +56,7 @@ class Record:
 
 
 class Arrays(Each):
-    """Several arrays that together hold values with several parts, and are used like one array.
+    """Several arrays of a kernel that together hold values with several parts, and are used like one array.
 
     `plan.total[i]` is the value at index `i`. The values of an array may begin at an offset, a number of items.
     """
@@ -66,8 +66,7 @@ class Arrays(Each):
 
 
 def where_used(function: Any) -> Any:
-    """Mark a function of a template whose assignments are made at the beginning of the kernel, but only as far as
-    needed.
+    """Mark a function of a template whose assignments are made at the beginning of the kernel.
 
     An assignment is left out if the kernel does not use its variable.
     """

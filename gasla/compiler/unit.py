@@ -13,7 +13,9 @@ from gasla.compiler.kernel_types import BOOL, I64, CompileError, Type
 
 
 class Unit(Sources):
-    """A compilation unit: a function and all functions that it calls, each compiled once for each combination of types.
+    """A compilation unit: a function and all functions that it calls, compiled together.
+
+    Each is compiled once for each combination of argument types.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ class Unit(Sources):
         super().__init__(machine, BUILTINS, plan)
 
     def export(self, function: Function, takes: Sequence[Type | Known]) -> Instance:
-        """Compile a function, and add a C function `entry(number, words)` that calls it.
+        """Compile a function of the kernel language, and add a C function `entry(number, words)` that calls it.
 
         The number is the function's first argument if that is an i64. The words, of 8 bytes each, hold all other
         arguments. An array takes a word for its address and one for each length. The result, a number, is written to
