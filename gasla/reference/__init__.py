@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """Return an object that runs a program on a graph, as every `gasla.engines.Runner` does.
+    """Return an object that runs a vertex program on a graph with NumPy, as every `gasla.engines.Runner` does.
 
     `way` is ignored, as every iteration pulls: each vertex reads its neighbors. Every run is deterministic.
     """

@@ -1,4 +1,4 @@
-"""Reductions by key, by sorting: each receiving vertex gets a total for each key, and chooses the best key."""
+"""Reductions by key, by sorting: each receiving vertex gets a total of values for each key, and chooses a key."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Pairs(NamedTuple):
-    """The distinct pairs of a receiving vertex and a key, sorted by vertex, then by key."""
+    """The distinct pairs of a receiving vertex and a key of its edges, sorted by vertex, then by key."""
 
     # indices of the gathered values, sorted by vertex and key; values with a negative key are left out
     order: np.ndarray
@@ -16,10 +16,10 @@ class Pairs(NamedTuple):
 
 
 def grouped(owners: np.ndarray, keys: np.ndarray) -> tuple[Pairs, np.ndarray]:
-    """Return the distinct pairs of a receiving vertex and a key, and which pair each value belongs to.
+    """Return the distinct pairs of a receiving vertex and a key, and the number of each value's pair.
 
-    `owners` and `keys` have the vertex and the key of each value. Values with a negative key are left out. The second
-    result has the number of a pair for each of the other values, in the order of `Pairs.order`.
+    `owners` and `keys` have the vertex and the key of each value. Values with a negative key are left out. The numbers
+    are in the order of `Pairs.order`, which has the positions of the values that are not left out.
     """
     order = np.lexsort((keys, owners))
     order = order[keys[order] >= 0]

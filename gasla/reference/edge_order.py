@@ -28,19 +28,22 @@ class Edges:
         self._from, self._leading = _offsets(self.src, graph.n), np.argsort(self.src, kind="stable")
 
     def into(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the positions, in the sorted arrays, of the edges whose receiving vertex is in `vertices`.
+        """Return the positions, in the arrays of this object, of the edges whose receiving vertex is in `vertices`.
 
-        They ascend if the vertices ascend.
+        The arrays are sorted by receiving vertex. The positions ascend if the vertices ascend.
         """
         return _places(self._into, vertices)
 
     def out_of(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the positions, in the sorted arrays, of the edges whose `src` is in `vertices`, ascending."""
+        """Return the positions, in the arrays of this object, of the edges whose values are gathered from `vertices`.
+
+        These are the edges with `src` in `vertices`. The positions ascend.
+        """
         return np.sort(self._leading[_places(self._from, vertices)])
 
 
 def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
-    """Return where the entries of each key from 0 to n - 1 begin in an array that is sorted by key.
+    """Return where the entries of each key from 0 to n - 1 begin in `keys`, an array of ascending vertices.
 
     The last number is that of all entries, so the entries of a key k end where those of k + 1 begin.
     """
@@ -50,7 +53,8 @@ def _offsets(keys: np.ndarray, n: int) -> np.ndarray:
 def _places(offsets: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the positions of the entries with any of the given keys in an array that is sorted by key.
 
-    `offsets` says where the entries of each key begin. The positions are in the order of the given keys.
+    A key is a vertex, and `offsets` says where the entries of each key begin. The positions are in the order of the
+    given keys.
     """
     counts = offsets[keys + 1] - offsets[keys]
     ends = counts.cumsum()

@@ -66,10 +66,10 @@ class Functions:
         self.deposits: dict[str, np.ndarray] = {}
 
     def call(self, function: Callable[..., Any] | str, *records: Record) -> Any:
-        """Call a function of the program on records, with a `self` of the current parameters, counters and aggregates.
+        """Call a function of the vertex program on records of vertices or edges.
 
-        Parameters and aggregates are arrays of one value, as the methods of NumPy's scalars differ from those of
-        `Values`.
+        Its `self` is an object with the run's current parameters, counters and aggregates. Parameters and aggregates
+        are arrays of one value, as the methods of NumPy's scalars differ from those of `Values`.
         """
         kind = type(self.program)
         stand_in = object.__new__(kind)
@@ -81,14 +81,15 @@ class Functions:
             return (getattr(kind, function) if isinstance(function, str) else function)(stand_in, *records)
 
     def number(self, name: str) -> int:
-        """Return one of three numbers of the whole graph's run: of vertices ("n"), of the iteration, or of the open
-        bucket.
+        """Return one of three numbers of the run: of vertices ("n"), of the iteration, or of the open bucket.
+
+        If the run is on a part of a graph, the numbers are those of the whole graph's run.
         """
         number: int = self.parameters.get(PREFIX + name, self.numbers[name])
         return number
 
     def vertices(self, ids: np.ndarray, now: bool = False) -> Record:
-        """Return a record by which the program's functions read the fields of the vertices `ids`.
+        """Return a record (an object with an array for each field) by which the program reads the vertices `ids`.
 
         Their fields are copied when they are first read, or at once with `now`.
         """
@@ -100,10 +101,10 @@ class Functions:
         return Record("vertex", Lazy(renamed(makers | known, OF_VERTEX)))
 
     def link(self, what: str, ids: np.ndarray, known: Mapping[str, Callable[[], Any]]) -> Record:
-        """Return a record by which the program's functions read the fields of some edges. `what` names it in errors.
+        """Return a record (an object with an array for each field) by which the program reads some edges.
 
-        `ids` are the positions of the edges in the arrays of edge fields, and `known` has functions that compute
-        further attributes.
+        `ids` are the positions of the edges in the arrays of edge fields. `known` has functions that compute further
+        attributes, by name. `what` is the record's name in error messages.
         """
         makers = {"id": lambda: as_values(ids.astype(np.int64, copy=False)), **makers_of(self.edge, ids), **known}
         return Record(what, Lazy(renamed(makers, OF_EDGE)))
@@ -111,37 +112,38 @@ class Functions:
     # --- which vertices are active: the program's functions `bucket`, `wake` and `idle` -------------------------------
 
     def has(self, function: str) -> bool:
-        """Return whether the program has a function of this name, such as `wake`, and does not leave its results
-        unused.
-        """
+        """Return whether the program has a function of this name, such as `wake`, whose results are used in a run."""
         return function in self.traced.functions and getattr(self.program, function, None) is not None
 
     def admitted(self, function: str, count: int, *records: Record) -> np.ndarray:
-        """Return what a function of the program, such as `mask`, returns for `count` vertices or edges, as bools.
+        """Return what a function of the program, such as `mask`, returns for `count` vertices or edges.
 
-        All are True if the program does not have the function.
+        The result is an array of bools, and `records` are the function's arguments. All are True if the program does
+        not have the function.
         """
         if not self.has(function):
             return np.ones(count, bool)
         return np.broadcast_to(np.asarray(self.call(function, *records), bool), count)
 
     def idle(self) -> dict[str, Any]:
-        """Call the program's `idle` if it has one.
+        """Call the program's `idle`, which may change parameters of the program when no vertex is active.
 
-        Return the parameters that it changes, by their names in the program.
+        Return the parameters that it changes, by their names in the program. If the program has no `idle`, return an
+        empty dict.
         """
         changed = self.call("idle") if self.has("idle") else {}
         return {name: spread(x, self.traced.parameter_types[inner(name)], 1)[0] for name, x in changed.items()}
 
     def woken(self, count: int) -> np.ndarray:
-        """Return those of the first `count` vertices that the program's `wake` makes active."""
+        """Return those of the first `count` vertices of the graph for which the program's `wake` returns True."""
         all_vertices = np.arange(count)
         return all_vertices[self.admitted("wake", count, self.vertices(all_vertices))]
 
     def open(self, ids: np.ndarray, waiting: np.ndarray) -> np.ndarray:
-        """Return the vertices in `ids` whose bucket is open: buckets up to the number of the current one are.
+        """Return those of the vertices `ids` whose bucket is open: not larger than that of the current bucket.
 
-        Vertices of later buckets are marked in `waiting`. Without a function `bucket`, all vertices are returned.
+        Vertices of later buckets are marked in `waiting`. If the program has no function `bucket`, all vertices are
+        returned.
         """
         if not self.has("bucket"):
             return ids
@@ -150,9 +152,10 @@ class Functions:
         return ids[(buckets >= 0) & (buckets <= open_bucket)]
 
     def ask_again(self, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Call the program's `bucket` for all waiting vertices, and return these vertices and their buckets.
+        """Call the program's `bucket` for all vertices that wait, and return these vertices and their buckets.
 
-        A vertex whose bucket is negative stops waiting, and is left out.
+        `waiting` is a mask of the vertices that wait for their bucket. A vertex whose bucket is negative stops waiting,
+        and is left out.
         """
         ids = np.flatnonzero(waiting)
         buckets = self._buckets(ids)
@@ -160,13 +163,19 @@ class Functions:
         return ids[buckets >= 0], buckets[buckets >= 0]
 
     def _buckets(self, ids: np.ndarray) -> np.ndarray:
-        """Return the results of the program's function `bucket` for the vertices `ids`."""
+        """Return the bucket (the number of a group that is processed together) of each of the vertices `ids`.
+
+        The program's function `bucket` computes the buckets.
+        """
         return np.broadcast_to(np.asarray(self.call("bucket", self.vertices(ids)), np.int64), len(ids))
 
     # --- reading fields of arbitrary vertices by their ids, as `self.at` does in a program ----------------------------
 
     def places(self, index: Any) -> np.ndarray:
-        """Return the local number of each vertex, given by its global id, or -1 for an id out of range."""
+        """Return the local number, on this part of the graph, of each vertex, given by its global id.
+
+        The number is -1 for an id out of range.
+        """
         vertices: np.ndarray = local_vertex(np.asarray(index), *self.range, self.number("n"))
         return vertices
 
@@ -203,13 +212,13 @@ class Functions:
 
 
 def taken(array: Any, ids: np.ndarray) -> np.ndarray:
-    """Return the entries `ids` of an array on the CPU or the GPU, as an array on the CPU."""
+    """Return the items `ids` of an array, which is on the CPU or the GPU, as an array on the CPU."""
     entries: np.ndarray = moved(array[moved(ids, device_of(array))], "cpu")
     return entries
 
 
 def makers_of(fields: Mapping[str, Any], ids: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Return, for each field, a function that reads the field's values at the entries `ids`.
+    """Return, for each field of vertices or edges, a function that reads its values at the indices `ids`.
 
     Keys are the fields' names. Values that are vectors have their items along the first axis.
     """
@@ -223,9 +232,10 @@ def makers_of(fields: Mapping[str, Any], ids: np.ndarray) -> dict[str, Callable[
 
 
 def write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-    """Write what a function of a program has returned to the entries `ids` of fields.
+    """Write the values that a function of a program has returned to the items `ids` of fields.
 
-    `changes` has the new values by field. They are converted to the fields' types.
+    `fields` has arrays of values of all vertices or edges, and `changes` the new values by field. They are converted to
+    the types `types` of the fields.
     """
     for name, value in changes.items():
         field = inner(name)
@@ -234,7 +244,7 @@ def write(fields: dict[str, Any], types: Mapping[str, Any], ids: np.ndarray, cha
 
 
 def spread(value: Any, kind: Any, count: int) -> np.ndarray:
-    """Return what a function of a program has returned as an array of `count` values of the type `kind`.
+    """Return a value that a function of a program has returned as an array of `count` values of the type `kind`.
 
     Vectors have their items along the first axis. A function that reads no field returns a single value, or a constant
     vector, which is repeated.

@@ -1,4 +1,4 @@
-"""The reference engine's `gasla.engines.Runs` and `Running`: a program's functions are called, not compiled."""
+"""Runs of the reference engine (`gasla.engines.Runs`): a program's functions are called, not compiled."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from gasla.reference.steps import Steps
 
 
 class Interpreted:
-    """Begins runs of a program on a graph with the reference engine. All runs use the same sorted edges."""
+    """Begins runs of a program on a graph with the reference engine. All runs share the sorted edges."""
 
     is_spare = False
 
@@ -35,7 +35,7 @@ class Interpreted:
         """Do nothing, as the reference engine calls the program's functions without compiling them."""
 
     def in_turns(self, programs: Sequence[VertexProgram], graph: Graph) -> None:
-        """Return None, so that the caller runs the phases of the programs in turn.
+        """Return None, so that the caller runs the phases of several programs one after another itself.
 
         Other engines may do this in one run.
         """
@@ -50,12 +50,18 @@ class Interpreted:
         delta: float | None,
         out: Mapping[str, Any] | None,
     ) -> "Run":
-        """Return a run of the program, before its first iteration. `delta` is ignored: it does not change results."""
+        """Return a run of the program with the given initial state, before its first iteration.
+
+        `delta`, the width of buckets of priorities, is ignored, as it does not change results.
+        """
         return Run(self._plan, self._edges, program, graph, fields, frontier, schedule, out)
 
 
 class Run(Synchronous, Binding):
-    """One run of a program. For a graph on the GPU it works on copies on the CPU, and copies its results to the GPU."""
+    """One run of a program with the reference engine.
+
+    For a graph on the GPU it works on copies on the CPU, and copies its results to the GPU.
+    """
 
     log_rows = 1024
     iteration, edges, ended, stopped = 0, 0, False, False
@@ -122,13 +128,17 @@ class Run(Synchronous, Binding):
         return np.ones(self.graph.m, kind) if values is None else values.astype(kind, copy=False)
 
     def _is_over(self) -> bool:
-        """Return whether the run ends: at the end of its schedule, or if no vertex is active."""
+        """Return whether the run is over: its schedule is at its end, or no vertex is active."""
         if self._steps.levels is not None:
             return self._steps.iteration >= self._depth
         return self.plan.is_over(len(self._steps.active), self.graph.n)
 
     def advance(self, until: int, progress: Callable[[int], Any] | None = None, trace: bool = False) -> None:
-        """Run up to iteration `until`, or to the program's end if that is earlier."""
+        """Run iterations until `until` have been run in all, or until the program ends.
+
+        `progress` is called with the number of iterations now and then. `trace` is ignored: every iteration is
+        recorded.
+        """
         steps, shown = self._steps, time.perf_counter()
         self._log: list[tuple[int, int, int]] = []
         follow(lambda: (steps.iteration, 0), "iterations")
@@ -153,15 +163,18 @@ class Run(Synchronous, Binding):
         """Do nothing, as a run holds no resources."""
 
     def log(self, rows: int) -> np.ndarray:
-        """Return the first rows of the trace: the number of active vertices, the number of edges, and the direction."""
+        """Return the first `rows` rows of the run's trace, one for each iteration.
+
+        A row has the number of active vertices, the number of edges that were read, and the direction.
+        """
         return np.array(self._log[:rows], np.int64).reshape(-1, 3)
 
     def reasons(self) -> Mapping[int, str]:
-        """Return the reason for choosing each direction: every iteration pulls because of ``compile=False``."""
+        """Return the reason for choosing a direction: every iteration pulls because of ``compile=False``."""
         return {PULL: "compile=False", PUSH: ""}
 
     def outcome(self) -> Outcome:
-        """Return the current state of the run: the values that a `Result` has."""
+        """Return the current state of the run: the values that its `Result` has, such as fields and aggregates."""
         aggregates = self.by_given_name(self._steps.aggregates | self._steps.deposits)
         return self.state(), self.iteration, self.ended, self.edges, self._frontier(), aggregates
 
@@ -178,9 +191,9 @@ class Run(Synchronous, Binding):
         return {name: self._steps.parameters[name] for name in names}
 
     def _there(self, name: str, array: np.ndarray) -> Any:
-        """Return a field's array on the graph's device.
+        """Return the array of the field `name`, which the run has on the CPU, on the device of the caller's graph.
 
-        If the caller has given an array in `out`, copy the field there.
+        If the caller has given an array in `out`, copy the field to that array, and return it.
         """
         out_array = self._lent.get(name)
         if out_array is None or out_array is array:
@@ -189,7 +202,7 @@ class Run(Synchronous, Binding):
         return out_array
 
     def _frontier(self) -> Frontier:
-        """Return the vertices that are active now, as a `Frontier`."""
+        """Return the vertices that are active in the next iteration, as a `Frontier`."""
         n = self.graph.n
         if self._is_over():
             return Frontier.none(n)
@@ -199,7 +212,10 @@ class Run(Synchronous, Binding):
 
 
 def _here(given: Any) -> Any:
-    """Return start values that a caller has given, copied to the CPU: an array, or a dict of values at few vertices."""
+    """Return initial values of a field that a caller has given, copied to the CPU.
+
+    They are an array, or a dict of values at few vertices.
+    """
     return {v: moved(x, "cpu") for v, x in given.items()} if isinstance(given, FEW) else moved(given, "cpu")
 
 

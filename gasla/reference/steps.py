@@ -82,12 +82,11 @@ class Steps(Functions):
         return self.vertices(self.edges.src[places]), self.vertices(self.edges.dst[places]), link
 
     def _partners(self, ids: np.ndarray) -> Record:
-        """Return a record by which the program's functions read the reverse edges of the edges `ids`."""
+        """Return a record by which the program's functions read the reverse edges of the edges number `ids`."""
         return self.link("edge's partner", self.graph.reverse_edge_ids[ids], {})
 
     def resume(self) -> None:
-        """If no vertex is active, make some active: those of the next bucket, or those for which the program's `wake`
-        is true.
+        """Make some vertices active if none is: those of the next bucket, or those that the program's `wake` chooses.
 
         The program's `idle` is called before `wake`, and may change parameters.
         """
@@ -104,7 +103,7 @@ class Steps(Functions):
                 self.open_next()
 
     def open_next(self) -> bool:
-        """Make the waiting vertices in the lowest bucket active, and open this bucket.
+        """Make the vertices that wait in the lowest bucket (group of vertices) active, and open this bucket.
 
         Return False if no vertex waits.
         """
@@ -119,7 +118,7 @@ class Steps(Functions):
     # --- the steps of one iteration: which vertices receive, gather, apply, and which are active next -----------------
 
     def step(self) -> tuple[int, int]:
-        """Run one iteration.
+        """Run one iteration of the program.
 
         Return the number of vertices that were active before it, and the number of edges that it visited.
         """
@@ -165,17 +164,17 @@ class Steps(Functions):
         return from_active[is_receiver[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """Return those of the given positions of edges at which the program's `edge_mask` is true.
+        """Return those of the edges at the positions `places` at which the program's `edge_mask` is true, as positions.
 
-        Without an `edge_mask`, return all of them.
+        Without an `edge_mask`, return all of them. Positions are those in the sorted arrays of `Edges`.
         """
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
     def gather(self, receivers: np.ndarray, places: np.ndarray) -> Any:
-        """Call the program's `gather` on the edges at some positions, and return the reduced values of each receiving
-        vertex.
+        """Call the program's `gather` on some edges, and return the reduced values of each receiving vertex.
 
-        Values are reduced in the order of the edges in the input. The result is None if the program does not gather.
+        `places` has the positions of the edges in the sorted arrays of `Edges`. Values are reduced in the order of the
+        edges in the input. The result is None if the program does not gather.
         """
         if not self.plan.gathers:
             return None
@@ -200,10 +199,11 @@ class Steps(Functions):
         return gathered_values._make(gathered) if hasattr(gathered_values, "_make") else gathered
 
     def gather_by_key(self, keyed: Keyed, receivers: np.ndarray, places: np.ndarray) -> Record:
-        """Gather over the edges at some positions by key, and return what each receiving vertex has chosen.
+        """Gather over some edges by key, and return what each receiving vertex has chosen.
 
-        The values of each key are reduced to a total. The program's `choose` gives each key a score. The record
-        `gathered` has each vertex's best key, its total and its scores.
+        `places` has the positions of the edges in the sorted arrays of `Edges`. The values of each key are reduced to a
+        total. The program's `choose` gives each key a score. The record `gathered` has each vertex's best key, its
+        total and its scores.
         """
         keys = spread(self.call("key", *self.ends(places)), keyed.key, len(places))
         values = spread(self.call("gather", *self.ends(places)), keyed.total, len(places))
@@ -260,7 +260,7 @@ class Steps(Functions):
         """Return a mask of the `count` receiving vertices that are active in the next iteration.
 
         The program's `activate` decides. Without it, a vertex is active if one of the fields in `changes` differs
-        between the records before and after the iteration. NaN counts as equal to NaN.
+        between `before` and `after`, the records before and after the iteration. NaN counts as equal to NaN.
         """
         if self.has("activate"):
             return self.admitted("activate", count, before, after)
@@ -303,7 +303,7 @@ class Steps(Functions):
         return totals
 
     def scatter(self) -> None:
-        """Call the program's `scatter` on the out-edges of active vertices, and write the edge fields it returns."""
+        """Call the program's `scatter` on the out-edges of active vertices, and write the fields that it returns."""
         edge_positions = self.edges.out_of(self.active)
         edge_positions = edge_positions[self.edges.leaves[edge_positions]]
         changes = self.call("scatter", *self.ends(edge_positions))

@@ -36,7 +36,7 @@ code.
 
 
 def main() -> None:
-    """Compile all kernels of the library into a folder.
+    """Compile all kernels of the library into the folder that the command line names.
 
     If the folder has the kernels of the same source code for the same processor already, do nothing.
     """
@@ -74,8 +74,9 @@ def main() -> None:
 
 
 def also_for(processor: str, folder: Path) -> None:
-    """Make this process compile every kernel that it needs a second time, for another processor, and store that in a
-    folder.
+    """Make this process compile every kernel that it needs a second time, for another processor.
+
+    The code for the other processor is stored in `folder`, from which a wheel is made.
     """
     if processor == platform.machine():
         return
@@ -115,8 +116,9 @@ def platforms(folder: Path) -> list[str]:
 
 
 def can_ship() -> bool:
-    """Return whether code that is compiled on this machine can be shipped: whether most machines with such a processor
-    run it.
+    """Return whether code that is compiled on this machine can be shipped in a wheel.
+
+    It can if most machines with such a processor can run it.
     """
     from gasla.compiler.objects import common, host
 
@@ -124,7 +126,7 @@ def can_ship() -> bool:
 
 
 def made_of() -> str:
-    """Return a hash of the source code of gasla and semirings. If it is the same, compiled code is, too."""
+    """Return a hash of the source code of gasla and semirings. While it is the same, so is compiled code."""
     import hashlib
 
     package = Path(__file__).parents[1]
@@ -133,7 +135,7 @@ def made_of() -> str:
 
 
 def call(name: str) -> None:
-    """Make the calls that belong to a name in `calls.names`, on every graph, so that their code is compiled.
+    """Make the calls that belong to a name in `calls.names` on every graph, so that their code is compiled.
 
     Errors are ignored, as a function may refuse some graphs.
     """

@@ -74,15 +74,19 @@ MORE = [
 
 
 def names() -> list[str]:
-    """Return the names of public functions that take a graph, those that compile longest first, and the calls in
-    `MORE`.
+    """Return the names of calls whose code is shipped: public functions of graphs, and the calls in `MORE`.
+
+    Functions that take long to compile come first.
     """
     functions = [name for name in gasla.__all__ if _takes_graph(getattr(gasla, name))]
     return [*FIRST, *(name for name in functions if name not in FIRST), *MORE]
 
 
 def _takes_graph(function: Any) -> bool:
-    """Return whether a function takes a graph, and all its other required arguments are among those of `arguments`."""
+    """Return whether a function takes a graph, and `arguments` has values for all its other required parameters.
+
+    Only such a function can be called on every graph without further knowledge.
+    """
     if not inspect.isfunction(function) or "graph" not in inspect.signature(function).parameters:
         return False
     if function in (gasla.table, gasla.draw, gasla.loader) or "time" in inspect.signature(function).parameters:
@@ -93,7 +97,7 @@ def _takes_graph(function: Any) -> bool:
 
 
 def calls(name: str, graph: Graph, options: bool = True) -> Iterator[Callable[[], Any]]:
-    """Yield functions without parameters, each of which makes one call on a graph.
+    """Yield functions without parameters, each of which makes one call on a graph whose code is to be compiled.
 
     `name` is a public function or a call in `MORE`. Without `options`, yield only the call with default arguments.
     """
@@ -128,7 +132,10 @@ def wanted(function: Callable[..., Any]) -> set[str]:
 
 
 def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, Any]]:
-    """Yield keyword arguments for calls of a function on a graph: the required ones, then each option in turn."""
+    """Yield keyword arguments for calls of a function on a graph: the required ones, then each option in turn.
+
+    Together, the calls compile all code that the function may use.
+    """
     values_by_name, hints = arguments(graph), typing.get_type_hints(function)
     parameters = [*inspect.signature(function).parameters.values()][1:]
     needed = {name: values_by_name[name] for name in wanted(function)}
@@ -157,7 +164,7 @@ def _options(function: Callable[..., Any], graph: Graph) -> Iterator[dict[str, A
 
 
 def arguments(graph: Graph) -> dict[str, Any]:
-    """Return values for the names of parameters that gasla's functions have, such as `source`, that suit a graph."""
+    """Return values that suit a graph, by names of parameters of gasla's functions such as `source`."""
     xp: Any = module_of(graph.device)
     labels = xp.arange(graph.n, dtype=graph.id_dtype) % 5
     return {
@@ -219,7 +226,7 @@ def small() -> list[Kind]:
 
 
 def _matrices() -> list[Any]:
-    """Return eight small sparse matrices that differ in structure and format.
+    """Return eight small sparse matrices that differ in structure and format, on whose graphs functions are called.
 
     They are: a symmetric graph, an acyclic graph, a graph with loops, one with parallel edges and several strong
     components, a matrix in CSC format, a directed path, an undirected path and a bipartite graph. Functions are called
@@ -247,9 +254,10 @@ def kinds(values: str, is_slow: bool = False) -> list[Kind]:
 
 @cache
 def large(is_slow: bool = False) -> list[Kind]:
-    """Return large graphs: a network of flights, and, unless `is_slow`, a matrix large enough for several threads.
+    """Return large graphs on which functions are called, so that code for several threads is compiled.
 
-    Each graph occurs as it is and made symmetric.
+    They are a network of flights, and, unless `is_slow`, a matrix large enough for several threads. Each graph occurs
+    as it is and made symmetric.
     """
     from gasla import datasets
 

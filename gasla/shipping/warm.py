@@ -97,7 +97,7 @@ def warm(
 
 
 def _task_of(used: Any) -> tuple[Call, bool]:
-    """Return a function of a graph that makes the calls of a user's function or program, for which code is compiled.
+    """Return a function that takes a graph and makes the calls of `used` on it, so that their code is compiled.
 
     `used` is an argument of `warm`: a function, a `functools.partial`, or a vertex program. The second result is True
     for functions that are slow on large graphs.
@@ -140,9 +140,10 @@ def _task_of(used: Any) -> tuple[Call, bool]:
 
 
 def _call_on_all(call: Call, kinds: list[calls.Kind], device: Device) -> None:
-    """Call a function on a graph of each kind, on a device. Errors of a function that refuses some graphs are ignored.
+    """Call a function on a graph of each kind, on a device, so that its code is compiled.
 
-    If the function fails on every graph, raise its first error.
+    Errors of a function that refuses some graphs are ignored. If the function fails on every graph, raise its first
+    error.
     """
     errors = []
     for kind in kinds:
