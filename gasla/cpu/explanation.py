@@ -40,8 +40,9 @@ def _tables(runs: Prepared) -> list[str]:
 
 
 def _loop(runs: Prepared, graph: Graph) -> list[str]:
-    """Return sentences on how many threads run the program, and on whether short adjacency lists are read without
-    branches.
+    """Return sentences for users on how many threads run the program, and on how short adjacency lists are read.
+
+    If all lists are short, they may be read without branches.
     """
     lines, smallest_shared = [], least_shared(once=runs.plan.scheduled)
     if graph.n + graph.m < smallest_shared:

@@ -19,7 +19,7 @@ from gasla.program.statements import Deposit, Reduce, observed
 
 @stage
 def aggregate(run: Pass):
-    """Compute the aggregates of the initial state before the first iteration, so that this iteration can read them."""
+    """Compute the program's aggregates of the initial state of a run, so that the first iteration can read them."""
     variables(run)
     # `self_iteration` is -1 for the initial state, but the program's functions must see 0 instead
     run.self_iteration = max(run.self_iteration, 0)

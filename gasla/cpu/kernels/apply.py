@@ -60,7 +60,7 @@ def has_turn(run: Pass, v):
 
 
 def apply_and_list(run: Pass, v):
-    """Apply the gathered value to a vertex, and append the vertex to a queue if it is active in the next iteration."""
+    """Apply the gathered value to the vertex `v`, and append `v` to a queue if it is active next."""
     apply(run, v)
     if not plan.scheduled:
         if is_active(run):

@@ -164,7 +164,10 @@ def row(run: Pass, field, copy):
 
 
 def vertex_field(run: Pass, field, at, copy="old"):
-    """Return the value of a field, or the id or degree, of the vertex `at`."""
+    """Return the value of a field of the vertex `at`, or its id or degree, which are read like fields.
+
+    If the field has two copies, `copy` ("old" or "new") says which one to read.
+    """
     if field == "id":
         return plan.id_type(at)
     if field == "in_degree":

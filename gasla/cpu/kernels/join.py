@@ -182,7 +182,7 @@ def begin_root(run: Run):
 
 @compiled
 def end_root(run: Run):
-    """End the matches with a first vertex: clear the marks and the tables that were set for this vertex."""
+    """End the search for matches with a first vertex: clear the marks and the tables set for this vertex."""
     for reach in plan.marked_of(0):
         unmark(run, reach)
     if plan.tabled:

@@ -24,7 +24,10 @@ def clear_tables(run: Pass):
 
 
 def begin_table(run: Pass, v):
-    """Set the hash table up for a vertex: its size is twice the number of the vertex's edges, and no entry is used."""
+    """Set the thread's hash table of keys up for the vertex `v`, so that no entry is used.
+
+    Its size is twice the number of the vertex's edges.
+    """
     run.used, run.capacity = ZERO, (np.uint64(run.gp[v + ONE]) - np.uint64(run.gp[v])) << ONE
 
 

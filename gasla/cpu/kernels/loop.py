@@ -61,7 +61,7 @@ from gasla.cpu.runtime.threads import TEAM, barrier
 
 @compiled
 def run_loop(run: Loop):
-    """Run iterations until no vertex is active, the program's `stop` returns True, or a limit is reached."""
+    """Run iterations of a vertex program until no vertex is active, its `stop` is true, or a limit is reached."""
     if not plan.measures_first:
         fill_first(run)
     run.team, run.few = run.control[TEAM], thin_work(run.control)
@@ -171,7 +171,7 @@ def choose_team(run: Loop):
 
 
 def iterate(run: Loop):
-    """Run one iteration on all threads, and add up what the threads have counted."""
+    """Run one iteration of a vertex program on all threads, and add up what the threads have counted."""
     run.counters, run.parity = run.counts[run.self_iteration % 3], run.self_iteration & 1
     open_iteration(run.thread, run.threads, run.control, run.counts, run.self_iteration)
     begin_aggregates(run)

@@ -140,7 +140,7 @@ def fetch_offset(run: Pass, side, v):
 
 
 def fetch_list(run: Pass, side, v):
-    """Prefetch the first entries of a vertex's adjacency list, with their edge values."""
+    """Prefetch the first entries of the adjacency list of the vertex `v`, with the values of these edges."""
     place = np.uint64(run.local[side + "p"][np.uint64(v)])
     prefetch(run.local[side + "i"], place)
     for name in plan.edge_values:
@@ -148,7 +148,10 @@ def fetch_list(run: Pass, side, v):
 
 
 def fetch_targets(run: Pass, side, nearest):
-    """Prefetch fields of a vertex's first neighbors that a push reads, as hardware can't predict their addresses."""
+    """Prefetch fields of the first neighbors of a vertex, because a push will read them.
+
+    The hardware can't predict their addresses.
+    """
     ahead = np.uint64(run.local[side + "p"][np.uint64(nearest)])
     if ahead + np.uint64(FEW) <= np.uint64(len(run.local[side + "i"])):
         for k in range(FEW):
@@ -156,7 +159,7 @@ def fetch_targets(run: Pass, side, nearest):
 
 
 def fetch_target(run: Pass, v):
-    """Prefetch the field of a target vertex that a push reads."""
+    """Prefetch the field of the vertex `v` that a push will read there, before it reduces a value into it."""
     if plan.fetches_vector:
         prefetch(run.v[plan.fetched][v], 0)
     else:

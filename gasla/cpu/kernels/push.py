@@ -170,7 +170,7 @@ def list_improved(run: Pass, v):
 
 
 def list_once(run: Pass, v):
-    """Append a vertex to the queue of the next iteration, unless some thread has already appended it."""
+    """Append the vertex `v` to the queue of the next iteration, unless some thread has already appended it."""
     if claim(run.claims, v, run.threads > 1):
         list_active(run, v)
 
@@ -208,7 +208,7 @@ def improve_parts(run: Pass, u, v):
 
 
 def lane_of(run: Pass, u, v, lane):
-    """Return one lane (number) of the vector that an edge from `u` to `v` sends."""
+    """Return one lane (a single number) of the vector that an edge from vertex `u` to vertex `v` sends."""
     return run.local[plan.printed_lane](
         *tuple(lane_argument(run, name, field, u if is_src else v, lane) for name, field, is_src in plan.lane_reads)
     )

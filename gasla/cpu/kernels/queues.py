@@ -70,7 +70,7 @@ NEAREST, NEAR, FAR = np.uint64(4), np.uint64(16), np.uint64(32)
 
 @compiled
 def has(bits, vertex):
-    """Return whether the bit of a vertex is set in a bitmap."""
+    """Return whether the bit of a vertex is set in `bits`, a bitmap with a bit for each vertex."""
     return (bits[vertex >> np.uint64(6)] >> (vertex & np.uint64(63))) & np.uint64(1) != np.uint64(0)
 
 
@@ -155,7 +155,7 @@ def chunks_of(n):
 
 @compiled
 def own_at(thread):
-    """Return the index at which the counters of a thread begin in a row of counters."""
+    """Return the index at which the counters of a thread begin in the array of all threads' counters."""
     return FIRST + thread * STRIDE
 
 
@@ -291,7 +291,7 @@ def collect_far(counts, iteration, lows, far, far_bits):
 
 @stage
 def edges_from(queue, counters, threads, indptr):
-    """Return the number of out-edges of the vertices in the queues of all threads."""
+    """Return the number of out-edges of the active vertices, which are in the queues of all threads."""
     edges = np.int64(0)
     for t in range(threads):
         for i in range(counters[own_at(t) + NEXT]):
@@ -302,7 +302,10 @@ def edges_from(queue, counters, threads, indptr):
 
 @compiled
 def total(counters, threads, what):
-    """Return the sum of a counter over all threads. `what` is the counter's offset among the counters of a thread."""
+    """Return the sum of a counter over all threads, such as the number of edges that were read.
+
+    `what` is the counter's offset among the counters of a thread.
+    """
     result = np.int64(0)
     for thread in range(threads):
         result += counters[own_at(thread) + what]

@@ -14,7 +14,10 @@ from gasla.program.statements import scattered
 
 @stage
 def scatter(run: Pass):
-    """Let the vertices that are active in the next iteration write to their out-edges."""
+    """Let the vertices that are active in the next iteration write to fields of their out-edges.
+
+    The program's `scatter` computes the new values.
+    """
     variables(run)
     if plan.staged:
         for v in all_receivers(run, 5):

@@ -59,7 +59,7 @@ def fill(run: Pass):
 
 
 def begin_active(run: Pass):
-    """Set the vertices that are active at the start of the run, and count their out-edges."""
+    """Set the vertices that are active in the first iteration of a run, and count their out-edges."""
     begin(run.control, run.counts)
     if "queues" in plan.arrays and run.control[SOURCE] >= 0:
         run.queues[0, 0, 0] = run.control[SOURCE]
@@ -98,7 +98,7 @@ def fill_one(run: Pass, field):
 
 
 def fill_copy(run: Pass, field, array):
-    """Set the initial values in one array of a vertex field, for this thread's vertices (see `fill_field`)."""
+    """Set the initial values in `array`, a copy of a vertex field, for this thread's vertices."""
     if isinstance(plan.vertex_type(field), VectorType):
         fill_vectors(run.low, run.high, array, run.from_[field], run.at[field])
     else:

@@ -225,7 +225,7 @@ def value_of(run: Walk, role, field, previous, v, k, start):
 
 
 def value_at(run: Walk, field, v):
-    """Return the value of a field, or the id or out-degree, of the vertex `v`."""
+    """Return the value of a field of the vertex `v`, or its id or out-degree, which are read like fields."""
     if field == "id":
         return v
     if field == "out_degree":
@@ -350,7 +350,10 @@ def doubt(run: Walk, i):
 
 
 def accept_doubtful(run: Walk):
-    """Look up the edges that `accept` asks for, and let `accept` decide about the walkers in `doubtful`."""
+    """Look up the edges that the program's `accept` asks for, and let it decide about the walkers in `doubtful`.
+
+    For these walkers, it depends on such edges whether the walker takes the edge that it has drawn.
+    """
     for number in range(plan.pair_count):
         search_together(
             run.near,
@@ -427,7 +430,10 @@ def weighed(run: Walk, lists, near, inputs, bound, low, high, at, part, complain
 
 @compiled
 def accept_exactly(run: Walk, lists, near, inputs, previous, v, k, start, t):
-    """Return what `accept` returns for the edge at position `k`, after looking up all edges that it asks for."""
+    """Return what the program's `accept` returns for the edge at position `k` of the adjacency lists.
+
+    All edges whose existence `accept` asks for are looked up first.
+    """
     unpack(run)
     for number in range(plan.pair_count):
         src, dst = asked(run, "pair_" + str(number), previous, v, k, start)

@@ -206,7 +206,10 @@ def _extend_cliques(control, heads, first, words, least, bits, path, writing):
 
 @compiled
 def _is_adjacent_to_no_excluder(i, depth, bits):
-    """Return whether candidate i is adjacent to no preceding vertex that could extend the cliques at this depth."""
+    """Return whether candidate i is adjacent to none of the vertices that show that a clique is not maximal.
+
+    These vertices precede the search's first vertex, and could extend the cliques at this depth.
+    """
     rows, _, counts, numbers = bits
     for k in range(np.uint64(counts[depth])):
         if (rows[np.uint64(numbers[k]), i >> _SIX] >> (i & _LAST)) & _ONE:

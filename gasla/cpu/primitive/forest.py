@@ -57,7 +57,10 @@ _ONE = np.uint64(1)
 
 
 def hook(graph: Graph) -> Array:
-    """Return a first forest: each vertex is a child of its first out-neighbor if that is smaller, or else a root."""
+    """Return a forest to begin union-find with: each vertex is a child of its first out-neighbor, or else a root.
+
+    It is a root if that neighbor is not smaller than the vertex.
+    """
     parents = np.empty(graph.n, graph.id_dtype)
     run(_hook, graph.n, graph.out.indptr, graph.out.indices, parents, _grain(graph.n), loose=True)
     return parents
@@ -349,7 +352,10 @@ def _number(thread, threads, control, parents, counts):
 def _label(
     thread, threads, control, indptr, indices, indptr2, indices2, parents, symmetric, both, largest, counts, grain
 ):
-    """Label connected components: link two edges of each vertex, then all edges outside the largest tree so far."""
+    """Label connected components by union-find: each vertex gets the number of its component.
+
+    First two edges of each vertex are linked, and then all edges outside the largest tree so far.
+    """
     _hook(thread, threads, control, indptr, indices, parents, grain)
     if not go_on(thread, threads, control, True):
         return

@@ -162,7 +162,10 @@ class Decisions:
         return not met[1] and not free.join.has_label and not free.join.above
 
     def factors(self, first: int) -> list[int]:
-        """Return the numbers of at most two pattern vertices that are only counted, from number `first` on."""
+        """Return the numbers of at most two pattern vertices that are only counted, from number `first` on.
+
+        Their counts are factors of the number of matches.
+        """
         return self.numbers[first : first + 2]
 
     def rest(self, items: Sequence[Any]) -> Sequence[Any]:

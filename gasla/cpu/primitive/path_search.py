@@ -296,7 +296,10 @@ def _add_ways(lists, v, top, closing, by):
 
 @compiled
 def _count_from(control, lists, target, top, lengths, far, marks, path, at, counts):
-    """Count the paths from ``path[0]`` whose first edges are at the positions in `at`, by a depth-first search."""
+    """Count the paths from ``path[0]`` to the target that begin with some first edges, by a depth-first search.
+
+    `at` has the range of positions of the first edges in the adjacency lists.
+    """
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     near, closing = marks
@@ -396,7 +399,10 @@ def _list(
 
 @compiled
 def _list_from(control, lists, target, top, one_way, lengths, far, near, path, at, rows):
-    """Write the paths from ``path[0]`` whose first edges are at the positions in `at`, by a depth-first search."""
+    """Write the paths from ``path[0]`` to the target that begin with some first edges, by a depth-first search.
+
+    `at` has the range of positions of the first edges in the adjacency lists.
+    """
     indptr, heads = lists[0], lists[1]
     least, most, deep = lengths
     last = _NONE if target == np.uint64(path[0]) else np.int64(target)

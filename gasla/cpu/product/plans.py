@@ -99,7 +99,10 @@ class ProductPlan:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A hash of everything that the kernels of this product depend on, except the dtypes of their arguments."""
+        """A hash of everything that the kernels of this product over a semiring depend on, as the key of stored code.
+
+        The dtypes of the kernels' arguments are not part of it.
+        """
         return fingerprint_of_product(self.terms, type(self).__name__, self.masked, getattr(self, "height", 0))
 
     @cached_property
@@ -127,7 +130,7 @@ class Four(NamedTuple):
 
 
 class VectorPlan(ProductPlan):
-    """The plan of a product of a matrix and a vector, which is computed row by row."""
+    """The plan of a product of a matrix and a vector over a semiring, for the kernel that reduces row by row."""
 
     places = range(simd4.SIZE)
     # if the product of an entry takes more operations than this, the processor does not look far enough ahead by
@@ -144,13 +147,19 @@ class VectorPlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """The names of the parameters of the generated function `reduce_rows`, except for the range of rows."""
+        """The names of the parameters of the generated function `reduce_rows`, besides the range of rows.
+
+        `reduce_rows` is the part of the kernel that computes the product of some rows and a vector.
+        """
         own = ["control", "complement", "stored", "bound", "load_until", "ask_until", "indptr", "indices"]
         return [*own, *self.arrays]
 
     @property
     def terminal(self) -> Any:
-        """The terminal value of the monoid, which no further entry changes, as a literal. None if there is none."""
+        """The terminal value of the semiring's monoid, which no further matrix entry changes, as a literal.
+
+        It is None if the monoid has none.
+        """
         value = self.terms.monoid.terminal(self.terms.type)
         return None if value is None or self.is_tuple else literal(value, self.terms.type)
 
@@ -362,7 +371,7 @@ def vector_imports(terms: Terms) -> dict[str, str]:
 
 
 class DensePlan(ProductPlan):
-    """The plan of a product of a sparse matrix and a dense matrix."""
+    """The plan of a product of a sparse and a dense matrix over a semiring, which the kernel template reads."""
 
     def __init__(self, terms: Terms, masked: bool) -> None:
         super().__init__(terms, masked)
@@ -375,7 +384,10 @@ class DensePlan(ProductPlan):
 
     @property
     def shared(self) -> list[str]:
-        """The names of the parameters of the generated function `reduce_rows`, except for the range of rows."""
+        """The names of the parameters of the generated function `reduce_rows`, besides the range of rows.
+
+        `reduce_rows` is the part of the kernel that computes the product of some rows and a dense matrix.
+        """
         return ["columns", "width", "complement", "indptr", "indices", *self.given, *self.outs, *self.totals]
 
     @property
@@ -403,7 +415,7 @@ class DensePlan(ProductPlan):
 
 
 class SparsePlan(ProductPlan):
-    """The plan of a product of two sparse matrices."""
+    """The plan of a product of two sparse matrices over a semiring, which the kernel templates read."""
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(terms)

@@ -119,7 +119,7 @@ class Share:
         self.is_short = self.work <= threads.SHORT
 
     def chunk(self, team: int) -> int:
-        """Return the number of rows that a thread takes at once, if `team` threads run."""
+        """Return the number of matrix rows that a thread takes at once, if `team` threads run the product."""
         return max(1, min(self.least, self.rows // (8 * team)))
 
     def run(self, kernel: Any, args: tuple[Any, ...], team: int) -> bool:

@@ -24,7 +24,7 @@ STRUCTURE = ("symbol", "constant", "item", "tuple", "where", *EXTREMA)
 
 
 def are_for(expr: Expr) -> bool:
-    """Return whether all operations of an expression exist for vectors of four values."""
+    """Return whether all operations of an expression exist for SIMD vectors of four values."""
     return all(_exists_for_vectors(e) for e in in_order(expr))
 
 

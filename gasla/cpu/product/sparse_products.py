@@ -124,7 +124,10 @@ class Product(Rows):
         return counts
 
     def fill(self, indptr: Array, indices: Array, outs: tuple[Array, ...]) -> None:
-        """Compute the columns and the values of the product's entries, and write them to `indices` and `outs`."""
+        """Compute the columns and the values of the product's entries, and write them to `indices` and `outs`.
+
+        `indptr` has the offsets of the rows, which are known from `count`.
+        """
         if len(indices) == 0:
             return
         width, team, terms = self.B.width, self.team, self.terms

@@ -141,8 +141,9 @@ class CpuPlan(Plan):
 
     @property
     def starts_active(self) -> bool:
-        """Whether the first iteration reads the bitmap of active vertices, so that the bitmap must be set before the
-        run.
+        """Whether the first iteration reads the bitmap of active vertices.
+
+        Then the bitmap must be set before the run.
         """
         return self.active_only and self.everyone
 
@@ -165,7 +166,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def identities(self) -> dict[str, Any]:
-        """The identity of each aggregate: the value that its reduction starts from."""
+        """The identity of each of the program's aggregates, by name: the value that its reduction starts from."""
         declared = {**self.traced.aggregates, **self.traced.deposits}
         return {name: declared[name].monoid.identity(kind) for name, kind in self.measured_types.items()}
 
@@ -178,7 +179,7 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def arguments(self) -> list[str]:
-        """The names of all arguments of the kernel, in order."""
+        """The names of all arguments of the kernel of the program's loop, in order."""
         return ["thread", "threads", *self.arrays, *self.scalars]
 
     # --- parameters and results of the program's own functions --------------------------------------------------------
@@ -381,7 +382,7 @@ class CpuPlan(Plan):
 
     @staticmethod
     def one_in_bits(dtype: np.dtype) -> int:
-        """Return the bits of the number 1 of a dtype, as an integer."""
+        """Return the bits of the number 1 of a dtype, as an integer, by which kernels make comparable floats."""
         return int(np.ones(1, dtype).view(f"i{dtype.itemsize}").item())
 
     # --- push: how active vertices send values to their neighbors -----------------------------------------------------
@@ -433,8 +434,9 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def combinations(self) -> dict[Expr, int]:
-        """The distinct expressions that combine two numbers of gathered values, each with a number that names its
-        function.
+        """The distinct expressions by which a program combines two numbers of gathered values.
+
+        Each comes with a number, which is part of the name of the function that computes it.
         """
         return {e: i for i, e in enumerate(dict.fromkeys(part.combined for part in self.parts))}
 

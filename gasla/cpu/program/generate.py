@@ -60,7 +60,7 @@ def plan(
 
 
 class Module(CpuPlan):
-    """The plan of a program on the CPU, and the kernels that are compiled for the plan."""
+    """The plan of a vertex program on the CPU (decisions about how it runs), with the kernels compiled for it."""
 
     @once_property
     def kernels(self) -> dict[str, Compiled]:
@@ -93,7 +93,10 @@ class Module(CpuPlan):
 
     @functools.cached_property
     def weight(self) -> int:
-        """The approximate work for a vertex or edge, relative to a program whose functions read a few numbers."""
+        """The approximate work that the program does for a vertex or edge, in units of that of a simple program.
+
+        The functions of a simple program read a few numbers.
+        """
         results = [f.result for f in self.functions.values()]
         exprs = [
             e for r in results for e in (r.values() if isinstance(r, dict) else r if isinstance(r, tuple) else [r])

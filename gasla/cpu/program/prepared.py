@@ -464,7 +464,7 @@ class Prepared(Synchronous, Binding):
     # --- running the kernel, and reading the state of the run ---------------------------------------------------------
 
     def call(self, stage: str) -> None:
-        """Run the kernel of one stage of a program, such as "gather_list", on all threads."""
+        """Run the kernel of one stage of an iteration, such as "gather_list", on all threads."""
         call, launch = self._calls.get(stage), threads.launch if self._has_begun else threads.run_parallel
         if call is None:
             call = self._calls[stage] = Call(self.plan.kernels[stage])
@@ -483,7 +483,7 @@ class Prepared(Synchronous, Binding):
         words[launch.BACKWARD] = schedule.is_reversed
 
     def _set_first_active(self, frontier: Frontier) -> None:
-        """Set the vertices that are active at the start of the run."""
+        """Set the vertices that are active at the start of a run: in the threads' queues or in a bitmap."""
         words, plan = self._words, self.plan
         if not plan.keeps_active:
             words[ACTIVE] = self.graph.n if len(frontier) else 0
@@ -568,7 +568,7 @@ class Prepared(Synchronous, Binding):
         return self.state(), self.iteration, self.ended, self.edges, self.frontier(), self.aggregates()
 
     def state(self) -> Mapping[str, np.ndarray]:
-        """Return the current values of all fields, by name."""
+        """Return the current values of all fields of the run's program, by name."""
         values = self._fields.copy()
         for name in self.plan.doubled:
             values[name] = values[name][self.iteration & 1]

@@ -74,7 +74,7 @@ class Staged(Prepared):
         return admitted
 
     def over(self, stage: str, vertices: np.ndarray, iteration: int) -> None:
-        """Run the kernel of a stage on the given vertices, on all threads."""
+        """Run the kernel of a stage of an iteration, such as "apply_list", on `vertices`, on all threads."""
         self._put("receivers", np.ascontiguousarray(vertices, self.ids))
         self._get("counts")[:] = 0
         self._put("receiver_count", np.int64(len(vertices)))

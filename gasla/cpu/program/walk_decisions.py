@@ -41,7 +41,10 @@ class WalkDecisions:
 
     @functools.cached_property
     def printed(self) -> dict[str, Compiled]:
-        """The program's functions, whose source is printed from their expressions, by name."""
+        """The walk program's functions in compiled form, by name.
+
+        Their source is printed from their expressions.
+        """
         texts = ["@compiled\n" + printer.function(f.printed, f.symbols, f.result) for f in self.functions.values()]
         name = title(self.traced.program.__name__)
         head = HEADER.format(name=name)
@@ -71,7 +74,7 @@ class WalkDecisions:
         return sorted(int(number) for role, number in (f.sources[s.name] for s in f.symbols) if role == "near")
 
     def symbols(self, function: str) -> list[str]:
-        """Return the names of the parameters of one of the program's functions."""
+        """Return the names of the parameters of one of the walk program's functions, as its printed source has them."""
         return [s.name for s in self.functions[function].symbols]
 
     def vertex_type(self, field: str) -> Any:

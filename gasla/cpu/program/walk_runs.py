@@ -82,6 +82,6 @@ def walk(
 
 @once()
 def _kernel(plan: WalkPlan) -> Compiled:
-    """Return the kernel `walk`, compiled for the plan of a walk program."""
+    """Return the kernel `walk`, which moves all walkers, compiled for the plan of a walk program."""
     compiled: Compiled = walks.walk.of(WalkDecisions(plan))
     return compiled

@@ -308,13 +308,13 @@ def time_apart(control: np.ndarray) -> int:  # pragma: no cover - compiled
 
 @helper
 def is_stopped(control: np.ndarray) -> bool:  # pragma: no cover - compiled
-    """Return whether the stop flag of the run is set, by Ctrl-C or by a thread."""
+    """Return whether the stop flag of the run with the control array `control` is set, by Ctrl-C or by a thread."""
     return load_relaxed(control, STOP) != 0
 
 
 @helper
 def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
-    """Set the stop flag of the run, which its threads read."""
+    """Set the stop flag of the run with the control array `control`, so that its threads leave the kernel."""
     store_relaxed(control, STOP, 1)
 
 

@@ -211,7 +211,11 @@ def argument(run: Batch, name, k):
 
 @compiled
 def reduce(run: Batch, rows, slots, *scratch):
-    """Reduce each slot (a column of the batch) to a total, and then the totals of each row until one total is left."""
+    """Reduce the products of a batch to a total for each matrix row.
+
+    First each slot (a column of the batch, with entries of one row) is reduced to a total, and then the totals of each
+    row, until one is left.
+    """
     sweep(run, whole(slots), *run.local[plan.scratch])
     if plan.is_low:
         if slots == rows:

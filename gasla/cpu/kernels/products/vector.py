@@ -99,7 +99,7 @@ def multiply(run: Rows, thread, threads, control, width, chunk, complement, indp
 
 @stage
 def reduce_rows(run: Rows, start, end, *shared):
-    """Reduce the rows from `start` to `end`, and store their totals."""
+    """Reduce the products of each matrix row from `start` to `end` to a total, and store these totals."""
     run.i, run.first = start, np.uint64(run.indptr[start])
     if not plan.by_four:
         for run.i in each_row(run):
@@ -131,12 +131,12 @@ def each_row(run: Rows):
 
 
 def is_wanted(run: Rows):
-    """Return whether row `i` is computed, that is, whether the mask does not leave it out."""
+    """Return whether row `i` of the product is computed, that is, whether the mask does not leave it out."""
     return not plan.masked or run.mask[run.i] != run.complement
 
 
 def store_total(run: Rows):
-    """Write the total of row `i` to the result, merged with the old value if there is an accumulator."""
+    """Write the total of matrix row `i` to the result, merged with the old value if there is an accumulator."""
     if plan.terms.merged is None:
         plan.out[run.i] = run.total
     else:
@@ -153,7 +153,7 @@ def fail(run: Rows):
 
 
 def reduce_short_row(run: Rows):
-    """Reduce a row that has one to four entries, and store its total."""
+    """Reduce a matrix row that has one to four entries to the total of its products, and store the total."""
     if is_wanted(run):
         multiply_last(run)
         run.totals = run.found
@@ -162,7 +162,7 @@ def reduce_short_row(run: Rows):
 
 
 def reduce_row(run: Rows):
-    """Reduce a row with any number of entries, and store its total."""
+    """Reduce a matrix row with any number of entries to the total of its products, and store the total."""
     if is_wanted(run):
         if run.first > run.last or run.last > run.stored:
             fail(run)
@@ -241,7 +241,7 @@ def multiply_last(run: Rows):
 
 
 def multiply_four(run: Rows):
-    """Compute the semiring's products of four entries, from entry `e` on."""
+    """Compute the semiring's products of four matrix entries, from entry `e` on, with elements of the vector x."""
     if plan.reads("x"):
         run.around, are_inside = simd4.gather(run.x, run.indices, run.e, run.bound)
         if not are_inside:
@@ -285,7 +285,7 @@ def fold(run: Rows):
 
 
 def look_up(run: Rows):
-    """Load the column of entry `e`, and the element of x in that column."""
+    """Load the column of the matrix entry `e`, and the element of the vector x in that column."""
     if plan.reads_columns:
         run.u = np.uint64(run.indices[run.e])
         if run.u >= run.bound:
