@@ -103,7 +103,10 @@ class Function(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether the function is a template: its module has a `plan`, for each of which the function is compiled."""
+        """Whether the function is a template, which is compiled once for each plan (an object with decisions).
+
+        The module of a template has a global variable `plan`, which stands for the plan.
+        """
         return self.names.get("plan") is PLAN
 
 
@@ -433,8 +436,9 @@ class Emitter:
             self.set_variable(node, name, value)
 
     def fail(self, node: Any, message: str) -> NoReturn:
-        """Raise a CompileError with a message, the file and line of a node of the syntax tree, and the text of the
-        line.
+        """Raise a CompileError that says where in a kernel the error is.
+
+        It has the message, the file and the line of the node `node` of the syntax tree, and the text of the line.
         """
         function = self.frame.function
         number = getattr(node, "lineno", function.node.lineno)
@@ -458,7 +462,7 @@ class Emitter:
         return Value(kind, f"%t{self._count}")
 
     def op(self, name: str, a: Value, b: Value) -> Value:
-        """Append a binary instruction such as `add` on two values of one type. Return its result."""
+        """Append a binary LLVM instruction such as `add` on two values of one type. Return its result."""
         return self.make(a.type, f"{name} {a.typed}, {b.text}")
 
     def choose(self, condition: Value, a: Value, b: Value) -> Value:
@@ -494,7 +498,7 @@ class Emitter:
         return Value(returns, *(self.make(t, f"extractvalue {returns.ir} {result.text}, {k}").text for k, t in leaves))
 
     def declare(self, name: str, returns: Type, takes: Iterable[Type]) -> None:
-        """Declare a function that LLVM or C defines, so that this compilation unit may call it."""
+        """Declare a function that LLVM or C defines, so that the LLVM IR of this compilation unit may call it."""
         self.unit.heads[name] = f"declare {returns.ir} @{name}({', '.join(kind.ir for kind in takes)}) nounwind"
 
     def intrinsic(self, kind: Type, name: str, *values: Value, flags: str = "", marks: str = "") -> Any:
@@ -506,7 +510,10 @@ class Emitter:
         return self.call(kind, name, values, flags, marks)
 
     def labels(self, *names: str) -> list[str]:
-        """Return a new label of a basic block for each name: the name with a number that makes it unique."""
+        """Return a new label of a basic block of LLVM IR for each of some names.
+
+        A label is the name with a number that makes it unique.
+        """
         self._count += 1
         return [f"{name}.{self._count}" for name in names]
 
@@ -637,7 +644,10 @@ class Emitter:
         return operand
 
     def is_used(self, name: str) -> bool:
-        """Return whether this function, as far as it is compiled already, uses the shared variable `name`."""
+        """Return whether this function, as far as it is compiled already, uses the shared variable `name`.
+
+        A shared variable is one that a `Record` declares for several functions of a kernel.
+        """
         return name in self.root.variables
 
     def leave(self, node: Any, value: Operand) -> None:
@@ -689,7 +699,10 @@ class Emitter:
         return self.cast(node, value, kind)
 
     def constant(self, node: Any, number: Any, kind: Type) -> Value:
-        """Return a constant number, bool or tuple as a value of a given type."""
+        """Return a constant number, bool or tuple as a value of the type `kind`, for use in LLVM instructions.
+
+        Raise a CompileError if the type can't hold it.
+        """
         if isinstance(number, np.generic):
             number = number.item()
         if kind == NONE and number is None:
@@ -1009,7 +1022,10 @@ class Emitter:
         return self.binary(node, (node.left, node.right), self.expr(node.left), self.expr(node.right))
 
     def binary(self, node: Any, nodes: tuple[Any, Any], a: Operand, b: Operand) -> Operand:
-        """Emit an operation such as `a + b` on two operands, and return its result. `node.op` is the operator."""
+        """Emit a binary operation such as `a + b` on two operands in a kernel, and return its result.
+
+        `node.op` is the operator, and `nodes` has the operands' syntax trees, for error messages.
+        """
         if type(node.op) not in OPERATORS:
             self.fail(node, f"{type(node.op).__name__} is not in the language; expected + - * / // % ** << >> & | or ^")
         operation, python_operator, instructions = OPERATORS[type(node.op)]
@@ -1086,7 +1102,7 @@ class Emitter:
         return self.op("add", remainder, self.choose(is_off, b, zero))
 
     def _e_Compare(self, node: Any) -> Operand:
-        """Emit a comparison, and return a bool. A chain `a < b < c` evaluates `c` only if `a < b`."""
+        """Emit a comparison such as `a < b`, and return a bool. A chain `a < b < c` evaluates `c` only if `a < b`."""
         if len(node.ops) > 1:
             return self._e_BoolOp(self._split_chain(node))
         (op,), (side,) = node.ops, node.comparators
@@ -1291,7 +1307,7 @@ class Emitter:
         self.fail(node, f"{ast.unparse(node)} is not in the language; expected a variable of a record, or a constant")
 
     def place(self, node: Any, start: Value, index: Value) -> Value:
-        """Return the address that lies `index` items after the address `start`."""
+        """Return the address that lies `index` items after the address `start`, where an array begins."""
         if index.type.kind not in "iu":
             self.fail(node, f"an index is {index.type}; expected an integer")
         if index.type.kind == "u" and index.type.bits < 64:
@@ -1372,7 +1388,10 @@ class Emitter:
     def fill(
         self, node: Any, source: Any, start: Value, lengths: list[Value], indices: list[Any], value: Operand
     ) -> None:
-        """Emit an assignment such as `a[i, :] = value`, by a loop over each dimension that has a slice or no index."""
+        """Emit an assignment to several items of an array, such as `a[i, :] = value`.
+
+        It is a loop over each dimension that has a slice or no index.
+        """
         if not lengths:
             self.write(start, self.stored(source, value, start.type.of))
             return
@@ -1973,8 +1992,9 @@ def _is_constant(value: Operand) -> bool:
 
 
 def _shown_name(function: Function, arguments: Iterable[Any]) -> str:
-    """Return the name of a specialized function in the shown source: its own name, followed by constants in its
-    arguments.
+    """Return the name of a specialized function in the source that users are shown.
+
+    It is the function's own name, followed by the constants among its arguments.
     """
     return "_".join(
         [function.name, *(str(x.value) for x in arguments if isinstance(x, Known) and isinstance(x.value, str | int))]
@@ -1982,8 +2002,9 @@ def _shown_name(function: Function, arguments: Iterable[Any]) -> str:
 
 
 def _is_inlined(value: Any) -> bool:
-    """Return whether an object is a Python function without a decorator in a module of templates, whose calls are
-    inlined.
+    """Return whether the compiler inlines calls of an object: a Python function in a module of templates.
+
+    A function with a decorator is not inlined.
     """
     return isinstance(value, FunctionType) and value.__globals__.get("plan") is PLAN
 
@@ -2001,7 +2022,10 @@ def _is_record(value: Any) -> bool:
 
 @functools.cache
 def _declared(record: Any) -> dict[str, Any]:
-    """Return the variables that a `Record` class and its base classes declare: their names and annotations."""
+    """Return the variables that a `Record` class and its base classes declare: their names and annotations.
+
+    They are the variables that the functions of a kernel share.
+    """
     return {
         name: kind for each in reversed(record.__mro__) for name, kind in vars(each).get("__annotations__", {}).items()
     }
@@ -2029,7 +2053,7 @@ def joined(kind: Type, *values: Value) -> Value:
 
 
 def joined_tuple(values: Iterable[Value]) -> Value:
-    """Return a value that is the tuple of several values."""
+    """Return a value of the kernel that is the tuple of several values."""
     values = list(values)
     return joined(tuple_of(*(value.type for value in values)), *values)
 

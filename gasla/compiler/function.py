@@ -535,7 +535,10 @@ def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
 
 
 def kind_of(value: Any) -> Type | Known:
-    """Return the kernel language's type of a value that Python passes: an array, a number, or a tuple of these."""
+    """Return the kernel language's type of a value that Python passes to a compiled function.
+
+    The value is an array, a number, or a tuple of these.
+    """
     is_array = isinstance(value, np.ndarray)
     type_of_value = _kinds.get((value.dtype, value.ndim) if is_array else type(value))
     if type_of_value is not None:

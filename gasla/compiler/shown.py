@@ -63,7 +63,7 @@ class Shown:
             self.lines.append(INDENT * self.depth + form.format(*(_text_of(self.of(node)) for node in nodes)))
 
     def assign(self, node: ast.Assign) -> None:
-        """Add a line with an assignment statement to the shown source."""
+        """Add a line with an assignment statement to the source that users are shown."""
         self.put(" = ".join(["{}"] * (len(node.targets) + 1)), *node.targets, node.value)
 
     @contextmanager
@@ -105,7 +105,7 @@ def _is_spread(node: Any) -> bool:
 
 
 def _text_of(node: Any) -> str:
-    """Return the source text of an expression, without the parentheses around a tuple."""
+    """Return the source text of an expression, given by its syntax tree, without the parentheses around a tuple."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return ", ".join(map(ast.unparse, node.elts))
     return node if isinstance(node, str) else ast.unparse(node)
