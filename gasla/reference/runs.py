@@ -116,7 +116,10 @@ class Run(Synchronous, Binding):
         return array
 
     def _edge_field(self, name: str, given: Mapping[str, Any]) -> np.ndarray:
-        """Return the array of an edge field at the start of the run, with the edges in the order of the input."""
+        """Return the array of the edge field `name` at the start of the run, with the edges in the order of the input.
+
+        `given` has the initial values of fields that the caller has given.
+        """
         kind = self.traced.edge_types[name]
         if name in self.plan.edge_states:
             return np.asarray(self._edge_array(name, given))
@@ -153,7 +156,7 @@ class Run(Synchronous, Binding):
                 progress(self.iteration)
 
     def go_on(self, active: np.ndarray, parameters: Mapping[str, Any]) -> None:
-        """Continue the run with other active vertices and changed parameters (`gasla.engines.Part`)."""
+        """Continue a distributed run with other active vertices and changed parameters (see `gasla.engines.Part`)."""
         steps, types = self._steps, self.traced.parameter_types
         steps.active = np.sort(active).astype(np.int64)
         steps.parameters.update(self.by_given_name({name: types[name].type(x) for name, x in parameters.items()}))

@@ -38,7 +38,10 @@ def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, 
 
 
 def nothing(monoid: Monoid, count: int, kind: Any) -> Parts:
-    """Return the results of reducing no values in each of `count` rows: the monoid's identity in every row."""
+    """Return the results of reducing no values in each of `count` rows (segments of an array).
+
+    They are the monoid's identity in every row.
+    """
     kinds = kind.items if isinstance(kind, TupleType) else (kind,)
     identity = monoid.identity(kind)
     arrays = []

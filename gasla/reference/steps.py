@@ -66,7 +66,7 @@ class Steps(Functions):
 
     @property
     def iteration(self) -> int:
-        """The number of iterations so far."""
+        """The number of iterations that the run has done so far."""
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
@@ -287,7 +287,8 @@ class Steps(Functions):
     def reduce_at_vertices(self, before: Record, after: Record, count: int) -> dict[str, np.ndarray]:
         """Return the program's aggregates at vertices: for each of them an array with a reduced value for every vertex.
 
-        Each receiving vertex contributes a value to one vertex, both of which the program computes.
+        Each receiving vertex contributes a value to one vertex. The program computes both from `before` and `after`,
+        the vertices' records before and after the iteration.
         """
         totals, n = {}, self.graph.n
         for name, declared in self.plan.traced.deposits.items():
