@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":
-    """Prepare the runs of a program on a graph, and return an object that performs them.
+    """Prepare the runs of a vertex program on a graph, and return an object that performs them.
 
     This function and the other functions of this module are documented in `gasla.engines.Engine`.
     """

@@ -193,7 +193,8 @@ def end_root(run: Run):
 
 @compiled
 def extend(run: Run, key: Constant):
-    """Extend a match by one vertex: find the vertices that may be matched next, and try each of them.
+    """Extend the current match of a pattern by one vertex: find the vertices that may be matched next, and try each of
+    them.
 
     `key` is the number of vertices that are matched already.
     """
@@ -429,9 +430,10 @@ def count_free(run: Run, number):
 
 
 def finish(run: Run):
-    """Count or write the matches that contain all matched vertices.
+    """Count or write the matches of the pattern that contain all vertices matched so far, as no further one is matched.
 
-    Any vertices that fit may stand for the pattern's other vertices, so the numbers of fitting vertices are multiplied.
+    The pattern's other vertices are only counted: any vertices that fit may stand for them, so the numbers of fitting
+    vertices are multiplied.
     """
     if plan.writes:
         write(run)

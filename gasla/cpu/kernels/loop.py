@@ -251,9 +251,7 @@ def ask_to_stop(run: Loop):
 
 
 def in_order(run: Loop):
-    """Let the active vertices of the current bucket (a range of priorities) push.
-
-    If there are none, go on to the next bucket.
+    """Let the active vertices of the current bucket (a range of priorities) push, or go on to the next bucket.
 
     If priorities are sums of edge values, the width of the next bucket adapts. It doubles if pushes made few vertices
     of the last bucket active again. Otherwise it halves, down to `delta`.

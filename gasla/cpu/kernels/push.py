@@ -215,9 +215,9 @@ def lane_of(run: Pass, u, v, lane):
 
 
 def lane_argument(run: Pass, name, field, at, lane):
-    """Return one argument of the function that computes a lane (one number of a vector).
+    """Return one argument of the function that computes a lane (one number) of the vector that an edge sends.
 
-    It is a local variable, or the same lane of a vertex's vector.
+    It is a local variable, or the same lane of a vertex's vector: of the field `field` at the vertex `at`.
     """
     return run.local[name] if field is None else load_unordered(row(run, field, "old")[at], lane)
 

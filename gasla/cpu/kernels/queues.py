@@ -314,9 +314,9 @@ def total(counters, threads, what):
 
 @compiled
 def smallest(lows, threads):
-    """Return the smallest priority that any thread has deferred, from an array with one priority for each thread.
+    """Return the smallest priority that any thread has deferred, from the array `lows`.
 
-    The items of the array that belong to threads are 8 apart.
+    The array has one priority for each thread. These are 8 items apart, so that each is in a cache line of its own.
     """
     low = lows[0]
     for thread in range(1, threads):
@@ -402,7 +402,7 @@ def dense_is_cheaper(size, edges, remaining, n, ratio):
 
 @stage
 def to_bits(thread, threads, control, queue, size, bits):
-    """Convert the queues of active vertices of all threads into a bitmap.
+    """Convert the queues of active vertices of all threads into a bitmap. All threads call this together.
 
     At the end, all threads wait for each other.
     """
@@ -454,11 +454,12 @@ def clear_both(thread, threads, pair):
 
 @stage
 def sort_by_level(thread, threads, control, levels, starts, order):
-    """Sort the vertices by level with a counting sort. Vertices of levels below `starts[0, 0]` are left out.
+    """Sort the vertices by level (the iteration in which each receives) with a counting sort, on all threads.
 
-    Within a level, vertices stay in ascending order. `starts[0]` becomes the offsets of the levels in `order`.
-    `starts[1 + t, l]` is first the number of vertices of the l-th level in thread t's part, and then the index at which
-    the next of these vertices is stored. The result is visible to all threads after the caller's next barrier.
+    Vertices of levels below `starts[0, 0]` are left out. Within a level, vertices stay in ascending order. `starts[0]`
+    becomes the offsets of the levels in `order`. `starts[1 + t, l]` is first the number of vertices of the l-th level
+    in thread t's part, and then the index at which the next of these vertices is stored. The result is visible to all
+    threads after the caller's next barrier.
     """
     n, depth, first, places = len(levels), starts.shape[1] - 1, starts[0, 0], starts[1 + thread]
     begin, end = n * thread // threads, n * (thread + 1) // threads
@@ -510,7 +511,7 @@ def open_iteration(thread, threads, control, counts, iteration):
 
 @stage
 def results_of(counters, threads):
-    """Return the sums over all threads of what they have counted in an iteration.
+    """Return the sums over all threads of what they have counted in an iteration: four numbers.
 
     These are the edges read, the vertices appended to queues, the out-edges of these vertices, and the vertices
     deferred.

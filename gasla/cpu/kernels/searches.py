@@ -8,7 +8,7 @@ from gasla.cpu.runtime.intrinsics import ONE, ZERO
 
 @compiled
 def first_not_less(indices, low, high, w):
-    """Return the first position in [low, high) of an ascending list whose entry is at least w.
+    """Return the first position in [low, high) of an ascending list in `indices` whose entry is at least w.
 
     If all entries there are smaller, return `high`.
     """
@@ -25,7 +25,7 @@ def first_not_less(indices, low, high, w):
 def owner_of(indptr, place):
     """Return the number of the adjacency list that contains the entry at position `place` of all lists.
 
-    If the lists have fewer entries, return the last list.
+    `indptr` has the offsets of the lists. If the lists have fewer entries, return the last list.
     """
     low, high = ZERO, np.uint64(len(indptr) - 1)
     while low + ONE < high:

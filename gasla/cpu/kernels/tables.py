@@ -16,9 +16,9 @@ GOLDEN, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 @compiled
 def place_of(keys, key, capacity):
-    """Return the index of a key in a table's first `capacity` entries, or of the empty entry where the key belongs.
+    """Return the index of a key in the first `capacity` entries of a hash table, or of the empty entry for the key.
 
-    Empty entries hold a negative number.
+    `keys` has the table's keys. Empty entries hold a negative number.
     """
     place = ((np.uint64(key) * GOLDEN >> HALF) * capacity) >> HALF
     while keys[place] != key and keys[place] >= 0:

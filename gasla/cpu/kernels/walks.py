@@ -195,9 +195,9 @@ def arrive(run: Walk, start, end, t, places, at):
 
 
 def asked(run: Walk, function, previous, v, k, start):
-    """Call one of the program's functions for a walker that came from `previous` to `v` and has drawn the edge at `k`.
+    """Call one of the walk program's functions for a walker that came from the vertex `previous` to the vertex `v`.
 
-    k is the position of the edge in the adjacency lists.
+    The walker began at `start`, and has drawn the edge at position `k` of the adjacency lists.
     """
     for symbol, role, field in plan.read_by(function):
         run.local[symbol] = value_of(run, role, field, previous, v, k, start)

@@ -37,7 +37,8 @@ def acyclic_order(graph: Graph) -> tuple[Array, Array, Array]:
 
 @compiled
 def _order(thread, threads, control, lists, vertices, queue, places):
-    """Compute the level of each vertex with a queue, then sort the vertices by level into `order`.
+    """Compute the level of each vertex (the length of the longest path to it), then sort the vertices by level into
+    `order`.
 
     ``places[level]`` is the position in `order` for the next vertex of a level.
     """

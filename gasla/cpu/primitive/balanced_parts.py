@@ -232,9 +232,9 @@ def _coarsen(
 ) -> Iterator[None]:
     """Coarsen a graph level by level, until a graph is small enough. Append each coarser graph to `levels`.
 
-    For each coarser graph, the group of each vertex of the finer graph is appended to `groups`. A graph is small enough
-    if it has at most `target_count` vertices. This ends earlier if the next graph would have fewer than `fewest`
-    vertices, or hardly fewer than the graph before.
+    The vertices of a coarser graph are groups of vertices of the finer one. The group of each vertex of the finer graph
+    is appended to `groups`. A graph is small enough if it has at most `target_count` vertices. This ends earlier if the
+    next graph would have fewer than `fewest` vertices, or hardly fewer than the graph before.
     """
     total = float(levels[0][1].sum())
     while (n := len(levels[-1][1])) > target_count:
@@ -463,7 +463,7 @@ def _lower_volume_in_passes(level: Level, weights: Array, part: Array, limits: A
 
 @compiled
 def _join_groups(starts, ends, indices, values, weights, most, label, loads, favorite, sums, near, first, step, runs):
-    """Let each vertex that is the only one of its group join the group of a neighbor.
+    """Let each vertex that is the only one of its group join the group of a neighbor, to coarsen a graph.
 
     Of the neighboring groups, the vertex joins the one with the largest ratio of two weights: of the vertex's edges to
     the group, and of the group itself. A group that would weigh more than `most` is not joined.
@@ -518,7 +518,8 @@ def _join_twins(weights, most, label, loads, favorite, waiting):
 
 @compiled
 def _copy_side(starts, ends, indices, values, side, which, number, to_starts, to_ends, to_indices, to_values):
-    """Copy the adjacency lists of the vertices on side `which`, as lists of the subgraph of that side.
+    """Copy the adjacency lists of the vertices on side `which` of a bisected graph, as lists of the subgraph of that
+    side.
 
     Self-loops and neighbors on the other side are left out.
     """
@@ -568,7 +569,7 @@ def _grow_best(
 
 @compiled
 def _grow(starts, ends, indices, weights, side, share, first, queue):
-    """Move vertices from side 1 to side 0, breadth-first from `first`, until side 0 weighs about `share`.
+    """Let side 0 of a bisected graph grow breadth-first from the vertex `first`, until it weighs about `share`.
 
     All vertices are on side 1 at the start. The search goes on at another vertex if a component is used up.
     """
@@ -646,7 +647,7 @@ def _best_part(
 
 @inlined
 def _move_vertex(starts, ends, indices, values, weights, part, loads, sizes, members, own, total, v, to):
-    """Move vertex v to part `to`, and update all sums that depend on the part of v.
+    """Move vertex v to another part, `to`, of the partition, and update all sums that depend on the part of v.
 
     These are the weights of both parts, and the weights of edges within their part for v and for its neighbors.
     """

@@ -170,9 +170,10 @@ def _precedes(e, other, weights):
 
 @compiled
 def _hook_trees(roots, first, last, parents, best, left, ends, others, taken):
-    """Make each root of this thread a child of the root at the other end of its best edge.
+    """Make each root (of a tree of the forest) of this thread a child of the root at the other end of its best edge.
 
-    Of two trees with the same best edge, the one with the smaller root stays a root.
+    The best edge is the lightest edge that leaves the tree. Of two trees with the same best edge, the one with the
+    smaller root stays a root.
     """
     for i in range(first, last):
         root = np.uint64(roots[i])

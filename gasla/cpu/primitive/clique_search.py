@@ -219,10 +219,10 @@ def _is_adjacent_to_no_excluder(i, depth, bits):
 
 @compiled
 def _keep_excluders(i, words, depth, bits):
-    """Select the excluders at the next depth: vertices that precede the first vertex and could extend cliques there.
+    """Select the excluders at the next depth: vertices that show that a clique with candidate i is not maximal.
 
-    Excluders are adjacent to candidate i and to some candidate of the next depth. The numbers of their rows are moved
-    to the front of `numbers`, and their count is stored for the next depth.
+    They precede the search's first vertex, and are adjacent to candidate i and to some candidate of the next depth. The
+    numbers of their rows are moved to the front of `numbers`, and their count is stored for the next depth.
     """
     rows, sets, counts, numbers = bits
     next_sets, kept_count = sets[depth + _ONE], _ZERO

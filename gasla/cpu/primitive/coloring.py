@@ -36,7 +36,7 @@ def color_in_order(lists: Adjacency, order: Array, colors: Array) -> None:
 
 @compiled
 def _color(thread, threads, control, lists, order, colors, taken):
-    """Give each vertex the smallest color that no neighbor has.
+    """Give each vertex without a color, in the given order, the smallest color that no neighbor has.
 
     ``taken[c + 1]`` is 1 + the vertex for which color c was last seen at a neighbor.
     """

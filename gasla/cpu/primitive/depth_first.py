@@ -286,7 +286,8 @@ def _smallest_semidominator(v, low, label, over, stack):
 
 @compiled
 def _peel(thread, threads, control, indptr, indices, degree, order, place, first):
-    """Remove vertices in the order of their remaining degrees, so that `degree` becomes the core numbers.
+    """Compute core numbers: remove vertices in the order of their remaining degrees, so that `degree` becomes the
+    result.
 
     ``first[d]`` is the position in `order` of the first vertex of degree d.
     """

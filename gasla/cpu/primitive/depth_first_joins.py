@@ -93,9 +93,10 @@ class Joined:
     def _run(
         self, way: str, first: int, wanted: Array, rows: Array | None = None, tallies: Array | None = None
     ) -> Array:
-        """Run the compiled kernel on one block of edges for each row of `wanted`, from block `first` on.
+        """Run the compiled kernel of the search on some blocks of edges, from block `first` on.
 
-        Return the number of matches of each block, each as two uint64 words, the low one first.
+        Each row of `wanted` is for one block, as for `write`. Return the number of matches of each block, each as two
+        uint64 words, the low one first.
         """
         plan, n, lists, team = self.plan, self.n, self.lists, self.team
         longest = int(np.diff(lists.indptr).max(initial=0))

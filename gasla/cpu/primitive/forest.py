@@ -105,7 +105,8 @@ def compress(parents: Array) -> None:
 
 
 def number(parents: Array) -> int:
-    """Replace each vertex's parent by the number of the vertex's tree, in place, and return the number of trees.
+    """Replace each vertex's parent in a forest by the number of the vertex's tree, in place. Return the number of
+    trees.
 
     Trees are numbered from 0 in the order of their roots.
     """
@@ -261,9 +262,10 @@ def _link_outward(thread, threads, control, indptr, indices, parents, first, las
 
 @compiled
 def _link_across(thread, threads, control, indptr, indices, parents, first, last, known, numbers, sizes, grain):
-    """Unite trees along the edges that connect disjoint subtrees of another forest.
+    """Unite trees of the forest `parents` along the edges that connect disjoint subtrees of another forest.
 
-    `numbers` and `sizes` describe the other forest. The edges of vertices in the tree of root `known` are skipped.
+    `numbers` and `sizes` have the preorder numbers and the subtree sizes of the other forest. The edges of vertices in
+    the tree of root `known` are skipped.
     """
     n = np.uint64(len(parents))
     for start, end in blocks(control, n, grain):
@@ -322,7 +324,7 @@ def _compress(thread, threads, control, parents, grain):
 
 @compiled
 def _number(thread, threads, control, parents, counts):
-    """Replace each parent by the number of its tree, in place and in four passes.
+    """Replace each parent in the forest by the number of its tree, in place and in four passes.
 
     In between, the entry of a root is ~number, which is negative, until all vertices of its tree have read the number.
     """

@@ -85,11 +85,11 @@ class Decisions:
         return [(reach, True) for reach in self.latest(join, place)] + outside
 
     def _lists_tested_by_marks(self, join: Join, place: int) -> list[tuple[Reach, bool]]:
-        """Return the lists of earlier matched vertices for which a vertex's mark tells whether the vertex is in the
-        list.
+        """Return the adjacency lists of earlier matched vertices in which a vertex may be searched by testing its mark.
 
-        The lists are those that must contain the vertex to match next (True), or must not contain it (False). A list is
-        left out if it is the only one that must contain the next vertex: then the list itself is read.
+        A mark has a bit for each of these lists, which tells whether the vertex is in it. The lists are those that must
+        contain the vertex to match next (True), or must not contain it (False). A list is left out if it is the only
+        one that must contain the next vertex: then the list itself is read.
         """
         within = self.earlier(join, place)
         if len(within) == 1 and not self.latest(join, place):
@@ -193,8 +193,9 @@ def slot(plan: JoinPlan, reach: Reach) -> int:
 
 @functools.cache
 def mark_type(plan: JoinPlan) -> np.dtype[Any]:
-    """Return the smallest unsigned type with a bit for each vertex of the pattern and for each marked list.
+    """Return the smallest unsigned type for marks, with a bit for each pattern vertex and each marked adjacency list.
 
-    The first 8 bits are for vertices of the pattern. At most 56 lists are marked.
+    A mark is a word for each vertex of the graph. Its first 8 bits are for vertices of the pattern. At most 56 lists
+    are marked.
     """
     return np.dtype(f"u{max(2, 1 << ((_KINDS + len(Decisions(plan).marked) - 1) // 8).bit_length())}")

@@ -132,9 +132,9 @@ def louvain_levels(
     refine: bool,
     iterations: int,
 ) -> list[Array]:
-    """Return the community of every vertex after each level. The search starts from the given communities.
+    """Return the community of every vertex after each level of contraction, by the method of Louvain or Leiden.
 
-    See `gasla.engines.Primitives`.
+    The search starts from the communities `community`. See `gasla.engines.Primitives`.
     """
     indptr, indices, values = lists
     level = Level(indptr[:-1], indptr[1:], indices.astype(community.dtype, copy=False), values)
@@ -176,7 +176,7 @@ def _find_levels(
     refine: bool,
     levels: list[Array],
 ) -> Iterator[None]:
-    """Append an array with the community of each vertex to `levels` after each level.
+    """Find communities level by level: append an array with the community of each vertex to `levels` after each level.
 
     This generator yields between steps, so that it can be stopped there. It holds references to all arrays that it
     reads and writes, so it may go on in its own thread after Ctrl-C has interrupted its caller.

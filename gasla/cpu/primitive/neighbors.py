@@ -345,7 +345,7 @@ def _lay_out(indptr, vertices, places, starts, rest_starts):
 
 @compiled
 def _fill_lists(control, indptr, indices, ranks, vertices, places, heads, rest_starts, rests, first, last):
-    """Append each rank from `first` to `last` to the lists of its lower neighbors.
+    """Append each rank (a vertex, ranked by degree) from `first` to `last` to the lists of its lower neighbors.
 
     Ranks are appended in ascending order, so the lists are sorted.
     """
@@ -398,9 +398,11 @@ def _probe(
 
 @compiled
 def _count_marked(indices, rests, marks, first, last):
-    """Return the number of marked vertices in some parts of adjacency lists, which is a number of triangles.
+    """Return the number of marked vertices in some parts of adjacency lists, which is the number of triangles of a
+    vertex.
 
-    ``rests[first:last]`` has the position and the length of each part.
+    The vertex's neighbors of higher rank are marked. ``rests[first:last]`` has the position and the length of each
+    part.
     """
     hits = np.uint64(0)
     for at in range(first, last):

@@ -158,7 +158,7 @@ def list_paths(
 
 @compiled
 def _split_by_search(firsts, start, end):
-    """Yield the searches whose paths begin with the edges numbered `start` to `end`.
+    """Yield the path searches whose paths begin with the edges numbered `start` to `end`.
 
     The edges with which paths of all searches begin are numbered in order. Each search comes with its range of these
     numbers.

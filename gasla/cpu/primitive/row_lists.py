@@ -73,9 +73,11 @@ class RowSearch:
 
 @compiled
 def open_blocks(control, total, limit, n, size):
-    """Yield the blocks that this thread takes, as number, start and end, until none is left or `limit` rows are found.
+    """Yield the blocks of the search that this thread takes, until none is left or `limit` rows (such as paths) are
+    found.
 
-    A block that a thread has taken is always searched, so the blocks that are searched are the first ones.
+    Each block comes as its number, start and end. A block that a thread has taken is always searched, so the blocks
+    that are searched are the first ones.
     """
     while not is_stopped(control) and load_relaxed(total, 0) < limit:
         # stored so that the progress bar, which another thread draws, can compute the number of blocks

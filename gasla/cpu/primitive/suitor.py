@@ -87,7 +87,8 @@ def match_heaviest(lists: Adjacency, weights: Array, degrees: Array) -> Array:
 def _match(
     thread, threads, control, indptr, indices, weights, degrees, bars, suitors, offers, searches, heaps, sizes, grain
 ):
-    """Let each vertex propose to its best neighbor. A vertex that is rejected proposes again, to another neighbor.
+    """Match vertices: let each propose to its best neighbor. A vertex that is rejected proposes again, to another
+    neighbor.
 
     ``offers[u]`` is the weight of the edge along which u proposed last. ``bars[v]`` is the weight of the edge from v to
     its suitor, the vertex whose proposal v holds, or to an earlier suitor. Most proposals are rejected by comparing
@@ -108,7 +109,8 @@ def _match(
 
 @compiled
 def _propose(indices, weights, degrees, bars, suitors, offers, u, k):
-    """Let u propose along the edge at position k. Return the vertex that has to propose next, or -1 if there is none.
+    """Let vertex u propose a match along the edge at position k. Return the vertex that has to propose next, or -1 if
+    none.
 
     This is the vertex whose proposal is rejected in favor of u, or u itself if a better proposal came first.
     """
@@ -178,7 +180,7 @@ def _precedes(indices, weights, degrees, u, a, b):
 
 @inlined
 def _accepts(weights, degrees, bars, suitors, offers, u, v, k):
-    """Return whether v would accept a proposal from u along the edge at position k.
+    """Return whether vertex v would accept a proposal of a match from vertex u along the edge at position k.
 
     v accepts if it has no proposal yet, or a worse one. Another thread may make a better proposal to v at any time, so
     the proposal may be rejected nevertheless.

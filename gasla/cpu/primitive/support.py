@@ -89,9 +89,10 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[int, Arra
 
 
 def _count_or_sum_at_edges(graph: Graph, lists: Adjacency | ByDegree, weights: Array | None) -> Array:
-    """Return the number of triangles at each stored edge, or the summed weights of opposite vertices.
+    """Return the number of triangles at each stored edge, or the summed weights of the vertices opposite to it in
+    triangles.
 
-    Edges are in the order of the input.
+    Edges are in the order of the input. `weights` has the weight of each vertex, or is None to count triangles.
     """
     n, m = graph.n, graph.m
     work, counts = _LOOKS * (n + m), np.empty(m, np.int64)
@@ -208,9 +209,9 @@ def _count(heads, low, high, rests, first, last, tally, counters):
 
 @compiled
 def _add_weights(lower, weighing, heads, r, low, high, sums):
-    """Add, at each edge of the triangles of rank r, the weight of the opposite vertex. This works like `_count`.
+    """Add, at each edge of the triangles of the vertex of rank r, the weight of the opposite vertex to the edge's sum.
 
-    Meanwhile ``tally[w]`` is 1 more than the sum of weights opposite to the edge to w.
+    This works like `_count`. Meanwhile ``tally[w]`` is 1 more than the sum of weights opposite to the edge to w.
     """
     indptr, indices, ranks, rests, at = lower
     vertices, weights = weighing

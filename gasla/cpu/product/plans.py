@@ -165,9 +165,10 @@ class VectorPlan(ProductPlan):
 
     @property
     def asks_ahead(self) -> bool:
-        """Whether the kernel prefetches elements of x, which it reads at random positions.
+        """Whether the kernel prefetches elements of the vector x, which it reads at random positions.
 
-        If an entry takes little other work, prefetching costs more than it saves.
+        If an entry takes much other work, the processor does not look far enough ahead by itself. Otherwise prefetching
+        costs more than it saves.
         """
         nodes = in_order([self.terms.product, self.terms.combination])
         is_heavy = len([e for e in nodes if e.op not in ("symbol", "constant", "item", "tuple")]) > self.HEAVY
@@ -210,7 +211,7 @@ class VectorPlan(ProductPlan):
 
 
 def write(expr: Expr, args: list[str]) -> str:
-    """Return the source code of one operation of an expression, given the source code of its arguments.
+    """Return the source code of one operation of a semiring's expression, given the source code of its arguments.
 
     A `where` becomes a selection without a branch.
     """

@@ -85,9 +85,10 @@ class Rows:
 
 
 def launch(kernel: Any, args: tuple[Any, ...], team: int, work: int, parts: int = 0) -> bool:
-    """Run a kernel on a team of threads. Return False if the kernel set the stop flag, because a matrix is invalid.
+    """Run a kernel of a sparse product on a team of threads.
 
-    A progress bar shows how many of the parts threads have taken.
+    Return False if the kernel set the stop flag, because a matrix is invalid. A progress bar shows how many of the
+    `parts` parts threads have taken.
     """
     control = threads.new_control()
     if parts:
@@ -108,7 +109,7 @@ class Product(Rows):
         self.without = (None, None) if left_out is None else (left_out.indptr, left_out.indices)
 
     def count(self, most: int) -> Array | None:
-        """Return the number of entries of each row of the product, or None if a matrix is invalid.
+        """Count the entries of each row of the product, and return the counts, or None if a matrix is invalid.
 
         If the product has more than `most` entries in all, lower bounds may be returned, as
         `gasla.engines.MatrixProduct.count` says.

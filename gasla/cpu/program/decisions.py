@@ -270,10 +270,11 @@ class CpuPlan(Plan):
 
     @functools.cached_property
     def sees_rows(self) -> bool:
-        """Whether the new vector of a field is stored only after `activate` and aggregates have read the old one in
-        memory.
+        """Whether a new wide vector of a field must be stored only after `activate` and aggregates have read the old
+        one.
 
-        Otherwise `apply` would overwrite the old vector before they read it.
+        These functions read wide vectors in memory. Otherwise `apply` would overwrite the old vector before they read
+        it.
         """
         return any(f"scratch_after_{field}" in self.wide_scratch for field in watched(self))
 

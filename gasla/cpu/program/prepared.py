@@ -501,7 +501,7 @@ class Prepared(Synchronous, Binding):
             self.set_active(frontier)
 
     def _fill_queues(self, ids: np.ndarray, team: int) -> None:
-        """Divide the vertices that are active at the start evenly among the queues of the threads.
+        """Divide the vertices `ids` that are active at the start evenly among the queues of `team` threads.
 
         The kernel `queues.begin` computes the same division.
         """
@@ -558,9 +558,9 @@ class Prepared(Synchronous, Binding):
         return reasons.ways(self.plan, self._way)
 
     def outcome(self) -> Outcome:
-        """Return the result of the run so far.
+        """Return the result of the run so far, a tuple.
 
-        It is a tuple: fields, iterations, whether the run has ended, number of edges read, active vertices, and
+        Its items are: fields, iterations, whether the run has ended, number of edges read, active vertices, and
         aggregates.
         """
         if self._is_plain and self._words[ACTIVE] == 0 and self.plan.ends_when_still:

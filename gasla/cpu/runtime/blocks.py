@@ -64,7 +64,7 @@ def threads_for(work: int) -> int:
 
 
 def block_size(n: int, threads: int) -> np.uint64:
-    """Return the number of vertices in a block, for n vertices and a number of threads.
+    """Return the number of vertices in a block that a thread takes at a time, for n vertices and a number of threads.
 
     Blocks are small enough to keep all threads busy, and large enough to be worth an atomic operation.
     """

@@ -43,7 +43,7 @@ def first(quad):
 
 @inlined
 def gather(array, indices, index, bound):
-    """Return a vector of the array's elements at four indices, and True.
+    """Return a vector of the items of `array` at four indices, and True.
 
     The indices are at positions `index` to ``index + 3`` of `indices`. If an index is not below `bound`, return a
     vector of zeros and False instead.

@@ -320,7 +320,7 @@ def stop_run(control: np.ndarray) -> None:  # pragma: no cover - compiled
 
 @apart
 def barrier(control: np.ndarray, threads: int) -> None:  # pragma: no cover - compiled
-    """Wait until every thread of the run has arrived here.
+    """Wait until every thread of the run has called this function as well.
 
     Afterwards all threads see all writes from before the barrier.
     """
@@ -440,7 +440,7 @@ def _set_up_probe() -> None:
 
 
 def compile_ahead() -> None:
-    """Compile the code that only runs of several threads need, even on a machine with one core.
+    """Compile the functions that only runs of several threads need, such as barriers, even on a machine with one core.
 
     The compiled code is stored, and may serve another machine.
     """

@@ -91,9 +91,9 @@ def multiply(run: Rows, thread, threads, control, columns, width, chunk, complem
 
 @compiled
 def reduce_rows(run: Rows, start, end, *shared):
-    """Compute and store the rows of the result from `start` to `end`.
+    """Compute and store the rows of the result from `start` to `end`: the products of rows of the sparse matrix and x.
 
-    Return False if an offset or column of the matrix is out of range.
+    Return False if an offset or column of the sparse matrix is out of range.
     """
     run.bound, stored = np.uint64(run.width), np.uint64(len(run.indices))
     if plan.reads("x"):
@@ -143,10 +143,9 @@ def add_entries(run: Rows, count):
 
 
 def reads_far(run: Rows, start, end, stored):
-    """Return whether most entries in some rows of the matrix refer to rows of x that are far away, and so not in a
-    cache.
+    """Return whether most entries in some rows of the sparse matrix refer to rows of x that are far from one another.
 
-    Only `SAMPLES` of the entries are looked at.
+    Such rows of x are not in a cache, so that prefetching them pays. Only `SAMPLES` of the entries are looked at.
     """
     low, high = np.uint64(run.indptr[start]), min(np.uint64(run.indptr[end]), stored)
     count = np.uint64(0)

@@ -120,7 +120,7 @@ def reduce_rows(run: Rows, start, end, *shared):
 
 
 def each_row(run: Rows):
-    """Yield the rows from row `i` on, and set `e` and `last` to the range of each row's entries.
+    """Yield the rows of the matrix from row `i` on, and set `e` and `last` to the range of each row's entries.
 
     This is a while loop because LLVM would need more registers for a loop over a range.
     """
@@ -181,10 +181,11 @@ def reduce_row(run: Rows):
 
 
 def reduce_by_four(run: Rows):
-    """Reduce the entries of a row to `total`, four at a time, and set `e` to the first entry that was not reduced.
+    """Reduce the products of a matrix row's entries to `total`, four at a time.
 
     Usually all entries of the row are reduced. Near the end of the matrix, loads of four entries and prefetches would
-    read past the end of its arrays. There the row's last entries are left to the caller, which reduces them one by one.
+    read past the end of its arrays. There `e` is set to the first entry that was not reduced, and the caller reduces
+    the row's last entries one by one.
     """
     if plan.is_tuple:
         run.totals = tuple(simd4.spread(identity) for p, identity in plan.identities)
