@@ -204,9 +204,9 @@ def words_at(emit: Emitter, node: Any, address: Operand, count: Operand) -> Valu
 
 @builtin
 def call(emit: Emitter, node: Any, address: Operand, number: Operand, words: Operand) -> Any:
-    """Emit a call of a compiled kernel by the address of its code.
+    """Emit a call of a compiled kernel, given by the address of its code, from another kernel.
 
-    The kernel gets a number, and the address of the buffer (of 8-byte words) with its other arguments.
+    The called kernel gets a number, and the address of the buffer (of 8-byte words) with its other arguments.
     """
     address, number, words = (emit.to(n, x, I64) for n, x in zip(node.args, (address, number, words), strict=True))
     function, argument_address = (emit.make(address_of(I64), f"inttoptr {x.typed} to ptr") for x in (address, words))

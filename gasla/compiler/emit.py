@@ -150,7 +150,7 @@ def _functions(lines: tuple[str, ...], file: str) -> dict[tuple[str, int], ast.F
 
 
 class Prefix(NamedTuple):
-    """The common beginning of the names of a family of shared variables.
+    """The common beginning of the names of a family of variables that the functions of a kernel share.
 
     For example, the prefix `run.sum` stands for the variables `sum_a`, `sum_b` and so on.
     """
@@ -364,7 +364,7 @@ class Emitter:
     # --- emitting a function, and binding its parameters --------------------------------------------------------------
 
     def function(self, argument_types: list[Type | Known], symbol: str) -> Instance:
-        """Emit the LLVM IR of the function, and return the compiled `Instance`.
+        """Emit the LLVM IR of the function that this emitter is for, and return the compiled `Instance`.
 
         `symbol` is the function's name in the IR. `argument_types` has a type for each parameter, or a value for a
         constant.
@@ -1127,9 +1127,9 @@ class Emitter:
         return self.compare(relation, a, b)
 
     def _split_chain(self, node: Any) -> ast.BoolOp:
-        """Return the syntax tree of `a < b and b < c` for the chain `a < b < c`.
+        """Return the syntax tree of `a < b and b < c` for the chain of comparisons `a < b < c` in a kernel.
 
-        `a` and `b` are evaluated here, once. In the new tree, names stand for their values.
+        The code of `a` and `b` is emitted here, once. In the new tree, names stand for their values.
         """
         names = []
         for side in (node.left, node.comparators[0]):
@@ -1315,7 +1315,7 @@ class Emitter:
         return self.make(start.type, f"getelementptr inbounds {start.type.of.stored}, {start.typed}, {index.typed}")
 
     def locate(self, node: Any, array: Value) -> Value:
-        """Return the address of the item `array[...]`, where `node` has the indices.
+        """Return the address of the item `array[...]`, where the syntax tree `node` has the indices.
 
         With fewer indices than dimensions, or with a slice, return the subarray.
         """
@@ -2033,9 +2033,9 @@ def _declared(record: Any) -> dict[str, Any]:
 
 @functools.cache
 def _compile_cases(node: ast.Match) -> Any:
-    """Return Python code that finds the matching case of a `match` statement.
+    """Return Python code that finds the matching case of a `match` statement in a template.
 
-    The code is run while compiling a template. It matches the variable `_subject`, sets `_case` to the number of the
+    The code is run while compiling the template. It matches the variable `_subject`, sets `_case` to the number of the
     case, and sets the names that the case binds.
     """
     bodies = [ast.parse(f"_case = {number}").body for number in range(len(node.cases))]

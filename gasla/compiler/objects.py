@@ -109,7 +109,7 @@ def _machine(target: tuple[str, str, str]) -> Any:
 def compile_ir(text: str, packs: bool = False, target: tuple[str, str, str] | None = None) -> bytes:
     """Compile LLVM IR to object code for this machine, or for another target (triple, processor and features).
 
-    `packs` turns on LLVM's SLP vectorizer.
+    `packs` turns on LLVM's SLP vectorizer, which combines scalar instructions to vector instructions.
     """
     machine = _machine(target or host())
     try:
