@@ -70,10 +70,10 @@ class Steps(Functions):
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """Return what the program's functions read of some edges: records of the sources, the receiving vertices, and
-        the edges.
+        """Return records by which the program's functions read some edges: their sources, receiving vertices, and
+        themselves.
 
-        `places` has the positions of the edges in the sorted arrays of `Edges`.
+        `places` has the positions of the edges in the arrays of `Edges`, where edges are sorted by receiving vertex.
         """
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))
@@ -139,7 +139,8 @@ class Steps(Functions):
     def receivers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the active vertices' edges, and the vertices that receive values in this iteration.
 
-        The positions are those in the sorted arrays of `Edges`. They are left out if no step of the program needs them.
+        Positions are those in the arrays of `Edges`, where edges are sorted by receiving vertex. They are left out if
+        no step of the program needs them.
         """
         receivers, from_active = np.arange(self.own), np.zeros(0, np.int64)
         if self.levels is not None:
@@ -151,11 +152,11 @@ class Steps(Functions):
         return from_active, receivers[self.admitted("mask", len(receivers), self.vertices(receivers))]
 
     def gathered_over(self, receivers: np.ndarray, from_active: np.ndarray) -> np.ndarray:
-        """Return the positions, in the sorted arrays of `Edges`, of the edges over which the given vertices gather
-        values.
+        """Return the positions of the edges over which the vertices `receivers` gather values.
 
-        `from_active` has the positions of the active vertices' edges. If only these are gathered over, it is restricted
-        to the receiving vertices.
+        Positions are those in the arrays of `Edges`, where edges are sorted by receiving vertex. `from_active` has the
+        positions of the active vertices' edges. If values are gathered over these alone, the result is those of them
+        whose receiving vertex is in `receivers`.
         """
         if not self.plan.active_only:
             return self.usable(self.edges.into(receivers))
@@ -164,9 +165,10 @@ class Steps(Functions):
         return from_active[is_receiver[self.edges.dst[from_active]]]
 
     def usable(self, places: np.ndarray) -> np.ndarray:
-        """Return those of the edges at the positions `places` at which the program's `edge_mask` is true, as positions.
+        """Return those of the positions `places` of edges at which the program's `edge_mask` is true.
 
-        Without an `edge_mask`, return all of them. Positions are those in the sorted arrays of `Edges`.
+        Without an `edge_mask`, return all of them. Positions are those in the arrays of `Edges`, where edges are sorted
+        by receiving vertex.
         """
         return places[self.admitted("edge_mask", len(places), *self.ends(places))] if self.has("edge_mask") else places
 
@@ -250,7 +252,7 @@ class Steps(Functions):
         return visited_edges
 
     def write(self, ids: np.ndarray, changes: Mapping[str, Any]) -> None:
-        """Write what a function of the program has returned to the fields of the vertices `ids`.
+        """Write what a function of the program, such as `apply`, has returned to the fields of the vertices `ids`.
 
         `changes` has the new values by field.
         """
