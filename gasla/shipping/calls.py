@@ -216,7 +216,7 @@ class Kind(NamedTuple):
 
 @cache
 def small() -> list[Kind]:
-    """Return the small graphs on which functions are called.
+    """Return the small graphs on which functions are called, so that their code is compiled.
 
     All matrices occur with float64 values and with none, and options are tried on these. The first four also occur with
     float32 and int64 values.
