@@ -523,9 +523,9 @@ _kinds |= {kind.dtype.type: kind for kind in NUMBERS.values()}
 
 
 def kinds_of(values: Sequence[Any]) -> tuple[Type | Known, ...]:
-    """Return the kernel language's type of each of the values `values`, which are the arguments of a call.
+    """Return the kernel language's type of each argument of a call. `values` has the arguments.
 
-    For None, which is a constant, the result has the constant.
+    For None, which is a constant and has no type, return the constant (`Known`) in its place.
     """
     kinds = []
     for value in values:

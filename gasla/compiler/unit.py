@@ -47,7 +47,7 @@ class Unit(Sources):
 
 
 def _entry(name: str, instance: Instance) -> str:
-    """Return the LLVM IR of the C function `entry`, by which Python calls a compiled function.
+    """Return the LLVM IR of the C function `entry`, by which Python calls the compiled function `instance`.
 
     `entry` reads the arguments from memory, calls the compiled function, and writes its result to memory.
     """

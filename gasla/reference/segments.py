@@ -15,8 +15,8 @@ Parts = tuple[np.ndarray, ...]
 def reduce_segments(monoid: Monoid, parts: Parts, rows: np.ndarray, count: int, kind: Any) -> Parts:
     """Reduce the values of each of `count` rows (segments of an array) by a monoid to one result.
 
-    A row without values gets the monoid's identity. `rows` has the row of each value, ascending. Adjacent values are
-    combined pairwise, in rounds. This keeps the order, and a row of k values takes log2(k) rounds.
+    A row without values gets the monoid's identity. `rows` has the row of each value in `parts`, ascending. Adjacent
+    values are combined pairwise, in rounds. This keeps the order, and a row of k values takes log2(k) rounds.
     """
     single = not isinstance(kind, TupleType)
     while len(rows) > 1 and (rows[1:] == rows[:-1]).any():

@@ -24,7 +24,7 @@ DISTANCE, FURTHER = 12, 32
 def gather_all(run: Pass):
     """Let all vertices that the program's `mask` allows gather, and apply the results to their fields.
 
-    If the program runs in two phases, the results are stored, and a later stage applies them.
+    If the program gathers at all vertices before it applies, the results are stored, and a later stage applies them.
     """
     variables(run)
     for base in words(run):

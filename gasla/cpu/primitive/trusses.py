@@ -156,10 +156,11 @@ def _peel(
     thread, threads, control, starts, ends, indices, ids, owners, others, support, states, all_marks, lists, words,
     grain, first, last,
 ):  # fmt: skip
-    """Remove all edges with a support of at most `last`, those with the smallest support first.
+    """Remove all edges with a support (number of triangles left at the edge) of at most `last`, the smallest support
+    first.
 
-    The support of an edge is the number of triangles left at it. `lists` has two rows: the edges that stay, and the
-    queue of edges to remove.
+    `lists` has two rows: the edges that stay, and the queue of
+    edges to remove.
     """
     edges, n, marks, stay, queue = np.uint64(len(support)), np.uint64(len(ends)), all_marks[thread], lists[0], lists[1]
     # index in `words` of two words of this thread: the lowest support of its edges, and how many of its edges have it

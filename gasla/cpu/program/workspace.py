@@ -115,7 +115,7 @@ def fitting_team(plan: Any, graph: Graph, team: int) -> int:
 def team_for(graph: Graph, number: int, once: bool = False) -> int:
     """Return how many of `number` threads run a program on a graph: all, or only one if the graph is small.
 
-    `once` says that each vertex is processed in only one iteration, so that the limit is higher.
+    `once` says that each vertex is processed in only one iteration. Then more vertices and edges count as small.
     """
     return 1 if graph.n + graph.m < least_shared(once) else number
 

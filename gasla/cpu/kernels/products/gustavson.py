@@ -179,9 +179,9 @@ def at_entries(run: Rows,
 
 
 def rows(run: Rows):
-    """Yield the rows of the result that this thread computes. The thread takes one part of the rows after another.
+    """Yield the rows of the result that this thread computes, one part of the rows after another.
 
-    When none is left, leave the kernel.
+    When no part is left, leave the kernel.
     """
     while True:
         part = np.uint64(fetch_add_relaxed(run.control, TICKET, 1))
