@@ -63,9 +63,9 @@ class Adjacency:
 
     @once_property
     def properties(self) -> Any:
-        """Properties of the adjacency lists, such as whether each is sorted.
+        """Properties of the adjacency lists, such as whether each of them is sorted.
 
-        This is an object of the class `Properties` of `lists_cpu` or `lists_gpu`.
+        They are attributes of an object of the class `Properties` of `lists_cpu` or `lists_gpu`.
         """
         return lists_on(self.indptr).Properties(self.indptr, self.indices)
 
@@ -113,14 +113,15 @@ class Adjacency:
         return Adjacency(indptr, self.indices[firsts[owners] + positions - indptr[owners]])
 
     def as_keys(self, n: int) -> Array:
-        """Return one number for each entry, which identifies its edge: ``owner * n + neighbor``, as int64.
+        """Return one number for each entry of the adjacency lists, which identifies its edge: ``owner * n + neighbor``.
 
-        The owner is the vertex in whose adjacency list the neighbor is. The numbers ascend if each adjacency list does.
+        The owner is the vertex in whose adjacency list the neighbor is. The numbers are int64, and ascend if each
+        adjacency list does.
         """
         return self.owners().astype(np.int64) * n + self.indices
 
     def in_order(self) -> Adjacency:
-        """Return these adjacency lists with the neighbors of each vertex in the order of the input's edges.
+        """Return these adjacency lists with each vertex's edges in the order in which the graph's input gave them.
 
         If they are in this order already, return the object itself.
         """
@@ -132,9 +133,9 @@ class Adjacency:
         return Adjacency.grouped(owners, neighbors, len(self.indptr) - 1)
 
     def transposed(self) -> Adjacency:
-        """Return the adjacency lists of the transposed matrix, with edge numbers.
+        """Return the adjacency lists of the opposite direction: of in-neighbors if these are of out-neighbors.
 
-        The neighbors in each list ascend. Parallel edges keep their order.
+        They have edge numbers. The neighbors in each list ascend, and parallel edges keep their order.
         """
         return Adjacency(*lists_on(self.indptr).transpose(*self))
 
@@ -149,18 +150,18 @@ class Adjacency:
         return array_module(self.indices).arange(m, dtype=index_dtype(m))
 
     def transposed_edge_ids(self) -> Array:
-        """Return the numbers of all edges in the order of the transposed matrix's adjacency lists."""
+        """Return the numbers of all edges in the order of `transposed`, the lists of the opposite direction."""
         return self.transposed().numbers()
 
     def by_position(self, values: Array | None) -> Array | None:
-        """Permute edge values from the order of the input to the order of the adjacency lists.
+        """Return edge values, given in the order of edge numbers, in the order of the entries of the adjacency lists.
 
         If both orders are the same, return the array `values` itself.
         """
         return values if values is None or self.edge_ids is None else values[self.edge_ids]
 
     def by_edge(self, values: Array) -> Array:
-        """Permute edge values from the order of the adjacency lists to the order of the input.
+        """Return edge values, given in the order of the entries of the adjacency lists, in the order of edge numbers.
 
         If both orders are the same, return the array `values` itself.
         """
@@ -184,7 +185,7 @@ class Adjacency:
 
 
 def lists_on(array: Array) -> ModuleType:
-    """Return the module with functions on adjacency lists for arrays like `array`.
+    """Return the module whose functions build and test adjacency lists of the array's kind.
 
     It is `lists_cpu` for NumPy arrays and `lists_gpu` for CuPy arrays.
     """

@@ -24,9 +24,9 @@ TRUE_OR_FALSE = (bool, np.bool_)
 
 
 def in_host_memory(name: str, graph: Any) -> Graph:
-    """Return the graph of an argument.
+    """Return the graph that is an argument of a function which takes only graphs in host memory.
 
-    Raise TypeError if the graph is not in host memory. `name` is the calling function's name, for the error.
+    Raise TypeError for any other graph. `name` is the name of that function, for the error.
     """
     graph = whole_graph(graph)
     if graph.engine != "cpu":
@@ -42,9 +42,10 @@ def is_one_vertex(graph: Graph, given: Any) -> bool:
 
 
 def several_vertices(graph: Graph, name: str, given: Any, one: str = "source") -> list[int]:
-    """Return the vertices of an argument that is a list or an array, as ids in the same order.
+    """Return an argument that is a list or an array of vertices, by ids or names, as a list of ids in the same order.
 
-    Error messages call a single vertex by the word `one`, such as "source".
+    Raise an error for anything else. `name` is the argument's name in the error, and `one` a word for a single vertex,
+    such as "source".
     """
     require_several(name, given)
     description = f"{name}: {one}"
@@ -208,7 +209,7 @@ def check_weights(graph: Graph, *, positive: bool = False, shares: bool = False)
 
 
 def weight_range(graph: Graph, *, positive: bool = False, shares: bool = False) -> tuple[Any, Any]:
-    """Check the weights of edges as `check_weights` does, and return a lower and an upper bound of them.
+    """Return a lower and an upper bound of the weights of a graph, after the checks that `check_weights` makes.
 
     For bool and unsigned weights, these are usually the smallest and largest number of the type, so that the weights
     need not be read.
@@ -349,9 +350,10 @@ def new_edges(graph: Graph) -> tuple[Any, Any]:
 
 
 def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the argument `start` of an algorithm, the result of an earlier call with which this call begins.
+    """Check the argument `start` of an algorithm, and return it: the result of an earlier call, to go on from.
 
-    Raise TypeError unless its dtype and length are as expected. `name` is what the error calls the result.
+    Raise TypeError unless it is an array of the expected dtype with an entry for each vertex. `name` is what the error
+    calls the result.
     """
     xp = module_of(graph.device)
     if not isinstance(given, xp.ndarray) or given.shape != (graph.n,) or given.dtype != dtype:

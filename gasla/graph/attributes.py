@@ -76,13 +76,16 @@ class Attributes:
         return ((name, self[name]) for name in self)
 
     def columns(self) -> dict[str, Any]:
-        """Return all columns by name in a form that other graphs take: arrays of numbers, or dates with their types."""
+        """Return all columns by name, in the form in which they can be added to another graph.
+
+        A column of numbers is an array, and a column of dates is an array of integers together with its type.
+        """
         return {name: self.column(name, self.numbers(name)) for name in self}
 
     def column(self, name: str, numbers: Array) -> Any:
-        """Return numbers in the form in which other graphs take them as a column.
+        """Return a column that can be added to another graph as the attribute `name`, made from the array `numbers`.
 
-        They get the type of the column `name` if that holds dates, and are returned unchanged otherwise.
+        If the attribute `name` holds dates, the numbers get its type. Otherwise they are returned unchanged.
         """
         return numbers if (time_type := self.time_types.get(name)) is None else TimeColumn(numbers, time_type)
 
@@ -122,9 +125,10 @@ class Attributes:
         return None
 
     def replaced(self, given: Mapping[str, Any], count: int, device: Device) -> Attributes:
-        """Return these attributes with new columns added or replaced, after checks.
+        """Return these attributes with the columns in `given` added, or put in place of those with the same names.
 
-        A column given as None is removed.
+        A column that is given as None is removed. Raise an error unless each column has `count` entries on the given
+        device.
         """
         columns, types, time_types = dict(self._columns), dict(self.types), dict(self.time_types)
         for name, data in given.items():
@@ -140,19 +144,18 @@ class Attributes:
         return Attributes(self.of, columns, types, time_types)
 
     def shared(self, name: str | None, values: Array | None) -> Attributes:
-        """Return these attributes with `values`, the array of a graph's values, as the column `name`.
+        """Return these attributes with `values`, the array of the edge values of a graph, as the column `name`.
 
-        If the name or the values are None, return the object itself.
+        So the values and the attribute are one array. If the name or the values are None, return the object itself.
         """
         if name is None or values is None:
             return self
         return Attributes(self.of, {**self._columns, name: values}, self.types, self.time_types)
 
     def mapped(self, function: Callable[[str, Array], Array]) -> Attributes:
-        """Return the attributes of a graph that is made from this one.
+        """Return the attributes of a graph that is derived from the graph with these attributes.
 
-        Each column is computed when it is first read, by a call of `function` with the name and the column of this
-        graph.
+        A column is computed when it is first read: by a call of `function` with its name and the old graph's column.
         """
         if not self:
             return self
@@ -163,9 +166,9 @@ class Attributes:
         return Attributes(self.of, {name: compute_later(name) for name in self}, self.types, self.time_types)
 
     def taken(self, ids: Callable[[], Array]) -> Attributes:
-        """Return attributes whose columns have only the entries at some positions.
+        """Return attributes of which each column has only some entries of these attributes' columns.
 
-        `ids` is a function that returns the positions. The entries of a column are selected when it is first read.
+        `ids` is a function that returns the positions of these entries. It is called when a column is first read.
         """
         return self.mapped(lambda _, column: column[ids()])
 
@@ -174,7 +177,7 @@ class Attributes:
         return self.mapped(lambda _, column: moved(column, device))
 
     def arrays(self) -> list[Array]:
-        """Return the arrays in memory now. Columns that have not been computed yet are left out."""
+        """Return the arrays of the columns that are in memory. Columns that have not been computed yet are left out."""
         return [column for column in self._columns.values() if not callable(column)]
 
 
@@ -182,7 +185,7 @@ NO_EDGE_ATTRIBUTES, NO_VERTEX_ATTRIBUTES = Attributes("edge"), Attributes("verte
 
 
 def checked(of: Of, name: Any, data: Any, count: int, device: Device) -> Any:
-    """Return the data of a new attribute, checked and converted to a contiguous array that can't be written to.
+    """Check the data of a new attribute, and return it as a contiguous array that can't be written to.
 
     Dates are returned as a `TimeColumn`. Raise an error unless there is one number or date for each of `count` edges or
     vertices, on the given device.

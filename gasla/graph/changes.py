@@ -49,7 +49,10 @@ class Edition:
 
 
 def changed(lists: Lists, values: Values, insert: Any, remove: Any) -> tuple[Lists, Values, Change]:
-    """Return the adjacency lists and values of a graph after a change, and the `Change` itself, for `Graph.changed`."""
+    """Return the adjacency lists and edge values of a graph after edges were removed and inserted, and the `Change`.
+
+    `lists` and `values` are those of the graph before, and `insert` and `remove` the arguments of `Graph.changed`.
+    """
     inserted = _new_edges(lists, values.each, insert)
     removed, remains = _find_removed(lists, remove)
     old_edges = (*(endpoint.astype(lists.id_dtype, copy=False) for endpoint in lists.edges()), values.each)
@@ -103,7 +106,11 @@ def split(insert: Any, attributes: Attributes, own: str | None, device: Device) 
 
 
 def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapping[str, Array]) -> Attributes:
-    """Return the edge attributes of a changed graph: those of the remaining edges, then those of the inserted edges."""
+    """Return the edge attributes of a changed graph: those of the remaining edges, then those of the inserted edges.
+
+    `attributes` has those of the graph before, which had m edges. `removed` are the numbers of the removed edges, and
+    `new` has the columns of the inserted edges by name.
+    """
 
     def join_column(name: str, column: Array) -> Array:
         remains = None
@@ -120,10 +127,10 @@ def changed_attributes(attributes: Attributes, m: int, removed: Array, new: Mapp
 def _update_built_lists(
     lists: Lists, values: Values, new_lists: Lists, new_values: Values, inserted_edges: Edges, remains: Array | None
 ) -> None:
-    """Put adjacency lists, and edge values in their order, into a new graph, updated from those that the old graph has.
+    """Give a changed graph the adjacency lists and the values in their order that the graph before has built already.
 
-    `inserted_edges` are the inserted edges, and `remains` is a mask of the old edges that are not removed, or None if
-    all remain.
+    They are updated for the change, which takes less time than to build them anew. `new` are the inserted edges, and
+    `remains` is a mask of the old edges that are not removed, or None if all remain.
     """
     src, dst, weights = inserted_edges
     assert new_lists.ends is not None
@@ -184,9 +191,10 @@ def _merge_lists(
 
 
 def _join_entries(old_entries: Array | None, remains: Array | None, new_entries: Array | None) -> Array | None:
-    """Return an array of edge data after a change: the entries of remaining edges, then those of inserted edges.
+    """Return an array with an entry for each edge of a changed graph: first the remaining edges, then the new ones.
 
-    `remains` is a mask of the edges that are not removed, or None if all remain.
+    `old` and `new` are the arrays before the change and for the inserted edges. `remains` is a mask of the old edges
+    that are not removed, or None if all remain.
     """
     if old_entries is None:
         return None

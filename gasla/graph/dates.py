@@ -64,7 +64,7 @@ class TimeType(NamedTuple):
         return f"{self.dtype}" if self.zone is None else f"{self.dtype} in zone {self.zone}"
 
     def shown(self, numbers: Any) -> Any:
-        """Return a column of integers of this type as an array of NumPy's dates or durations, without copying it.
+        """Return a column of integers of this type as NumPy's dates or durations, which users see, without a copy.
 
         CuPy has no such dtypes, so a CuPy array is returned as it is.
         """
@@ -81,11 +81,12 @@ class TimeType(NamedTuple):
         return max(NAT + 1, min(-NAT - 1, whole_units))
 
     def span(self, name: str, at: Any, window: Any) -> tuple[bool, Array | None, Array]:
-        """Return the first and the last date of each span of time that ends at a date of `at`.
+        """Return the first and the last date of each span of time that ends at a date of the argument `at`.
 
-        The result is a triple: whether `at` is a single date, and the first and the last dates as integers of this
-        type. A span is as long as `window`, which is a duration. Without a window, spans have no first date (None).
-        Ends are exact: an end between two dates of this unit is rounded inwards.
+        The result is a triple: whether `at` is a single date, the first dates, and the last dates. Dates are integers
+        of this type. A span is as long as the duration `window`. Without a window, spans have no first date (None).
+        Ends are exact: an end between two dates of this type's unit is rounded inwards. `name` is what errors call
+        `at`.
         """
         is_one, numbers, unit = self._instants(name, at)
         width = None if window is None else length(window)
@@ -113,11 +114,10 @@ class TimeType(NamedTuple):
         return is_one, None if width is None else -((width_in_units - scaled_times) // per), scaled_times // per
 
     def _instants(self, name: str, argument: Any) -> tuple[bool, Array, str]:
-        """Convert an argument of dates or durations to integers.
+        """Convert an argument that holds one or several dates or durations to integers.
 
-        Return whether the argument is a single date, the integers, and the unit of these integers.
-
-        A NumPy array of dates is in UTC. A CuPy array holds integers in the unit of this type.
+        Return a triple: whether the argument is a single date, the integers, and their unit. A NumPy array of dates is
+        in UTC. A CuPy array holds integers in the unit of this type. `name` is the argument's name in errors.
         """
         if array_module(argument) is not np and argument.dtype == np.int64:
             return argument.ndim == 0, argument.get().reshape(-1), self.unit
@@ -189,10 +189,10 @@ class TimeColumn:
         return TimeColumn(self.numbers[which], self.type)
 
     def held_as(self, type: TimeType, what: str) -> Array:
-        """Return the column's integers after conversion to the type of a column that a graph already has.
+        """Return the column's integers after conversion to `type`, the type of a column that a graph already has.
 
-        Raise TypeError if only one of the two holds dates, or only one has a time zone. Raise ValueError if the other
-        type can't represent all values. `what` names the column in errors.
+        Raise TypeError if only one of the two types is of dates, or only one has a time zone. Raise ValueError if
+        `type` can't represent all values. `what` names the column in errors.
         """
         if self.type.counts_from_1970 != type.counts_from_1970 or bool(self.type.zone) != bool(type.zone):
             raise TypeError(f"{what} is given as {self.type}; expected {type}, as the graph has it")
@@ -443,10 +443,10 @@ def times_of_texts(texts: Sequence[str]) -> TimeColumn | None:
 
 
 def _read_with(text: str, *readers: Any) -> Any:
-    """Return the result of the first function in `readers` that can read a text, or None if none of them can.
+    """Return what the first of several functions that can read a text returns, or None if none of them can.
 
-    A function that can't read a text raises ValueError. If there are several functions, the last is NumPy's. It alone
-    reads a text with more digits than microseconds have.
+    The functions `readers` return a date or a time, and raise ValueError for a text that they can't read. The last of
+    several functions is NumPy's. It alone is called for a text with more digits than microseconds have.
     """
     for read in readers[-1:] if re.search(r"[.,]\d{7}", text) else readers:
         try:
@@ -544,7 +544,10 @@ def _numpy_nanoseconds(scalar: np.datetime64 | np.timedelta64) -> Fraction:
 
 
 class Clock(NamedTuple):
-    """The common unit in which the times of edges and their durations are added and compared."""
+    """The common unit in which the times of edges and the durations of edges are added and compared.
+
+    The two columns may have different units, such as minutes and seconds.
+    """
 
     type: TimeType  # the type of the times after conversion to the common unit
     per_time: int  # how many common units there are in one unit of the column of times
@@ -557,7 +560,10 @@ class Clock(NamedTuple):
         return TimeType("duration", self.type.unit)
 
     def span(self, window: Any) -> int | None:
-        """Return the length of a window of time in common units, or None if the argument `window` is no duration."""
+        """Return the length of a window of time as a number of common units. Raise ValueError if it is negative.
+
+        The argument is a duration, or else None is returned.
+        """
         if not isinstance(window, str | timedelta | np.timedelta64):
             return None
         window_length = self.lengths.number("window", window)
@@ -566,7 +572,7 @@ class Clock(NamedTuple):
         return window_length
 
     def bounds(self, window: Any) -> tuple[int | None, int | None]:
-        """Return the first and the last time of a window of time, in common units. None stands for no bound.
+        """Return the first and the last time of a window of time, as numbers of common units. None stands for no bound.
 
         The argument is a pair (start, end). Each is a date, or None for no bound. One of the two may be a duration,
         which counts from the other.

@@ -24,7 +24,7 @@ EXACT = 2**53  # largest integer up to which float64 represents all integers exa
 
 
 class TimedLists(NamedTuple):
-    """Adjacency lists in which edges are sorted by time, and the time of the edge at each position.
+    """Adjacency lists in which the edges of each vertex are sorted by time, and the time of the edge at each position.
 
     Edges of the same time are in the order of the input.
     """
@@ -44,7 +44,7 @@ class Span(NamedTuple):
     last: Array
 
     def of(self, rows: Array) -> Span:
-        """Return the spans of time for some rows of the query, given by their positions."""
+        """Return the spans of time of some rows of the query, which are given by their positions."""
         return Span(None if self.first is None else self.first[rows], self.last[rows])
 
 

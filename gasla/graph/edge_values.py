@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def _checksummed_property(make: Callable[[Values], T]) -> once_property[T]:
-    """Return a cached property that is computed from edge values.
+    """Make a method of `Values` a cached property, which is computed from edge values when it is first read.
 
     Before it is computed, a checksum of the values is recorded. Callers may write to the array of values later, and the
     checksum shows then that the property is out of date.
@@ -33,10 +33,11 @@ def _checksummed_property(make: Callable[[Values], T]) -> once_property[T]:
 
 
 def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[T]:
-    """Call a function with the edge values of each part of a graph, and return a list of the results.
+    """Call a function with the edge values of each part of a graph, and return a list of what it returns.
 
     An ordinary graph has one part. A graph that is distributed over ranks has one on each rank, where the function is
-    called. The function takes the values and the numbers of their edges, or None if these are 0, 1, 2, ….
+    called. The function takes an array of values, and an array of the numbers of their edges, which is None if these
+    are 0, 1, 2, ….
     """
     over_ranks = getattr(values, "of_ranks", None)
     return [function(values, None)] if over_ranks is None else over_ranks(function)
@@ -68,7 +69,7 @@ class Values:
 
     @property
     def device(self) -> Device:
-        """The device of the adjacency lists, and so of the values."""
+        """The device of the graph's adjacency lists, "cpu" or "gpu", where the edge values are, too."""
         return self.lists.device
 
     @property
@@ -87,7 +88,7 @@ class Values:
         return array is None
 
     def handed_out(self) -> Array | None:
-        """Return the values for a caller outside gasla, who may write to the array from then on."""
+        """Return the array of edge values to a caller outside gasla, who may write to it from then on."""
         if self.are_private:
             self.are_private = False
             # Record the checksum before the caller can write to the array: cached properties were computed from the
@@ -96,9 +97,9 @@ class Values:
         return self.each
 
     def note(self) -> None:
-        """Record the checksum of the values, before a property is computed from them and cached.
+        """Record the checksum that the edge values have now, before a property is computed from them and cached.
 
-        If the values have another checksum later, the property is out of date.
+        If the values have another checksum later, a caller has written to them, and the property is out of date.
         """
         if self.noted is None and self.each is not None and not self.are_private:
             self.noted = self.checksum()

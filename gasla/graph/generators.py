@@ -309,7 +309,7 @@ def _vertex_count(scale: int, edge_factor: int, smallest: int = 1) -> int:
 
 
 def _hash(counter: Array, seed: int) -> Array:
-    """Return the splitmix64 hash of each number in `counter`, which stands for a random number.
+    """Return a pseudorandom 64-bit number for each number in `counter`: its splitmix64 hash.
 
     The number at position k of the random sequence for a seed is the hash of k.
     """
@@ -364,7 +364,7 @@ def _make_undirected(n: int, pairs: Pairs, largest_weight: int) -> csr_array:
 
 
 def kronecker_ends(edges: Array, scale: int) -> tuple[Array, Array]:
-    """Return the sources and targets of the Kronecker edges with these numbers.
+    """Return the sources and targets of the edges of a Kronecker graph (R-MAT) that have the given numbers.
 
     Each bit of the ids comes from one random choice of a quadrant of the matrix. `edges` is a uint64 array of NumPy or
     CuPy, and so are the results.

@@ -112,9 +112,9 @@ def _to_host_memory(argument: Any) -> Any:
 
 
 def _property_of_lists(name: str, doc: str) -> Any:
-    """Return a property for the class `Graph` that reads the property `name` of the graph's `lists`.
+    """Return a property for the class `Graph` that reads the property `name` of `Graph.lists`. Its docstring is `doc`.
 
-    It is computed there at first use and cached, and shared by graphs with the same edges.
+    The value is computed there at first use and cached, and shared by graphs with the same edges.
     """
     return property(operator.attrgetter(f"lists.{name}"), doc=doc)
 
@@ -688,10 +688,10 @@ class Graph(Whole):
         return libraries.to_networkx(edges, self._is_directed(edges, directed), self.has_parallel_edges)
 
     def _is_directed(self, edges: Edges, directed: Any) -> bool:
-        """Return whether the graph becomes a directed graph of another library.
+        """Return whether the graph becomes a directed graph when it is converted to a graph of another library.
 
-        The argument `directed` says so. If it is None, the graph is directed if any edge lacks a reverse edge with the
-        same value and attributes.
+        The argument `directed` of the conversion says so. If it is None, the graph is directed if any edge lacks a
+        reverse edge with the same value and attributes.
         """
         if directed is not None and not isinstance(directed, bool):
             raise TypeError(f"directed is {directed!r}; expected True, False or None")
@@ -1226,7 +1226,7 @@ class Graph(Whole):
         self._discard_if_changed(self.valued.checksum())
 
     def _discard_if_changed(self, checksum: Hashable) -> None:
-        """Discard what was derived from the values if their checksum `checksum` differs from the recorded one."""
+        """Discard what was derived from the edge values if their checksum `now` differs from the recorded one."""
         recorded_checksum = self.valued.noted
         if checksum == recorded_checksum:
             return
@@ -1236,7 +1236,7 @@ class Graph(Whole):
         self.valued.noted = checksum
 
     def _noticed_range(self) -> Any:
-        """Return the smallest and the largest value as they are now.
+        """Return the smallest and the largest edge value as they are now, even if a caller has written to the values.
 
         On a GPU this discards what was derived from the values if they have changed, as `notice_values` does on the
         CPU.
@@ -1256,7 +1256,10 @@ class Graph(Whole):
 
     @property
     def _reads_values_each_time(self) -> bool:
-        """Whether checks of weights read the weights in each call: on a GPU, if a caller may have written to them."""
+        """Whether each call that checks the weights has to read all of them, because a caller may have written to them.
+
+        This is so on a GPU, unless no caller can write to the values.
+        """
         return self.device != "cpu" and not self._has_locked_values
 
     # --- names of vertices, and the sides of bipartite graphs ---------------------------------------------------------
@@ -1615,7 +1618,7 @@ class Graph(Whole):
         return self._derived(Derived(self.lists.reversed(), self.valued.each, origin))
 
     def _derived(self, parts: Derived, attributes: Attributes | None = None) -> Self:
-        """Return a `Graph` that consists of the given parts (edges, values and origin) and was derived from this graph.
+        """Return a graph derived from this graph, which is made of `parts`: adjacency lists, edge values and origin.
 
         `attributes` are the edge attributes, if edges were merged. Without them, each edge keeps the attributes that it
         had in this graph. Names and attributes of vertices are kept unless vertices were merged.
@@ -1635,7 +1638,7 @@ class Graph(Whole):
         return graph
 
     def _owns(self, values: Array | None) -> bool:
-        """Return whether no caller can write to `values`, the values of a graph derived from this one.
+        """Return whether no caller can write to `values`, the edge values of a graph that was derived from this graph.
 
         This is so if they are a new array on a GPU. If they share memory with this graph's values, callers may write to
         them.

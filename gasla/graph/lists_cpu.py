@@ -38,9 +38,10 @@ def group(keys: Array, others: Array, n: int) -> tuple[Array, Array, Array]:
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return the adjacency lists of the transposed matrix, with edge numbers.
+    """Return the adjacency lists of the opposite direction as offsets, neighbors and edge numbers.
 
-    The neighbors in each list ascend. Parallel edges keep their order.
+    If the given lists are of out-neighbors, the result is of in-neighbors. The neighbors in each list ascend, and
+    parallel edges keep their order.
     """
     n = len(indptr) - 1
     ids = _positions(len(indices)) if ids is None else ids
@@ -59,7 +60,7 @@ def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the adjacency lists of the transposed matrix as offsets and neighbors, without edge numbers."""
+    """Return the adjacency lists of the opposite direction as offsets and neighbors, without edge numbers."""
     return transpose(indptr, indices, np.zeros(len(indices), np.int8))[:2]
 
 
@@ -81,10 +82,10 @@ def count_ids(ids: Array, n: int) -> Array:
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """Return the argument `plan` of `insert_entries`, which says where old entries go when new ones are inserted.
+    """Return the argument `plan` of `insert_entries`, by which new entries are inserted into an array.
 
-    It is a mask of the m positions of the result: True for old entries, False for the positions `places` of the new
-    ones.
+    It is a mask of the m positions of the result: False for the positions `places` of the new entries, and True for
+    those of the old entries.
     """
     is_old = np.ones(m, bool)
     is_old[places] = False
@@ -92,7 +93,10 @@ def insertion_plan(places: Array, m: int) -> Array:
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """Return an array with new entries at the positions `places`, and the old entries in order everywhere else."""
+    """Return an array with the entries `new` at the positions `places`, and the entries `old` in order everywhere else.
+
+    `plan` is what `insertion_plan` returns for these positions.
+    """
     result = np.empty(len(plan), old.dtype)
     result[plan] = old
     result[places] = new
@@ -131,9 +135,9 @@ class Properties:
 
 
 def ascends_within(indptr: Array, indices: Array, strictly: bool = False) -> bool:
-    """Return whether every adjacency list ascends: entries may decrease only where the list of another vertex starts.
+    """Return whether the entries of every adjacency list ascend (or `strictly`, without equal entries).
 
-    With `strictly`, no list may have equal entries either.
+    So entries may decrease only where the list of another vertex starts.
     """
     pair_count, fall = len(indices) - 1, np.less_equal if strictly else np.less
     # The entries are compared in chunks, because a mask for all of them would take more memory than a search on the
@@ -165,7 +169,7 @@ def has_self_loops(indptr: Array, indices: Array) -> bool:
 def is_symmetric(indptr: Array, indices: Array, values: Array | None = None) -> bool:
     """Return whether vertex j is in the adjacency list of i as often as i is in the list of j, for all i and j.
 
-    With values, this must hold for the edges of each value.
+    With edge `values`, the same must hold for the edges of each single value.
     """
     from gasla.graph import symmetry
 

@@ -82,16 +82,17 @@ def group_ascending(keys: Array, others: Array, n: int) -> tuple[Array, Array, A
 
 
 def transpose(indptr: Array, indices: Array, ids: Array | None = None) -> tuple[Array, Array, Array]:
-    """Return the adjacency lists of the transposed matrix, with edge numbers.
+    """Return the adjacency lists of the opposite direction as offsets, neighbors and edge numbers.
 
-    The neighbors in each list ascend. Parallel edges keep their order.
+    If the given lists are of out-neighbors, the result is of in-neighbors. The neighbors in each list ascend, and
+    parallel edges keep their order.
     """
     indptr, transposed_indices, positions = group(indices, owners(indptr, indices), len(indptr) - 1)
     return indptr, transposed_indices, positions if ids is None else ids[positions]
 
 
 def transpose_pattern(indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the adjacency lists of the transposed matrix as offsets and neighbors, without edge numbers."""
+    """Return the adjacency lists of the opposite direction as offsets and neighbors, without edge numbers."""
     n = len(indptr) - 1
     if len(indices) > CHUNK:
         xp = array_module(indices)
@@ -135,7 +136,7 @@ def _group_in_chunks(keys: Array, indptr: Array) -> Iterator[tuple[Array, Array]
 
 
 def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Array]:
-    """Return the adjacency lists after each vertex v gets the new id ``places[v]``.
+    """Return the adjacency lists, as offsets and neighbors, of a graph in which vertex v gets the new id ``places[v]``.
 
     The neighbors in each list ascend.
     """
@@ -146,9 +147,10 @@ def renumbered(indptr: Array, indices: Array, places: Array) -> tuple[Array, Arr
 
 
 def renumbered_positions(indptr: Array, indices: Array, places: Array) -> Array:
-    """Return the permutation of entries by which `renumbered` gives vertices new ids.
+    """Return where each entry of adjacency lists comes from after `renumbered` has given vertices new ids.
 
-    For each entry of the new adjacency lists, it is the entry's position in `indices`.
+    For each entry of the new adjacency lists, it is the entry's position in `indices`. So edge values can be permuted
+    in the same way.
     """
     n = len(indptr) - 1
     _, rows, positions = group(places[indices], places[owners(indptr, indices)], n)
@@ -180,7 +182,7 @@ def count_ids(ids: Array, n: int) -> Array:
 
 
 def insertion_plan(places: Array, m: int) -> Array:
-    """Return the argument `plan` of `insert_entries`, which says where old entries go when new ones are inserted.
+    """Return the argument `plan` of `insert_entries`, by which new entries are inserted into an array.
 
     For each of the m positions of the result it is the index of the last old entry at or before the position. `places`
     are the positions of the new entries.
@@ -192,7 +194,10 @@ def insertion_plan(places: Array, m: int) -> Array:
 
 
 def insert_entries(old: Array, plan: Array, places: Array, new: Array) -> Array:
-    """Return an array with new entries at the positions `places`, and the old entries in order everywhere else."""
+    """Return an array with the entries `new` at the positions `places`, and the entries `old` in order everywhere else.
+
+    `plan` is what `insertion_plan` returns for these positions.
+    """
     result = old[plan] if len(old) else array_module(old).empty(len(plan), old.dtype)
     result[places] = new
     return result
@@ -225,7 +230,10 @@ def imbalance(indptr: Array, indices: Array, values: Array | None, first: int) -
 
 
 def source(offset_size: int, vertex_size: int, value_size: int) -> str:
-    """Return the CUDA source of `find_properties` for offsets, vertex ids and values of these sizes in bytes."""
+    """Return the CUDA source of the kernel `find_properties`, which tests properties of adjacency lists.
+
+    It is for offsets, vertex ids and values of the given sizes in bytes.
+    """
     return _SOURCE.format(offset=C_TYPES[offset_size], vertex=C_TYPES[vertex_size], bits=C_TYPES[value_size])
 
 
@@ -266,9 +274,9 @@ def _lower_halves(packed_keys: Array, dtype: Any) -> Array:
 
 
 def _offsets(packed_keys: Array, n: int) -> Array:
-    """Return the position of the first key of each vertex in sorted 64-bit keys, and at the end the number of keys.
+    """Return the offsets of adjacency lists, from sorted 64-bit keys with an entry's vertex in the upper 32 bits.
 
-    A key has the vertex in its upper 32 bits, so the result are the offsets of adjacency lists.
+    For each of n vertices it is the position of the vertex's first key. The number of keys is at the end.
     """
     xp = array_module(packed_keys)
     starts = xp.arange(n + 1, dtype=np.uint64)

@@ -15,9 +15,10 @@ def available(device: Device) -> int | None:
 
 
 def require_memory(what: str, count: int, each: int, there: int | None, instead: str) -> None:
-    """Raise MemoryError if an array of `count` entries of `each` bytes needs more than `there` bytes of free memory.
+    """Raise MemoryError if `count` entries of `each` bytes need more than `there`, the bytes of free memory.
 
-    The message begins with `what` and ends with `instead`, which says what the caller can do.
+    If `there` is None, it is unknown, and nothing is raised. The message begins with `what` and ends with `instead`,
+    which says what the caller can do.
     """
     if there is not None and count * each > there:
         raise MemoryError(

@@ -30,7 +30,7 @@ _UNCHANGED = ("is_symmetric", "has_self_loops", "has_parallel_edges", "is_simple
 
 
 def finished_property(make: Callable[[Any], T]) -> once_property[T]:
-    """Return a cached property that waits for its CUDA stream before it returns arrays computed on a GPU.
+    """Make a method a cached property that waits for its CUDA stream before it returns arrays computed on a GPU.
 
     Other threads may read the arrays on other CUDA streams, which would not wait by themselves.
     """
@@ -129,15 +129,15 @@ class Lists:
 
     @property
     def given(self) -> Adjacency:
-        """The adjacency lists that the input gave, in whichever direction.
+        """The adjacency lists that the graph was made from: of out-edges for CSR, and of in-edges for CSC.
 
-        If it gave pairs, these are the lists of out-edges.
+        If it was made from pairs of sources and targets, these are the lists of out-edges.
         """
         return self.rows or self.columns or self.out
 
     @property
     def available(self) -> list[Adjacency]:
-        """The adjacency lists of one direction or both that the input gave or that have been built already.
+        """The adjacency lists of one direction or both that need not be built: the graph's input, or built already.
 
         If there are none, the lists of out-edges are built and returned.
         """
@@ -146,7 +146,7 @@ class Lists:
 
     @property
     def any_ids(self) -> Array:
-        """Any array of vertex ids of the input, such as the sources.
+        """Any array of vertex ids that the graph's input gave, such as the sources of edges.
 
         Callers use it to see the ids' dtype and device.
         """
@@ -184,10 +184,10 @@ class Lists:
         return (owners, lists.indices) if self.rows is not None else (lists.indices, owners)
 
     def _reversed(self, lists: Adjacency) -> Adjacency:
-        """Return the transpose of the adjacency lists `lists`, with edge numbers computed at first use.
+        """Return the adjacency lists of the direction opposite to `lists`, with edge numbers computed at first use.
 
-        Sorted adjacency lists of a symmetric graph equal their transpose, except for edge numbers. So their arrays are
-        shared.
+        Sorted adjacency lists of a symmetric graph equal those of the opposite direction, except for edge numbers. So
+        their arrays are shared.
         """
         if lists.is_sorted and self.is_symmetric:
             indptr, indices = lists.indptr, lists.indices
@@ -244,10 +244,10 @@ class Lists:
         return int(self.in_degrees.max()) if self.n else 0
 
     def _degrees(self, known_lists: Adjacency | None, name: str, opposite_lists: Adjacency | None) -> Array:
-        """Return the number of edges of each vertex in one direction.
+        """Return the number of edges of each vertex in one direction, out or in.
 
-        If the adjacency lists of this direction exist, the result is their lengths. Otherwise the ids at this end of
-        the edges are counted, which is far cheaper than building the lists.
+        If the adjacency lists of this direction exist (`known_lists`), the result is their lengths. Otherwise the ids
+        at this end of the edges are counted, which is far cheaper than building the lists.
         """
         lists = known_lists or self.__dict__.get(name)
         if lists is not None:

@@ -90,9 +90,9 @@ def _rows_of_groups(ids: Array) -> Array:
 
 
 def _encode_windows(rows: Array, most_bits: int) -> Array:
-    """Return the upper bits of the word PLACE of each group, which encode a range of numbers that has all its ids.
+    """Return, for each group of vertex ids, the upper bits of its first word, which encode a window with all its ids.
 
-    `rows` has the ids of one group per row. A window has at most 2**most numbers.
+    A window is a range of at most 2**most_bits consecutive numbers. `rows` has the ids of one group per row.
     """
     first_ids = rows[:, 0]
     distance_below = first_ids - rows.min(1)
@@ -107,10 +107,10 @@ def _encode_windows(rows: Array, most_bits: int) -> Array:
 
 
 def _stored_entries(rows: Array, groups: Array) -> Array:
-    """Return the ids of each block of 32 as ascending numbers that begin with 0, the form in which they are stored.
+    """Return the ids of each block of 32 vertex ids as ascending numbers from 0, the form in which they are stored.
 
-    The result has one row per block. Where an id is smaller than the one before it, the window's size is added to it
-    and to all ids after it, so that the row ascends. Then the first id of the block is subtracted.
+    The result has one row per block. Where an id is smaller than the one before it, the size of the group's window is
+    added to it and to all ids after it, so that the row ascends. Then the first id of the block is subtracted.
     """
     bits = (groups[:, PLACE] >> np.uint64(ADDRESS_BITS)).astype(np.int64) % 2**SIZE_BITS
     keys = rows.reshape(-1, BLOCK).copy()
@@ -120,7 +120,10 @@ def _stored_entries(rows: Array, groups: Array) -> Array:
 
 
 def _fill_groups(groups: Array, ids: Array, most_bits: int) -> None:
-    """Fill the words that describe some groups of ids, except for where the groups' lowest bits are in memory."""
+    """Fill the 14 words that describe each of some groups of vertex ids, from the ids in these groups.
+
+    Only the position of the groups' lowest bits in memory is not known yet.
+    """
     rows = _rows_of_groups(ids)
     groups[:, PLACE] = _encode_windows(rows, most_bits)
     keys = _stored_entries(rows, groups)

@@ -46,7 +46,10 @@ class StreamedAdjacency(Adjacency):
             self._edge_ids = None
 
     def _lent_ids(self) -> Any:
-        """Return the edge numbers in page-locked memory, in the type of kernels, or None if they equal positions."""
+        """Return the edge numbers as an array in page-locked memory, which GPU kernels read.
+
+        The array has the dtype of offsets. If the edge numbers equal the positions, return None.
+        """
         ids = self.host.edge_ids
         if ids is None:
             return None
@@ -131,8 +134,8 @@ _packed: weakref.WeakValueDictionary[tuple[Any, ...], PackedIds] = weakref.WeakV
 def packed_ids(host: Array, n: int) -> PackedIds:
     """Return the packed form of an array of vertex ids.
 
-    While the packed form of an array exists, all calls return it, because both directions of a symmetric graph have the
-    same array of ids.
+    While the packed form of an array exists, all calls with this array return it, because both directions of a
+    symmetric graph have the same array of ids.
     """
     key = address(host), len(host), host.dtype, n, current_device()
     packed = _packed.get(key)
@@ -184,14 +187,18 @@ class PackedAdjacency(StreamedAdjacency):
 
 
 def lent(array: Any) -> Any:
-    """Return a NumPy array as GPU kernels read it, in page-locked memory. It is copied unless it is there already."""
+    """Return a NumPy array in page-locked memory as an array that GPU kernels read.
+
+    It is copied there unless it is there already.
+    """
     return mapped(pinned(array))
 
 
 def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = None) -> StreamedAdjacency:
-    """Return adjacency lists that GPU kernels read, from lists of the CPU. Vertex ids get the dtype `ids`.
+    """Return adjacency lists that GPU kernels read in page-locked memory, made from lists in host memory.
 
-    `indptr` are the offsets in GPU memory. If they are None, the offsets are copied there.
+    Vertex ids get the dtype `ids`. `indptr` are the offsets in GPU memory. If they are None, the offsets are copied
+    there.
     """
     pinned_lists = Adjacency(host.indptr, pinned(host.indices, ids), host._edge_ids)
     return StreamedAdjacency(pinned_lists, moved(host.indptr, "gpu") if indptr is None else indptr)
@@ -200,7 +207,7 @@ def streamed_lists(host: Adjacency, ids: np.dtype[Any], indptr: Array | None = N
 def _property_of(name: str, lend: Callable[[StreamedLists, Any], Any]) -> Any:
     """Return a cached property for `StreamedLists`, which takes the property `name` of the lists in host memory.
 
-    The function `lend` converts the value to a form that GPU kernels read.
+    The function `lend` converts its value to a form that GPU kernels read.
     """
 
     def read_from_host(lists: StreamedLists) -> Any:
@@ -411,7 +418,7 @@ class StreamedValues(Values):
         """Do nothing. No checksum is needed, because nobody can write to the copy that is in page-locked memory."""
 
     def _lend(self, name: str) -> Array | None:
-        """Return the array `name` of edge values in page-locked host memory, where GPU kernels read it.
+        """Return an array of edge values, the field `name` of `host`, in page-locked memory, where GPU kernels read it.
 
         From then on the field `host` refers only to the array in page-locked memory, so that the original can be freed.
         """

@@ -58,7 +58,10 @@ def _hash(i, j, extra):  # type: ignore[no-untyped-def]
 
 @compiled
 def _first_list_from(indptr, edge):  # type: ignore[no-untyped-def]
-    """Return the first vertex whose adjacency list begins at position `edge` or later, by binary search."""
+    """Return the first vertex whose adjacency list begins at position `edge` of all entries or later.
+
+    It is found by binary search in the offsets of the lists.
+    """
     low, high = 0, len(indptr) - 1
     while low < high:
         middle = (low + high) // 2

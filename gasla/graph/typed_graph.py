@@ -31,7 +31,7 @@ MOST = 2**62  # the largest number of vertices of a type, so that the sum of two
 
 @dataclass
 class VertexType:
-    """The vertices of one type of a typed graph, with what functions need to know of a graph to read arguments.
+    """The vertices of one type of a typed graph, as an object from which functions read arguments with vertices.
 
     An argument may have ids or names of vertices.
     """
@@ -349,7 +349,7 @@ class TypedGraph:
         return np.result_type(*(graph.id_dtype for graph in self.relations.values()))
 
     def vertices(self, kind: str) -> VertexType:
-        """Return the vertices of a type in the form that functions need to read arguments with vertices.
+        """Return an object for the vertices of a type, from which functions read arguments with these vertices.
 
         Raise ValueError if there is no type of this name.
         """
@@ -497,9 +497,10 @@ def _graph_of_ends(name: Relation, src: Array, dst: Array, values: Array | None,
 def _extract_relation(
     graph: Graph, edges: Array, index_in_type: Array, name: Relation, vertex_counts: Mapping[str, int]
 ) -> Graph:
-    """Return the graph of a relation from some edges of a graph that has the edges of all relations.
+    """Return the graph of the relation `name`, taken from a graph that has the edges of all relations.
 
-    `edges` are the numbers of these edges. `index_in_type` has the number of each vertex within its type.
+    `edges` are the numbers of the relation's edges. `within` has the number of each vertex within its type, and `sizes`
+    the number of vertices of each type.
     """
     src, dst = (index_in_type[endpoints[edges]] for endpoints in graph.edges())
     values, columns = graph.values, graph.edge_attributes

@@ -94,7 +94,7 @@ def require_compressed(A: Any) -> None:
 
 
 def as_csr(A: Any) -> Any:
-    """Return a matrix in another format than CSR, CSC and COO as CSR.
+    """Return a sparse matrix that is in another format than CSR, CSC and COO as CSR.
 
     Its arrays are checked before and after conversion.
     """
@@ -264,7 +264,10 @@ def is_value_type(dtype: np.dtype[Any]) -> bool:
 
 
 def as_values(data: Any, m: int) -> Array | None:
-    """Return edge values as a contiguous array in native byte order. If `data` already is one, return it."""
+    """Return edge values as a contiguous array in native byte order, or None if `data` is None.
+
+    If `data` already is such an array, return it. Raise an error unless there are m numbers.
+    """
     if data is None:
         return None
     data = imported(data)
@@ -336,7 +339,7 @@ Checked = tuple[Lists, Array | None]  # the edges of a graph, and their values, 
 
 
 def lists_of_matrix(A: Any) -> Checked:
-    """Return the edges of a SciPy or CuPy matrix as a `Lists`, and their values, after checks."""
+    """Check a SciPy or CuPy matrix, and return its entries as a `Lists` of the edges of a graph, and their values."""
     require_sparse(A)
     shape, matrix_format = A.shape, A.format
     require_square(shape)
@@ -354,7 +357,7 @@ def lists_of_matrix(A: Any) -> Checked:
 
 
 def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: bool = False) -> Checked:
-    """Return the edges of raw CSR arrays as a `Lists`, and their values, after checks.
+    """Check CSR arrays, and return them as a `Lists` of the edges of a graph with n vertices, and the edges' values.
 
     With `by_column` the arrays are CSC.
     """
@@ -370,7 +373,7 @@ def lists_of_rows(n: int, indptr: Array, indices: Array, data: Any, by_column: b
 
 
 def lists_of_edges(n: int, src: Array, dst: Array, data: Any) -> Checked:
-    """Return the edges from ``src[k]`` to ``dst[k]`` as a `Lists`, and their values, after checks."""
+    """Check arrays of edges from ``src[k]`` to ``dst[k]``, and return them as a `Lists`, and the edges' values."""
     if len(src) != len(dst):
         raise ValueError(f"src has {len(src)} entries and dst has {len(dst)}; expected as many of each")
     values = as_values(data, len(src))

@@ -34,7 +34,7 @@ def ranks_of_keys(name: str, given: Any, n: int) -> np.ndarray:
 
 
 def _sort_by_key(name: str, argument: Any, n: int) -> Any:
-    """Return the vertices sorted by their keys, which are an array or a sequence.
+    """Return the ids of n vertices sorted by their keys: an array or sequence of numbers, dates or texts.
 
     `name` is the argument's name in errors.
     """
@@ -60,7 +60,7 @@ def _check_shape(name: str, shape: tuple[int, ...], n: int) -> None:
 
 
 def _sort_objects(name: str, objects: Iterable[Any]) -> list[int]:
-    """Return the vertices sorted by their keys, which are arbitrary Python objects."""
+    """Return the ids of vertices sorted by their keys, which are Python objects of any type that can be compared."""
     keys = [_as_python(key) for key in objects]
     for v, key in enumerate(keys):
         _check_key(name, v, key)
@@ -71,7 +71,7 @@ def _sort_objects(name: str, objects: Iterable[Any]) -> list[int]:
 
 
 def _as_python(key: Any) -> Any:
-    """Return a key as an object of Python if it is a scalar of an array library.
+    """Return a key by which a vertex is sorted as an object of Python if it is a scalar of an array library.
 
     Dates and durations of NumPy stay as they are, because they may have more digits than Python's.
     """

@@ -25,7 +25,7 @@ HALF = 32
 
 
 def takes_weight(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Decorate a function of a graph so that it also takes the argument `weight`, which says what weights are.
+    """Decorate a function of a graph so that it also takes the argument `weight`, which chooses the weights of edges.
 
     `weight` is the name of an edge attribute, "weight" for the graph's values, or None for no weights. A function with
     the parameter `weighted` is told by it whether there are weights. Any other function is called with a graph whose
@@ -92,7 +92,7 @@ def exact_total(values: Any, *, magnitudes: bool = False) -> int:
 
 
 def _total_of_part(magnitudes: bool, values: Any, _: Any) -> int:
-    """Return the exact sum of an array of integers, or of their absolute values with `magnitudes`, as a Python int.
+    """Return the exact sum of the integers in an array (with `magnitudes` of absolute values) as a Python int.
 
     The array has the values of all edges, or of the edges on one rank.
     """

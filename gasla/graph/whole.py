@@ -104,24 +104,25 @@ class Whole:
         return function(self)
 
     def sharers(self, passes: int, visits: int | None = None) -> int:
-        """Return how many ranks share independent work, such as one search per source, or 0 if no ranks do.
+        """Return how many ranks divide independent work, such as one search per source, or 0 if it is not divided.
 
         The work takes `passes` passes over all edges. If a pass does not visit all edges, `visits` is the number of
-        edges that the whole work visits. Ranks share the work in `sum_shares` and `map_shares`.
+        edges that the whole work visits. Ranks divide the work in `sum_shares` and `map_shares`.
         """
         return 0
 
     def called(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], divided: bool = False
     ) -> Any:
-        """Call a function with this graph as an argument, on the device or ranks where the call takes the least time.
+        """Call a function with this graph among its arguments, on the device or ranks where it takes the least time.
 
-        `divided` says whether programs of the function run faster if a large graph is divided over GPUs.
+        `args` and `kwargs` are its arguments. `divided` says whether programs of the function run faster if a large
+        graph is divided over GPUs.
         """
         return function(*args, **kwargs)
 
     def explain_call(self, gains: tuple[str, bool] | None) -> list[str]:
-        """Return sentences for `gasla.explain`, which say where a function of this graph runs and why.
+        """Return sentences for `gasla.explain`, which say where a function that takes this graph runs, and why.
 
         Parameters
         ----------

@@ -107,7 +107,7 @@ class Kinds(NamedTuple):
     texts: Collection[int] = ()
 
     def without(self, places: Collection[int | None]) -> Kinds:
-        """Return the positions of the columns except those in `places`."""
+        """Return the same positions of columns without those in `places`."""
         return Kinds(*([position for position in group if position not in places] for group in self))
 
 
@@ -115,7 +115,10 @@ _UNKNOWN = Kinds()
 
 
 def kinds_of(schema: Any) -> Kinds:
-    """Return which columns of an Arrow schema hold numbers, whole numbers and text. The index of pandas is left out."""
+    """Return the positions of the columns of an Arrow schema that hold numbers, whole numbers and text.
+
+    The index of pandas is left out.
+    """
     types = arrow().types
     dtypes = {
         position: column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -279,9 +282,10 @@ def _without_type(title: str) -> str:
 
 
 def place_of(titles: Sequence[str], what: str, column: Column) -> int:
-    """Return the position of a column that is given by its title or its position.
+    """Return the position of a column in a table, for an argument that gives its title or its position.
 
-    `what` is the argument's name in errors.
+    `titles` has the titles of all columns. Raise an error if there is no such column. `what` is the argument's name in
+    errors.
     """
     known_titles = ", ".join(map(repr, titles)) or "none"
     if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
@@ -375,7 +379,7 @@ def _column_positions(
 def attribute_of_weight(
     table: Any, src: Column | None, dst: Column | None, weight: Column | None, attributes: Sequence[Column]
 ) -> str | None:
-    """Return the name of the attribute whose column has the weights as well, or None if there is none."""
+    """Return the name of the edge attribute whose column is the column of weights as well, or None if there is none."""
     position = _column_positions(table, src, dst, weight, attributes)[2]
     is_attribute = position in places_of_attributes(table.column_names, attributes)
     return _without_type(table.column_names[position]) if is_attribute else None
@@ -440,9 +444,10 @@ def undirected_rows(table: Any) -> Array | bool:
 
 
 def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list[str]:
-    """Return the titles of the columns that have a number or a date in every row, except the columns in `left`.
+    """Return the titles of the columns of a table that have a number or a date in every row.
 
-    Warn of all other columns. `what` says in the warning whose columns they are.
+    Columns whose titles are in `left` are left out. Warn of all other columns. `what` says in the warning whose columns
+    they are.
     """
     titles = [title for title in table.column_names if title not in left and not title.startswith("__index_level_")]
     reasons = {title: reason for title in titles if (reason := _why_no_attribute(table.column(title)))}
@@ -457,7 +462,7 @@ def numeric_columns(table: Any, left: Collection[str | None], what: str) -> list
 
 
 def further_columns(table: Any, src: Column | None, dst: Column | None, weight: Column | None) -> list[str]:
-    """Return the titles of columns that can be edge attributes, as they have a number or a date in every row.
+    """Return the titles of the columns of a table of edges that have a number or a date in every row: edge attributes.
 
     The columns of ends and weights are left out. Warn of all other columns.
     """
@@ -633,7 +638,10 @@ def _is_text(dtype: Any) -> bool:
 
 
 def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two arrays of ids, converted to one type. If one holds text and the other integers, return None twice."""
+    """Return two arrays of vertex ids after conversion to one Arrow type, so that the ids can be compared.
+
+    If one array holds text and the other integers, return None twice.
+    """
     if _is_text(one.type) != _is_text(other.type):
         return None, None
     dtype = arrow().large_string() if _is_text(one.type) else _common_integer_type([one, other])

@@ -57,7 +57,7 @@ def _render_row(cells: Iterable[str]) -> str:
 
 
 def _range_text(array: Array) -> str:
-    """Return the smallest and the largest value of an array as text, or "nan to nan" if any value is NaN."""
+    """Return the smallest and the largest value of an array as text for HTML, or "nan to nan" if any value is NaN."""
     if not array.size:
         return ""
     array = converted(array, _SINGLE) if array.dtype == np.float16 else array

@@ -40,10 +40,10 @@ def records_of(G: Any) -> Records:
 
 
 def of_records(records: Records, weight: str | None, attributes: Chosen = False, file: str = "") -> Edges:
-    """Return the edges and attributes of a graph as arrays.
+    """Return the edges of a graph as arrays, with the names of vertices, the weights, and the chosen attributes.
 
-    `records` has a dict of attributes for each edge and vertex. `file` is the beginning of warnings if the graph is
-    from a file.
+    `records` has a dict of attributes for each edge and vertex. `weight` is the name of the attribute with the weights,
+    or None. `file` is the beginning of warnings if the graph is from a file.
     """
     nodes, edges = [node for node, _ in records.nodes], records.edges
     numbers = {node: v for v, node in enumerate(nodes)}
@@ -108,7 +108,7 @@ def to_networkx(edges: Edges, directed: bool, parallel: bool) -> Any:
 
 
 def _attribute_records(columns: Mapping[str, Array | TimeColumn], count: int) -> Iterator[dict[str, Any]]:
-    """Return for each of `count` edges or vertices a dict of its attributes by name."""
+    """Return an iterator over `count` edges or vertices that gives a dict of the attributes of each, by name."""
     if not columns:
         return ({} for _ in range(count))
     return (dict(zip(columns, row)) for row in zip(*(column.tolist() for column in columns.values())))
@@ -186,9 +186,9 @@ def _is_string(name: Any) -> bool:
 
 
 def _columns_by_name(records: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return each attribute of edges or vertices as a list of values by name.
+    """Return for each attribute of edges or vertices the list of its values, by name.
 
-    A value is None where the attribute is missing.
+    `records` has a dict of attributes for each edge or vertex. A value is None where the attribute is missing.
     """
     names = dict.fromkeys(chain.from_iterable(records))
     return {name: [record.get(name) for record in records] for name in names}
@@ -268,7 +268,7 @@ def _as_dates(values: list[Any], owner: str, name: str) -> TimeColumn | None:
 
 
 def _with_weight(edges: Edges) -> dict[str, Array | TimeColumn]:
-    """Return the attributes of edges by name, to which the edge values are added under the name "weight"."""
+    """Return the edge attributes by name, with the edge values (if the graph has any) as the attribute "weight"."""
     columns = dict(edges.edge_attributes)
     if edges.weights is None:
         return columns

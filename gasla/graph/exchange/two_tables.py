@@ -106,7 +106,7 @@ def _find_id_columns(titles: Sequence[str]) -> list[int]:
 
 
 def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
-    """Return edges after their vertices have been numbered in the order of a table of vertices, with its attributes.
+    """Return the edges after each vertex has got the number of its row in a table of vertices, and its attributes.
 
     The ids become the names of vertices, unless they are 0, 1, … in this order and `names` is not True.
     """
@@ -144,10 +144,11 @@ def joined(edges: Edges, vertices: Vertices, names: bool | None) -> Edges:
 
 
 def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, str] | None:
-    """Return the side of the bipartite graph to which a table of vertices belongs, and the title of its column of ids.
+    """Return the side of a bipartite graph to which a table of vertices belongs, and the title of its column of ids.
 
-    `firsts` has the name of one vertex of each side, such as "userId 1" and "movieId 1". Return None unless exactly one
-    title is that of a side.
+    `titles` are the titles of the table's columns. `firsts` has the name of one vertex of each side, such as "userId 1"
+    and "movieId 1", which begins with the title of the side's ids. Return None unless exactly one title is that of a
+    side.
     """
     sides_and_titles = [
         (side_number, title)
@@ -240,9 +241,10 @@ def _join_attribute(name: str, tables: Sequence[Vertices], counts: Sequence[int]
 
 
 def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
-    """Return the columns of a table of edges by title: src, dst, weight, and the attributes.
+    """Return the columns of the table of a graph's edges by title: src, dst, weight, and the attributes.
 
-    The graph is in host memory.
+    `names` has the names of vertices, which are then in src and dst, or is None for their numbers. The graph is in host
+    memory.
     """
     src, dst = graph.edges() if names is None else (names[end] for end in graph.edges())
     weight_name = graph.edge_attributes.name_of(graph.values)
@@ -256,7 +258,10 @@ def edge_columns(graph: Any, names: Array | None) -> dict[str, Any]:
 
 
 def vertex_columns(graph: Any) -> dict[str, Any]:
-    """Return the columns of a table of vertices by title: vertex, and the attributes. The graph is in host memory."""
+    """Return the columns of the table of a graph's vertices by title: vertex (names or numbers), and the attributes.
+
+    The graph is in host memory.
+    """
     if "vertex" in graph.vertex_attributes:
         raise ValueError("the vertex attribute 'vertex' has the name of the column of ids; rename it")
     ids = np.arange(graph.n) if graph.names is None else graph.names

@@ -47,7 +47,7 @@ class OfVertices(Protocol):
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
-        """The dtype of vertex ids."""
+        """The dtype of the graph's vertex ids, int32 or int64."""
         ...
 
 
@@ -82,7 +82,7 @@ class Names:
         return len(self.each) > 0 and any(issubclass(k, _INTEGER) and not issubclass(k, _BOOL) for k in self._kinds)
 
     def find(self, name: Any) -> int | None:
-        """Return the number of the vertex with this name, or None if there is none.
+        """Return the number of the vertex with this name, or None if there is no such vertex.
 
         1, 1.0 and True are different names.
         """
@@ -121,7 +121,7 @@ class Names:
         return meant(name, candidates) if equal_name is None else f"; did you mean {equal_name!r}?"
 
     def _similar_candidates(self, name: str) -> Iterator[str]:
-        """Yield the names with which an unknown name is compared to find a similar one.
+        """Yield the names of vertices with which an unknown name is compared. The error suggests the most similar.
 
         If there are many names, these are only the names with the same two first letters.
         """
@@ -189,9 +189,9 @@ def called(names: Names, ids: Array) -> Array:
 
 
 def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
-    """Return vertex numbers in a form in which public functions don't take them for names.
+    """Return vertex numbers as objects of the class `Number`, which public functions don't take for names of vertices.
 
-    The library uses it where it passes vertices to its own public functions.
+    The library uses it where it passes vertices to its own public functions, if names are integers, too.
     """
     return [*map(Number, ids)] if graph.naming is not None and graph.naming.have_integers else ids
 

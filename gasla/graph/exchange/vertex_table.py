@@ -145,7 +145,10 @@ def as_table(columns: Columns, kind: str) -> Any:
 
 
 def _convert_for(values: Any, library: str) -> Any:
-    """Return a column converted so that the table library `library` supports the type and the unit of its dates."""
+    """Return a column of a table, converted such that the library `kind` supports the type and unit of its dates.
+
+    `kind` is "arrow", "pandas" or "polars".
+    """
     if isinstance(values, TimeColumn):
         # polars does not support time zones that are offsets from UTC, such as "+02:00"
         if library == "polars" and (values.type.zone or "")[:1] in ("+", "-"):

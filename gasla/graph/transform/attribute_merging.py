@@ -24,10 +24,11 @@ Combine = Monoid | Mapping[str, Monoid] | None
 
 
 def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tuple[Any, dict[str, Any]]:
-    """Return the monoids that reduce the values and the attributes of merged edges, after checks.
+    """Return by which monoids the values and the attributes of edges are reduced when edges are merged, after checks.
 
-    The first result is the monoid for the values, and the second has the monoid for each attribute by name. None means
-    that the first of several values is kept. `combine` is one monoid for all, or a mapping of names to monoids.
+    The first result is the monoid for the values, and the second has the monoid for each attribute by name. None in
+    place of a monoid means that the first of several values is kept. `combine` is the caller's argument: one monoid for
+    all, or a mapping of names to monoids.
     """
     value_name = attributes.name_of(values) or WEIGHT
     if isinstance(combine, Mapping):
@@ -52,16 +53,17 @@ def by_column(combine: Any, attributes: Attributes, values: Array | None) -> tup
 
 
 def _keeps_type(monoid: Monoid, time_type: TimeType) -> bool:
-    """Return whether a monoid makes a date of several dates, or a duration of several durations."""
+    """Return whether a monoid reduces several dates to a date, or several durations to a duration."""
     return monoid in (semirings.min, semirings.max, semirings.first, semirings.second, semirings.any) or (
         monoid is semirings.plus and time_type.kind == "duration"
     )
 
 
 def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """Return the edge attributes of the graph `made`, in which parallel edges of `lists` are merged.
+    """Return the edge attributes of a graph in which parallel edges of another graph are merged.
 
-    `each` has the monoid for each attribute by name, or None to keep the first value.
+    `attributes` and `lists` are those of the graph before, and `made` has the parts of the new graph. `each` has the
+    monoid that reduces each attribute, by name, or None to keep the first value.
     """
     edges, merged_lists = made.origin.edge_map, made.lists
 
@@ -77,10 +79,11 @@ def merged(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[st
 
 
 def merged_both_ways(attributes: Attributes, lists: Lists, made: Derived, each: Mapping[str, Any]) -> Attributes:
-    """Return the edge attributes of `made`, the undirected graph of the edges of `lists`.
+    """Return the edge attributes of a graph that was made undirected from another graph.
 
-    The attributes of all edges i -> j and j -> i are reduced together. `each` has the monoid for each attribute by
-    name, or None to keep the first value.
+    `attributes` and `lists` are those of the graph before, and `made` has the parts of the new graph. The attributes of
+    all edges i -> j and j -> i are reduced together. `each` has the monoid for each attribute by name, or None to keep
+    the first value.
     """
     merged_lists = made.lists
 

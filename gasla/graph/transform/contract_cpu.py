@@ -43,9 +43,9 @@ _KINDS = frozenset(map(np.dtype, ("i4", "i8", "f4", "f8")))  # dtypes of weights
 
 
 def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count: int) -> bool:
-    """Return whether the function `summed` can contract a graph with a monoid, faster than a sort of all edges.
+    """Return whether the function `summed` can contract a graph with a monoid, and is faster than a sort of all edges.
 
-    `count` is the number of groups.
+    `count` is the number of groups of vertices.
     """
     if lists is None or weights is None or lists.edge_ids is not None:
         return False
@@ -56,9 +56,10 @@ def is_for(lists: Adjacency | None, weights: Array | None, monoid: Monoid, count
 
 
 def summed(lists: Adjacency, weights: Array, became: Array, count: int, loops: bool) -> tuple[Adjacency, Array]:
-    """Return sorted adjacency lists of the groups, and the total weight of the edges between each two groups.
+    """Return a contracted graph: sorted adjacency lists of groups of vertices, and the total weights of their edges.
 
-    Weights are added in the order of the input.
+    `became` has the group of each vertex. The weights of the edges between two groups are added in the order of the
+    input. With `loops`, edges within a group become a self loop; otherwise they are dropped.
     """
     starts, _, members = Adjacency.grouped(became, became, count)
     degrees = np.diff(lists.indptr)[members]

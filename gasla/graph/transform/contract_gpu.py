@@ -26,12 +26,12 @@ EXACT_32, EXACT_64 = 2.0**24, 2.0**53  # the numbers up to which float32 and flo
 
 
 def contracted(graph: Graph, groups: Array, within: Array | None) -> tuple[Graph, Array, Array]:
-    """Return the undirected graph whose vertices are groups of vertices, the group of each vertex, and a vertex of each
-    group.
+    """Merge groups of vertices of an undirected graph on a GPU into one vertex each.
 
-    `groups` has a label for each vertex, equal within a group. If `graph` has other vertices than `groups`, because it
-    is an earlier graph, `within` gives for each of its vertices the position in `groups`. Values of the new graph are
-    sums of values of `graph`. The new graph has no `origin`, which would keep arrays of the previous graph.
+    Return the new graph, the group of each vertex, and one vertex of each group. `groups` has a label for each vertex,
+    equal within a group. If `graph` has other vertices than `groups`, because it is an earlier graph, `within` gives
+    for each of its vertices the position in `groups`. Values of the new graph are sums of values of `graph`. The new
+    graph has no `origin`, which would keep arrays of the previous graph.
     """
     group_of, count = number_groups(len(groups), graph.id_dtype, groups)
     of_edges = group_of if within is None else group_of[within]
@@ -44,7 +44,7 @@ def contracted(graph: Graph, groups: Array, within: Array | None) -> tuple[Graph
 
 
 def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int) -> tuple[Adjacency, Array]:
-    """Return the sorted adjacency lists of `count` groups of vertices, and the total weight of each edge there.
+    """Return a contracted graph: sorted adjacency lists of `count` groups of vertices, and total weights of edges.
 
     `group_of` has the group of each vertex. `lists` and `weights` are those of an undirected graph, and the result is
     undirected too. Without `weights`, each edge weighs 1. The totals are float32 if all are whole numbers that float32
@@ -105,10 +105,10 @@ def summed(lists: Adjacency, weights: Array | None, group_of: Array, count: int)
 
 
 def _sums_of_keys(keys: Array, weights: Array | None, are_whole: bool) -> tuple[Array, Array]:
-    """Return the distinct keys in ascending order, and for each the sum of the weights of the entries with this key.
+    """Return the distinct keys of edges in ascending order, and the sum of the weights of the edges with each key.
 
-    A key stands for an edge between two groups. Without `weights`, the sum is the number of entries. `are_whole` says
-    that the weights are whole numbers.
+    A key stands for an edge between two groups of vertices. Without `weights`, the sum is the number of edges.
+    `are_whole` says that the weights are whole numbers.
     """
     xp = array_module(keys)
     if weights is None:
@@ -143,10 +143,11 @@ def _group_at(keys: Array, index: int) -> int:
 
 
 def _ends_of(keys: Array, carried: tuple[Array, Array] | None) -> tuple[int, int]:
-    """Return where to split ascending keys of edges, whose upper halves are groups, at the first group and at the last.
+    """Return two positions at which to split ascending keys of edges: after the first group, and before the last group.
 
-    The first position is the end of the keys with the same group as those in `carried`, the edges of an unfinished
-    group. The second is the beginning of the keys of the last group.
+    The upper 32 bits of a key are the group of the edge's source. `carried` has the edges of an unfinished group, so
+    the first position is the end of the keys of that group, or 0 if it is None. The second is the beginning of the keys
+    of the last group.
     """
     xp = array_module(keys)
     limits = [0 if carried is None else _group_at(carried[0], -1) + 1 << 32, _group_at(keys, -1) << 32]
@@ -165,9 +166,10 @@ class _Result:
         self.m = self.next_group = 0
 
     def append(self, keys: Array, totals: Array, done: int) -> None:
-        """Append the edges with the given ascending keys (group of the source, group of the target) and their weights.
+        """Append the edges that `keys` stand for, with the weights `totals`, to the adjacency lists.
 
-        `done` is the number of edges of the original graph that all edges so far come from. Their ratio gives an
+        The keys ascend, and have the group of the source in the upper and that of the target in the lower 32 bits.
+        `done` is the number of the original graph's edges from which all edges so far come. The two numbers give an
         estimate of the size of the whole result, for which memory is allocated.
         """
         if not len(keys):

@@ -58,7 +58,7 @@ def symmetrized(lists: Lists, values: Array | None, combine: Monoid | None) -> D
 
 
 def _symmetrize_by_merging(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """Return the symmetrized graph on the CPU, by merging the sorted lists of out-edges and in-edges of each vertex.
+    """Return the undirected graph of a graph on the CPU, by merging the sorted out- and in-neighbors of each vertex.
 
     The map of edge numbers (`origin`) is computed when it is first read.
     """
@@ -81,12 +81,12 @@ def _symmetrize_by_merging(lists: Lists, weights: Array | None, combine: Monoid 
 
 
 def _edge_map_of_symmetrized(lists: Lists) -> IdMap:
-    """Return the map from edge numbers of a graph to edge numbers of its symmetrized graph."""
+    """Return the map from a graph's edge numbers to those of the undirected graph that was made from it."""
     return _symmetrize_by_sorting(lists, None, None).origin.edge_map
 
 
 def _symmetrize_by_sorting(lists: Lists, weights: Array | None, combine: Monoid | None) -> Derived:
-    """Return the symmetrized graph by sorting the edges of both directions, on either device."""
+    """Return the undirected graph of a graph on either device, by sorting its edges and their reverse edges."""
     src, dst = lists.edges()
     xp = array_module(src)
     reversed_edges = _find_non_loops(lists, src, dst)
@@ -128,10 +128,10 @@ def _merge_parallel_edges(
     selected: Array | None = None,
     edges_before: int | None = None,
 ) -> Derived:
-    """Return the graph with parallel edges merged, and their values reduced by the monoid `combine`.
+    """Return the graph with parallel edges merged into one edge, and their values reduced by the monoid `combine`.
 
-    `lists` may have only some edges of another graph. That graph has `edges_before` edges, and `selected` has the
-    numbers of the edges there. `vertices` is the map from its vertices to those of the result.
+    `lists` may have only some edges of an original graph. That graph has `before` edges, and `selected` has their
+    numbers there. `vertices` is the map from its vertices to those of the result.
     """
     rows = lists.sorted_out
     ids, indices = rows.numbers(), rows.indices
@@ -183,7 +183,7 @@ def _contract_by_sorting(
 
 
 def _contract_by_tables(lists: Lists, weights: Any, group_of: Array, count: int, loops: bool) -> Derived:
-    """Return the quotient graph on the CPU, where weights of edges between the same two groups are added.
+    """Return the quotient graph of a graph on the CPU, where weights of edges between the same two groups are added.
 
     Each thread adds weights in a table with one entry per group. The map of edge numbers (`origin`) is computed when it
     is first read.
@@ -229,16 +229,20 @@ def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, i
 
 
 def _edge_map_of_quotient(n: int, rows: Adjacency, group_of: Array, count: int, loops: bool) -> IdMap:
-    """Return the map from edge numbers of a graph to edge numbers of its quotient graph."""
+    """Return the map from a graph's edge numbers to those of its quotient graph, which merges groups of vertices.
+
+    `rows` are the adjacency lists of the graph with n vertices, and `group_of` has the group of each vertex, of
+    `count`.
+    """
     return _contract_by_sorting(Lists(n, rows.device, rows), None, plus, group_of, count, loops).origin.edge_map
 
 
 def as_symmetric(lists: Adjacency, values: Any, combine: Monoid, before: Adjacency, weights: Array) -> Array:
-    """Return the reduced `values` of merged edges, equal in both directions if the values before were symmetric.
+    """Return the values of merged edges, made equal in both directions if the values before the merge were symmetric.
 
-    If so, the value of i -> j, for i < j, is copied to j -> i. Both directions reduce the same numbers (`weights`), but
-    in different orders, so sums of floats may differ in the last bits, and the monoid `any` may choose different
-    values.
+    `values` are the reduced values of the merged edges in `lists`, and `weights` the values of the edges in `before`.
+    Both directions reduce the same numbers, but in different orders, so sums of floats may differ in the last bits, and
+    the monoid `any` may choose different values. So the value of i -> j, for i < j, is copied to j -> i.
     """
     has_order = combine is any_of or (weights.dtype.kind == "f" and not combine.idempotent)
     if not (has_order and combine.commutative) or (combine is plus and _adds_exactly(weights)):
@@ -270,11 +274,10 @@ def mirrored(lists: Adjacency, values: Array) -> Array:
 
 
 def _reduce_runs_of_edges(weights: Array | None, combine: Monoid | None, ids: Array, run_starts: Array) -> Array | None:
-    """Return the value of each merged edge: the values of its edges reduced by `combine`, or the first without a
-    monoid.
+    """Return the value of each merged edge: the values of the edges that it consists of, reduced by a monoid.
 
-    `ids` are edge numbers in an order in which edges to be merged are adjacent (a run), and `run_starts` has the
-    position at which each run begins.
+    Without a monoid `combine`, the first value is kept. `ids` are edge numbers in an order in which edges to be merged
+    are adjacent (a run), and `run_starts` has the position at which each run begins.
     """
     if weights is None:
         return None

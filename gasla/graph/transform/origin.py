@@ -91,7 +91,10 @@ class IdMap:
         return self._members is None and self._became is None
 
     def _places(self) -> Array:
-        """Return the new number of each vertex or edge, in the order of their old numbers in `members`."""
+        """Return the new number of each vertex or edge that was not dropped, in the order of `_members`.
+
+        The field `_members` has their old numbers.
+        """
         assert self._members is not None
         count = len(self._members)
         return self._arange(count) if self._begins is None else run_numbers(self._begins, count, self._members.dtype)
@@ -109,7 +112,7 @@ class IdMap:
 
 
 class LazyIdMap(IdMap):
-    """An `IdMap` that a function computes when one of its arrays is first read."""
+    """An `IdMap` (map from old to new numbers) that a function computes when one of its arrays is first read."""
 
     def __init__(self, device: Device, old: int, new: int, find: Callable[[], IdMap]) -> None:
         super().__init__(device, old, new)
@@ -142,7 +145,7 @@ class LazyIdMap(IdMap):
 
 
 class ExplicitIdMap(IdMap):
-    """An `IdMap` whose arrays are given for both directions."""
+    """An `IdMap` (map from old to new numbers) whose arrays are given for both directions."""
 
     def __init__(self, device: Any, old_ids: Array, new_ids: Array) -> None:
         super().__init__(device, len(new_ids), len(old_ids))
@@ -154,7 +157,7 @@ class ExplicitIdMap(IdMap):
 
 
 class MovedIdMap(IdMap):
-    """An `IdMap` with its arrays on another device, where each is copied when it is first read."""
+    """An `IdMap` (map from old to new numbers) on another device, to which each array is copied at first use."""
 
     def __init__(self, device: Device, given: IdMap) -> None:
         super().__init__(device, *given.counts)
@@ -254,8 +257,8 @@ def derived(
 ) -> Derived:
     """Return the parts of a graph that has some edges of another graph, without checks.
 
-    `src`, `dst` and `values` are the new graph's edges. `selected` has their numbers in the other graph, and `vertices`
-    is the map from its vertices.
+    The new graph has n vertices, and `src`, `dst` and `values` are its edges. `selected` has their numbers in the other
+    graph, and `vertices` is the map from that graph's vertices.
     """
     new_lists = Lists.of_edges(n, lists.device, src, dst)
     return Derived(new_lists, values, Origin(vertices, IdMap(lists.device, lists.m, new_lists.m, selected)))

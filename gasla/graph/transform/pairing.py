@@ -15,7 +15,8 @@ from gasla.graph.transform.origin import ExplicitIdMap, IdMap, Origin
 def missing(lists: Lists, partners: Array, loops: bool) -> tuple[Array, tuple[Array, Array]]:
     """Return the numbers of the edges without a reverse edge, and the sources and targets of the edges to add.
 
-    The edges to add are the missing reverse edges, and with `loops` after them a self loop at every vertex.
+    The edges to add are the missing reverse edges, and with `loops` after them a self loop at every vertex. `partners`
+    has the number of each edge's reverse edge, or -1.
     """
     xp = array_module(partners)
     unpaired = xp.flatnonzero(xp.less(partners, 0))
@@ -39,10 +40,10 @@ def with_missing(partners: Array, alone: Array, made: Lists) -> Array:
 
 
 def origin(lists: Lists, m: int) -> Origin:
-    """Return the `Origin` of a graph with m edges, to which missing reverse edges have been added.
+    """Return the `Origin` (the old numbers of edges) of a graph to which missing reverse edges have been added.
 
-    Vertices and the first `lists.m` edges keep their numbers. The edges after these were added, and their old number is
-    -1.
+    The new graph has m edges. Its vertices, and the edges of the graph before (`lists`), have kept their numbers. The
+    edges after these were added, and their old number is -1.
     """
     xp: Any = module_of(lists.device)
     old_numbers = xp.full(m, -1, np.int64)

@@ -27,7 +27,10 @@ Parts = tuple[Array, ...]
 
 @np.errstate(all="ignore")  # suppresses NumPy's warnings, because NaN and overflow are ordinary results of a reduction
 def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
-    """Return the reduced value of each key from 0 to `count` - 1. A key without values gets the monoid's identity."""
+    """Reduce the values with equal keys by a monoid, and return the reduced value of each key from 0 to `count` - 1.
+
+    `parts` has an array for each item of the values. A key without values gets the monoid's identity.
+    """
     totals = identities(monoid, parts, count)
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], keys, parts[0])  # type: ignore[attr-defined]
@@ -41,10 +44,10 @@ def reduce_by(monoid: Monoid, keys: Array, parts: Parts, count: int) -> Parts:
 
 @np.errstate(all="ignore")
 def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> None:
-    """Reduce each run of values with equal `rows`, and write the result to ``totals[...][row]``.
+    """Reduce each run of values with equal keys, and write the result to the arrays `totals`, at the index of the key.
 
-    `rows` has the key of each value, in ascending order. Arrays of `parts` may have leading dimensions, for the items
-    of vectors.
+    `rows` has the key of each value, in ascending order. `parts` and `totals` have an array for each item of the
+    values, with leading dimensions for the items of vectors.
     """
     if has_ufunc_loop(monoid, parts):
         monoid.op.function.at(totals[0], rows, parts[0])  # type: ignore[attr-defined]
@@ -80,7 +83,7 @@ def reduce_runs(monoid: Monoid, rows: Array, parts: Parts, totals: Parts) -> Non
 
 
 def uses_product(monoid: Monoid, parts: Parts) -> bool:
-    """Return whether the values can be reduced by a sparse matrix product, which takes numbers on a GPU.
+    """Return whether values are reduced by a sparse matrix product, which is possible for numbers on a GPU.
 
     The monoid `any` is excluded, because which value the product chooses would vary between calls.
     """
@@ -99,7 +102,7 @@ def _positions_in_runs(rows: Array) -> Array:
 
 
 def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
-    """Return whether ``ufunc.at`` can reduce the values.
+    """Return whether ``ufunc.at`` of NumPy can reduce the values in `parts` by a monoid.
 
     This needs NumPy arrays, and a monoid whose operation is a NumPy ufunc for their dtype.
     """
@@ -111,7 +114,10 @@ def has_ufunc_loop(monoid: Monoid, parts: Parts) -> bool:
 
 
 def identities(monoid: Monoid, parts: Parts, count: int) -> Parts:
-    """Return arrays of `count` copies of the monoid's identity, one array for values of `parts` and in its dtype."""
+    """Return arrays that are filled with `count` copies of a monoid's identity, before values are reduced into them.
+
+    There is one array for each array in `parts`, which hold the values, and in its dtype.
+    """
     xp, types = array_module(parts[0]), tuple(array.dtype for array in parts)
     identity = monoid.identity(types[0] if len(types) == 1 else TupleType(types))
     values = (identity,) if len(types) == 1 else identity

@@ -36,7 +36,7 @@ from gasla.graph.adjacency import Adjacency, Array
 
 
 def is_for(lists: Adjacency) -> bool:
-    """Return whether `cut` can make a subgraph of these adjacency lists, and is faster than array operations.
+    """Return whether the function `cut` can make a subgraph from adjacency lists, and is faster than array operations.
 
     The edges have to be in the order of the input. A kernel has to be compiled first, so `cut` is faster only for
     long lists.
@@ -47,8 +47,8 @@ def is_for(lists: Adjacency) -> bool:
 def cut(lists: Adjacency, chosen: Array, number: Array) -> tuple[Adjacency, Array]:
     """Return the adjacency lists of the subgraph of the chosen vertices, and the old position of each entry.
 
-    `chosen` are the ids of these vertices, ascending. `number` has 1, 2, … for them in this order, and 0 for all other
-    vertices.
+    `lists` are those of the whole graph, and `chosen` the ids of the vertices, ascending. `number` has 1, 2, … for them
+    in this order, and 0 for all other vertices.
     """
     indptr, indices, count = lists.indptr, lists.indices, len(chosen)
     work = int((indptr[1:][chosen] - indptr[chosen]).sum())

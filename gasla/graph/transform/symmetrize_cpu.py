@@ -45,7 +45,7 @@ from gasla.graph.lists_cpu import transpose_pattern
 
 
 def merged(rows: Adjacency) -> Adjacency:
-    """Return sorted adjacency lists with every edge i -> j of `rows` and its reverse j -> i, each of them once.
+    """Return sorted adjacency lists with every edge i -> j of the lists `rows` and its reverse edge j -> i, each once.
 
     The adjacency lists `rows` have to be sorted.
     """
