@@ -67,7 +67,9 @@ _REPLACEMENTS = {
 
 
 def instead(name: str) -> str | None:
-    """Return what to write instead of a NumPy function or an array method of this name, or None if there is no advice.
+    """Return what to write instead of a NumPy function or an array method that symbolic values don't support.
+
+    `name` is the name of the function or method. Return None if there is no advice.
 
     Examples
     --------

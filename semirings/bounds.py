@@ -15,7 +15,7 @@ Bounds = tuple[float, float]
 
 def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds:
     """
-    Return the smallest and the largest possible value of an expression.
+    Return the smallest and the largest possible value of an expression, as a pair.
 
     They are infinite if unknown, or if it may be NaN.
 

@@ -24,7 +24,9 @@ TELLING = {"random", "urandom", *NOW, *MODULES}
 
 
 def constant_call(function: Callable[..., Any]) -> str | None:
-    """Return the text of the first call in a function that gives one number for a whole run, or None without one.
+    """Return the text of the first call in a user's function that would give one number for a whole run.
+
+    Such a call draws a random number, or reads the time of day. Return None if there is none.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def constant_call(function: Callable[..., Any]) -> str | None:
 
 
 def _find_constant_calls(function: Any, this: Any, seen: set[CodeType]) -> Iterator[str]:
-    """Yield the texts of calls in a function that give one number for a whole run, such as ``np.random.rand()``.
+    """Yield the texts of calls in a function that give one number for a whole run, such as `np.random.rand`.
 
     Functions of the same module that it calls are searched, too. `this` is the object that `self` refers to in a
     method, or None. `seen` has the code of functions that have been searched already.

@@ -330,7 +330,7 @@ def _copied(nodes: list[tuple[str, Type, list[int], Any]]) -> Expr:
 
 def constant(value: Any, type: Any = None) -> Expr:
     """
-    Return the constant `value`, of its own type or cast to `type`.
+    Return `value` as a constant expression, of its own type or cast to `type`.
 
     Examples
     --------

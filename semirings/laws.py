@@ -43,7 +43,7 @@ class Violation:
 @dataclass(frozen=True)
 class LawReport:
     """
-    The report of `check_laws`.
+    The report of `check_laws` on a monoid or semiring: the laws that hold, and a counterexample of each that fails.
 
     Attributes
     ----------

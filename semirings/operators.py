@@ -163,11 +163,10 @@ class Monoid:
         return self._value(self._terminal, as_type(type), "terminal value")
 
     def held_of(self, type: Any) -> Held | None:
-        """Return the other representation of values of a type in which a reduction must start from an identity.
+        """Return the representation of values of a type in which a reduction can start from an identity.
 
-        If the values themselves do, return None.
-
-        For a monoid without an identity, each value has a flag; the identity is a value without the flag.
+        For a monoid without an identity, each value gets a flag, and a value without the flag is the identity. For any
+        other monoid return None, as its values need no other representation.
 
         Examples
         --------
@@ -182,7 +181,9 @@ class Monoid:
 
     def is_final(self, value: Expr) -> Expr | None:
         """
-        Return whether a symbolic value is terminal, as an expression. If no value is, return None.
+        Return an expression for whether a symbolic value is terminal, so that a reduction can stop at it.
+
+        Return None if no value of its type is terminal, or if a test would take too long (for wide vectors).
 
         Examples
         --------
@@ -205,9 +206,9 @@ class Monoid:
 
     def takes_first(self, value: Expr, known: Mapping[str, Bounds]) -> bool:
         """
-        Return whether the first gathered value is a valid result.
+        Return whether a reduction can stop at the first value that it gathers, as any gathered value is a valid result.
 
-        The terminal must be ANY, and the value never the identity.
+        For this the monoid's terminal must be ANY, and the symbolic value can't be the identity.
 
         `known` gives the bounds of symbols by name; see `semirings.bounds`.
 
@@ -281,7 +282,7 @@ class Monoid:
 
     def combination(self, type: Any, x: str = "x", y: str = "y") -> Expr:
         """
-        Return ``op(x, y)`` as an expression in two symbols of a type.
+        Return the monoid's operation as an expression: ``op(x, y)`` of two symbols of a type.
 
         Raises
         ------

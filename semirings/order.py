@@ -33,7 +33,9 @@ Order = Literal["numbers", "bits", "any"]
 
 
 def independent(monoid: Monoid, type: Any) -> tuple[Expr, ...] | None:
-    """Return how a monoid combines each part of a value, if it combines the parts independently. Otherwise return None.
+    """Return how a monoid combines each part of a value, if it combines the parts independently of each other.
+
+    If it does not, return None.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from semirings.ufuncs import settled
 
 def trace(function: Callable[..., Any], *args: Any) -> Expr | tuple[Expr, ...] | dict[str, Expr]:
     """
-    Call `function` once with symbolic arguments.
+    Call a user's function once with symbols in place of numbers, and return its result as expressions.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ Type: TypeAlias = "np.dtype[Any] | VectorType | TupleType"
 
 def as_type(spec: Any, stored: bool = False) -> Type:
     """
-    Return the type that `spec` stands for.
+    Return the type of symbolic values that `spec` stands for: a dtype, a vector type or a tuple type.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def common(graph: Any, edges: EdgeFrontier, above: Array | None = None) -> tuple
     edges : EdgeFrontier
         The pairs, as from `gasla.stages.expand` or as ``EdgeFrontier(graph.n, ids, src, dst)``; they need not be edges.
     above : array of integers, optional
-        A bound for each pair, -1 or a vertex id: only larger neighbors are listed. The others are skipped at no cost,
+        A bound for each pair, -1 or a vertex id: only larger neighbors are listed. Smaller ones are skipped at no cost,
         which enumerates each set of vertices once, in ascending order.
 
     Returns

@@ -158,7 +158,7 @@ def vxm(
 def product(
     A: Any, x: Any, semiring: Semiring, by_column: bool, mask: Any, complement: bool, accum: Any, out: Any
 ) -> Any:
-    """Return the product of a matrix and a vector, or several: the common body of `mxv` and `vxm`.
+    """Return the product of a matrix and one or several vectors: the common body of `mxv` and `vxm`.
 
     Parameters
     ----------

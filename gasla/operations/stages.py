@@ -131,9 +131,9 @@ def start(program: VertexProgram | type[VertexProgram], graph: Any, **fields: An
 
 
 def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
-    """List the edges that lead from the vertices of a frontier to the vertices that may receive.
+    """List the edges that lead from the vertices of a frontier to their neighbors, which may receive values.
 
-    With a State, only those that `edge_mask` admits.
+    With a State, only edges are listed that the program's `edge_mask` admits.
 
     Parameters
     ----------
@@ -169,7 +169,9 @@ def expand(on: State | Graph, frontier: Any) -> EdgeFrontier:
 
 
 def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
-    """Return the distinct destinations of edges in ascending order. With a State, only those that `mask` admits.
+    """Return the distinct destinations of edges in ascending order, as a Frontier.
+
+    With a State, only destinations are returned that the program's `mask` admits.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ def contract(on: State | Graph, edges: EdgeFrontier | None = None) -> Frontier:
 
 
 def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
-    """Gather over the in-edges of each receiver, and reduce the values to one per receiver.
+    """Gather values over the in-edges of each receiver, a vertex to be updated, and reduce them to one per receiver.
 
     Parameters
     ----------
@@ -230,7 +232,7 @@ def gather(state: State, receivers: Any, frontier: Any = None) -> Any:
 
 
 def apply(state: State, receivers: Any, gathered: Any = None) -> Frontier:
-    """Apply gathered values to each receiver. Return the vertices that are active next.
+    """Apply gathered values to each receiver, a vertex to be updated. Return the vertices that are active next.
 
     Parameters
     ----------
@@ -281,7 +283,7 @@ def _store_gathered(state: State, ids: Any, gathered: Any) -> None:
 
 
 def scatter(state: State, frontier: Any) -> None:
-    """Run the program's `scatter` on the out-edges of a frontier.
+    """Run the program's function `scatter` on the out-edges of the vertices in a frontier.
 
     Parameters
     ----------
@@ -305,7 +307,7 @@ def scatter(state: State, frontier: Any) -> None:
 
 
 def post_apply(state: State, receivers: Any) -> None:
-    """Run the program's `post_apply` on the receivers.
+    """Run the program's function `post_apply` on the receivers, the vertices that were updated.
 
     Parameters
     ----------

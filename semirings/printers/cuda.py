@@ -418,7 +418,7 @@ def _cast_text(text: str, source: Type, target: np.dtype[Any]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    Return a constant of exactly this type, as C++ source.
+    Return the C++ text of a constant, with exactly the C++ type that stands for `type`.
 
     Examples
     --------

@@ -254,7 +254,7 @@ def _tuple_text(texts: Sequence[str]) -> str:
 
 def literal(value: Any, type: Type) -> str:
     """
-    Return a constant of exactly this type, as Python source.
+    Return the Python text of a constant that has exactly the given type in compiled code.
 
     Examples
     --------

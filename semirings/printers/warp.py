@@ -97,7 +97,7 @@ class _Body(Body):
 
 def ctype(type: Type) -> str:
     """
-    Return the C++ type for a thread's part of a value of a type.
+    Return the C++ type for what one thread of a warp has of a value of a type.
 
     Examples
     --------
