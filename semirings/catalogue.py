@@ -202,7 +202,7 @@ def _add_exponents(x: Any, y: Any) -> Any:
 
 
 def _from_exponent(x: Any) -> Any:
-    """Return the number that a pair (m, t) stands for, which is m + log(1 + t).
+    """Return the number m + log(1 + t) for a pair (m, t), the form in which the monoid `logaddexp` reduces.
 
     A logarithm, with a correction for the rounding of 1 + t, is faster than log1p.
     """

@@ -294,7 +294,10 @@ class Symbol(Expr):
 
 
 def node(op: str, type: Type, *args: Expr, payload: Any = None) -> Expr:
-    """Return the unique node with this operation, type, arguments and payload."""
+    """Return the one node of the expression graph with this operation, type, arguments and payload.
+
+    If there is no such node yet, it is made.
+    """
     key = (op, type, tuple(map(id, args)), payload.tobytes() if isinstance(payload, np.generic) else payload)
     with _nodes_lock:
         unique_node = _NODES.get(key)
@@ -421,7 +424,7 @@ def table_values(table: Expr) -> np.ndarray[Any, Any]:
 
 
 def make_tuple(items: Iterable[Expr], names: tuple[str, ...] | None = None) -> Expr:
-    """Return the tuple of these values as one expression, optionally with names for its items."""
+    """Return the tuple of some symbolic values as one expression, optionally with names for its items."""
     entries = tuple(items)
     return node("tuple", TupleType(tuple(entry.type for entry in entries), names), *entries)
 
@@ -520,9 +523,9 @@ def _body_at_lane(body: Expr, lane: int) -> Expr:
 
 
 def load(array: Expr, index: Expr, count: Expr, outside: Expr) -> Expr:
-    """Return an expression for item `index` of an array of `count` items, which has the value `outside` out of range.
+    """Return an expression that reads item `index` of an array of `count` items.
 
-    The array is a symbol whose type is that of its items.
+    If the index is out of range, the value is `outside`. The array is a symbol whose type is that of its items.
     """
     return node("load", array.type, array, index, count, outside)
 

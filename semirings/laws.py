@@ -307,7 +307,7 @@ def _matching_operand(result: Values, x: Values, y: Values) -> Values:
 
 
 def _check_given_values(values: Any, kind: Type) -> Values:
-    """Return the values that the caller has given as one array for each item of the type.
+    """Return the values on which the caller wants laws to be checked, as one array for each item of the type.
 
     Raise ValueError if there are too many values, or if the type can't hold them.
     """
@@ -327,7 +327,7 @@ def _check_given_values(values: Any, kind: Type) -> Values:
 
 
 def _distinct_products(semiring: Semiring, given: Values) -> Values:
-    """Return the distinct products of all pairs of the given values, but at most `MOST` of them."""
+    """Return the distinct products of all pairs of the given values by a semiring, but at most `MOST` of them."""
     left_index, right_index = np.indices((len(given[0]),) * 2).reshape(2, -1)
     pairs = (_unpack(tuple(part[index] for part in given)) for index in (left_index, right_index))
     products = tuple(np.broadcast_to(part, left_index.shape) for part in _pack(semiring.multiply(*pairs)))
@@ -404,6 +404,6 @@ def _equal(left: Values, right: Values) -> Any:
 
 
 def _shown_value(values: Values, position: int) -> Any:
-    """Return the value at a position of the arrays, as the report shows it: a number, or the text of a tuple."""
+    """Return the test value at a position of arrays, as the report of laws shows it: a number, or a tuple's text."""
     parts = [part if part.ndim == 0 else part[position] for part in values]
     return parts[0] if len(parts) == 1 else f"({', '.join(map(str, parts))})"

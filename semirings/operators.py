@@ -486,11 +486,11 @@ class _Flagged(Monoid):
         return *_items(self.of.identity(self.type)), np.False_
 
     def lift(self, x: Any) -> Any:
-        """Return a value together with a flag that says that it is present."""
+        """Return a value of the monoid without an identity together with a flag that says that the value is present."""
         return *_items(x), True
 
     def lower(self, lifted: Any) -> Any:
-        """Return a value of the monoid without an identity: `lifted` without its flag."""
+        """Return the value that `lifted`, a value with a flag, stands for in the monoid without an identity."""
         items = tuple(lifted)[:-1]
         if not isinstance(self.type, TupleType):
             return items[0]

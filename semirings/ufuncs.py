@@ -206,7 +206,7 @@ def _scalar(ufunc: np.ufunc, values: list[Any]) -> Expr:
 
 
 def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
-    """Return the types in which NumPy would compute a ufunc: one for each operand, then that of the result."""
+    """Return the types in which NumPy would compute a ufunc: that of each operand in `values`, then the result's."""
     operand_types = [kind_of(value) for value in values]
     name = ufunc.__name__
     if all(isinstance(kind, type) for kind in operand_types):
@@ -231,7 +231,7 @@ def resolve(ufunc: np.ufunc, values: list[Any]) -> tuple[np.dtype[Any], ...]:
 
 
 def _check_long_ints(ufunc: np.ufunc, values: list[Any]) -> None:
-    """Raise OverflowError for Python ints of more than 64 bits, where NumPy raises it in the same operation."""
+    """Raise OverflowError if an operand is a Python int of more than 64 bits, as NumPy does in the same operation."""
     if any(type(value) is int and not fits(value, np.dtype(np.int64)) for value in values):
         try:
             with np.errstate(all="ignore"):
@@ -459,7 +459,7 @@ def _division_rule(on_zero: Callable[[Expr], Expr], on_minus_one: Callable[[Expr
 
 
 def _fmod(x: Expr, y: Expr) -> Expr | None:
-    """Return the remainder that has the sign of x, as an expression, or None for floats.
+    """Return an expression for the remainder of x / y that has the sign of x, or None for floats.
 
     It is computed from the remainder that has the sign of y.
     """

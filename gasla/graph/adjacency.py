@@ -33,7 +33,7 @@ class Adjacency:
 
     @property
     def stored_ids(self) -> Any:
-        """The neighbors of all vertices in the form that kernels of programs read.
+        """The neighbors of all vertices as an array or object from which compiled vertex programs read them.
 
         This is `indices`, or an object with packed ids if the graph is compressed.
         """
@@ -140,7 +140,7 @@ class Adjacency:
         return Adjacency(*lists_on(self.indptr).transpose(*self))
 
     def numbers(self) -> Array:
-        """Return the number of the edge at each position of `indices`.
+        """Return the number of the edge at each position of `indices`, the neighbors of all vertices.
 
         The result is an array even where these numbers equal the positions, and `edge_ids` is None.
         """
@@ -179,7 +179,7 @@ class Adjacency:
         return iter((self.indptr, self.indices, self.edge_ids))
 
     def arrays(self) -> list[Array]:
-        """Return the arrays that the object holds now. Edge numbers that have not been computed yet are left out."""
+        """Return the arrays that the adjacency lists hold now. Edge numbers that are not computed yet are left out."""
         ids = None if callable(self._edge_ids) else self._edge_ids
         return [self.indptr, self.indices] if ids is None else [self.indptr, self.indices, ids]
 

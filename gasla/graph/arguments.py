@@ -70,7 +70,7 @@ def check_functions(**given: Any) -> None:
 
 
 def are_names(given: Any) -> bool:
-    """Return whether an argument that should hold numbers of vertices holds the names of vertices instead.
+    """Return whether an argument holds names of vertices instead of their numbers.
 
     Names are strings or tuples. A set counts as names, as numbers never come in a set.
     """
@@ -330,10 +330,10 @@ def _as_numbers(name: str, argument: Any) -> Any:
 
 
 def new_edges(graph: Graph) -> tuple[Any, Any]:
-    """Return sources and targets of the edges that `Graph.changed` inserted.
+    """Return the sources and targets of the edges that `Graph.changed` inserted into a graph.
 
-    They are for a run that continues from an older result, which it gets as `start`: the result on the graph without
-    these edges. Raise ValueError if the graph was not made by `Graph.changed`, or if edges were removed, too.
+    An algorithm needs them if its argument `start` is a result on the graph before: its run then continues from that
+    result at these edges. Raise ValueError if the graph was not made by `Graph.changed`, or if edges were removed, too.
     """
     change = graph.change
     if change is None:
@@ -366,6 +366,9 @@ def check_previous(graph: Graph, name: str, given: Any, dtype: np.dtype[Any]) ->
 
 
 def check_source(name: str, given: Any, source: int) -> None:
-    """Raise ValueError if a previous result of shortest paths has a distance other than 0 at the vertex `source`."""
+    """Raise ValueError if a previous result of shortest paths has a distance other than 0 at the vertex `source`.
+
+    `given`, this result, is then the result for another source. `name` is what the error calls the result.
+    """
     if (value := given[source].item()) != 0:
         raise ValueError(f"{name} has {value} at the source {source}; expected 0: it is the result for another source")

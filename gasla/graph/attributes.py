@@ -24,9 +24,10 @@ Column = Array | Callable[[], Array]
 
 
 class Attributes:
-    """A mapping of names to arrays, all of one length and on one device. The arrays must not be written to.
+    """A mapping from names of attributes to arrays with a number or a date for each edge or each vertex of a graph.
 
-    `types` has the dtype of each column of numbers. `time_types` has the type of each column of dates or times.
+    The arrays are on one device, and must not be written to. `types` has the dtype of each column of numbers.
+    `time_types` has the type of each column of dates or times.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class Attributes:
             raise ValueError(f"{parameter}: {self.unknown(name)}" if parameter else self.unknown(name))
 
     def name_of(self, values: Array | None) -> str | None:
-        """Return the name of the attribute whose array is the object `values`, or None if there is none."""
+        """Return the name of the attribute whose column is the array `values` itself, or None if there is none."""
         for name, column in self._columns.items():
             if column is values:
                 return name

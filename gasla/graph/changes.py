@@ -204,7 +204,10 @@ def _join_entries(old_entries: Array | None, remains: Array | None, new_entries:
 
 
 def _find_removed(graph: Lists, argument: Any) -> tuple[Array, Array | None]:
-    """Return the numbers of the edges to remove, ascending, and a mask of the remaining edges (None if all remain)."""
+    """Return the numbers of the edges that an argument of `Graph.changed` says to remove, ascending, and a mask.
+
+    The mask is True for the remaining edges, or is None if all remain.
+    """
     xp = module_of(graph.device)
     if argument is None:
         return xp.zeros(0, np.int64), None
@@ -245,7 +248,10 @@ def _edges_between(graph: Lists, sources: Any, targets: Any) -> Array:
 
 
 def _new_edges(graph: Lists, values_before: Array | None, argument: Any) -> Edges:
-    """Return sources, targets and values of the inserted edges, converted to the graph's dtypes, after checks."""
+    """Return the sources, targets and values of the edges that an argument of `Graph.changed` inserts, after checks.
+
+    They are converted to the dtypes that the graph has.
+    """
     xp = module_of(graph.device)
     if argument is None:
         empty = xp.zeros(0, graph.id_dtype)

@@ -75,7 +75,10 @@ class TimeType(NamedTuple):
         return self._replace(unit=unit, kind="datetime" if self.kind == "date" and unit != "D" else self.kind)
 
     def number(self, name: str, given: Any, up: bool = False) -> int:
-        """Return a date or a duration as an integer of this type, rounded down, or up if `up` is set."""
+        """Return a date or a duration as a number of this type's units, rounded down, or up if `up` is set.
+
+        `name` is what errors call it.
+        """
         exact_units = self._nanoseconds(name, given) / Fraction(_NANOSECONDS[self.unit])
         whole_units = -((-exact_units).__floor__()) if up else exact_units.__floor__()
         return max(NAT + 1, min(-NAT - 1, whole_units))
@@ -174,9 +177,9 @@ def parsed_time_types(given: Any, columns: Mapping[str, Array]) -> dict[str, Tim
 
 
 class TimeColumn:
-    """A column of integers that are dates or times, with their type.
+    """A column of dates or times of a table or a graph: integers, and the type that says what they stand for.
 
-    Tables pass dates between each other in this form.
+    Tables of different libraries and graphs are converted to each other through this form.
     """
 
     def __init__(self, numbers: Array, type: TimeType) -> None:

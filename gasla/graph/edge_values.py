@@ -44,7 +44,10 @@ def of_parts(values: Any, function: Callable[[Array, Array | None], T]) -> list[
 
 
 def first_edge(values: Any, test: Callable[[Array], Array]) -> tuple[int, Any]:
-    """Return the number of the first edge whose value passes a test, and the value. At least one value must pass."""
+    """Return the number of the first edge whose value passes a test, and that value.
+
+    `test` is a function that returns a mask for an array of values. At least one value must pass.
+    """
     return min(edge for edge in of_parts(values, partial(_find_first_in_part, test)) if edge is not None)
 
 
@@ -172,7 +175,7 @@ class Values:
         return self.lists.in_.by_position(self.each)
 
     def to(self, device: Device, lists: Lists) -> Values:
-        """Return a copy of the values on another device, for the adjacency lists there.
+        """Return a copy of the edge values on another device, for `lists`, the graph's adjacency lists there.
 
         Boolean properties that have been computed are copied too.
         """
@@ -182,7 +185,7 @@ class Values:
         return copy
 
     def arrays(self) -> list[Array]:
-        """Return all arrays that the object refers to now: the values, and arrays derived from them that are cached."""
+        """Return all arrays of edge values that are in memory now: the values, and cached arrays derived from them."""
         return [field for field in self.__dict__.copy().values() if isinstance(field, array_module(field).ndarray)]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -240,7 +240,7 @@ def fingerprint(A: Any) -> str:
 
 
 def sources(A: Any, count: int = 8) -> list[int]:
-    """Return `count` pseudorandom vertices of the largest weakly connected component of `A`, the same in each call.
+    """Return `count` pseudorandom vertices of graph `A`'s largest weakly connected component, the same in each call.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def sources(A: Any, count: int = 8) -> list[int]:
 
 
 def first_of_largest(labels: Array, count: int) -> list[int]:
-    """Return `count` pseudorandom vertices of the largest component, given the component's label of each vertex."""
+    """Return `count` pseudorandom vertices of the largest component. `labels` has the component of each vertex."""
     order = np.argsort(_hash(np.arange(len(labels), dtype=np.uint64), _SOURCE))
     is_in_largest = labels[order] == np.bincount(labels).argmax()
     chosen_ids: list[int] = order[is_in_largest][:count].tolist()
@@ -329,7 +329,7 @@ def _number_blocks(edge_count: int) -> Iterator[Array]:
 
 
 def _pair_keys(row: Array, column: Array) -> Array:
-    """Return one 64-bit number for each edge (row, column), with the row in the upper half.
+    """Return a 64-bit number for each edge, with its row in the upper half and its column in the lower half.
 
     Sorting these numbers sorts edges by row, then column.
     """
@@ -337,9 +337,9 @@ def _pair_keys(row: Array, column: Array) -> Array:
 
 
 def _weights(row: Array, column: Array, largest: int) -> Array:
-    """Return a pseudorandom weight from 1 to `largest` for each edge, by hashing its ends.
+    """Return a pseudorandom weight from 1 to `largest` for each edge, computed as a hash of its two ends.
 
-    Both directions of an edge get the same weight.
+    `row` and `column` are the edges' ends. Both directions of an edge get the same weight.
     """
     hashed = _hash(_pair_keys(np.minimum(row, column), np.maximum(row, column)), _WEIGHT) >> _HALF
     return ((hashed * np.uint64(largest)) >> _HALF).astype(np.float32) + np.float32(1)

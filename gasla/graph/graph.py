@@ -763,7 +763,7 @@ class Graph(Whole):
         return edges
 
     def _edges_on_host(self, attributes: Chosen) -> Edges:
-        """Return the edges, values, names and chosen attributes of the graph as arrays in host memory."""
+        """Return the edges, values, names and chosen attributes of the graph in host memory, for other libraries."""
         src, dst = (moved(endpoint, "cpu") for endpoint in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
         of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
@@ -945,9 +945,9 @@ class Graph(Whole):
         return any_true(array_module(row).equal(row, target))
 
     def _one_vertex(self, name: str, argument: Any) -> int:
-        """Return the number of a vertex given by its number or its name.
+        """Return the number of the vertex that an argument gives by its number or its name.
 
-        Raise an error if several vertices are given.
+        Raise an error if several vertices are given. `name` is the argument's name in the error.
         """
         vertex = self.vertex(argument)
         if not isinstance(vertex, int):
@@ -1800,10 +1800,10 @@ class Graph(Whole):
         return current or self._known.setdefault("edition", Edition())
 
     def ends_since(self, edition: Edition) -> tuple[Array, Array] | None:
-        """Return the sources and targets of the edges inserted since an edition.
+        """Return the sources and targets of the edges that were inserted since `edition`, as a result has recorded it.
 
-        The edition stands for the edges and values of this graph, or of one that it was made from, at one time. Return
-        None if anything else has changed since, or if the edition is unknown.
+        An edition stands for the edges and values of this graph, or of a graph that it was made from, at one time.
+        Return None if anything else has changed since, or if the edition is unknown.
         """
         first_edge = self.m if edition is self.edition else self._known.get("earlier", {}).get(edition)
         if first_edge is None:

@@ -191,10 +191,10 @@ def _positions(m: int) -> Array:
 
 
 def _row_blocks(indptr: Array) -> Iterator[tuple[int, int, int, int]]:
-    """Split adjacency lists into blocks of consecutive vertices with about _CHUNK edges each.
+    """Split the adjacency lists of a graph into blocks of consecutive vertices with about _CHUNK edges each.
 
-    Yield for each block the first vertex, the vertex after the last, the first position in `indices`, and the position
-    after the last.
+    Yield for each block the first vertex, the vertex after the last, the first position in the array of neighbors, and
+    the position after the last.
     """
     cuts = np.searchsorted(indptr, np.arange(0, int(indptr[-1]), _CHUNK), side="right") - 1
     bounds = np.unique(np.append(cuts, len(indptr) - 1)) if len(cuts) else np.zeros(0, np.int64)

@@ -238,7 +238,7 @@ def source(offset_size: int, vertex_size: int, value_size: int) -> str:
 
 
 def _find_properties(indptr: Array, indices: Array, values: Array | None = None) -> list[int]:
-    """Return the four numbers of the CUDA struct `ListProperties` for adjacency lists, computed by one kernel.
+    """Test adjacency lists by one kernel, and return the four numbers of the CUDA struct `ListProperties`.
 
     They say how far the lists are from symmetric (0 if they are), and whether any list falls, repeats a neighbor or has
     a self loop.
@@ -269,7 +269,7 @@ def _pack_keys(upper: Array, lower: Array, n: int) -> Array:
 
 
 def _lower_halves(packed_keys: Array, dtype: Any) -> Array:
-    """Return the lower 32 bits of each 64-bit key, converted to a dtype."""
+    """Return the lower 32 bits of each 64-bit key, such as the neighbor of an edge, converted to a dtype."""
     return packed_keys.view(np.uint32)[::2].astype(dtype)
 
 

@@ -44,7 +44,7 @@ class MappedFiles:
                 )
 
     def hold(self, values: Array | None) -> bool:
-        """Return whether `values` is an array mapped from these files. Such an array can't be written to."""
+        """Return whether the array `values` is mapped from one of these files, so that nobody can write to it."""
         return any(values is column for column in self.columns)
 
 

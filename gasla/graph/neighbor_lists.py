@@ -360,9 +360,9 @@ class Lists:
         return converted(module_of(self.device).ones(count, computed(kind)), kind)
 
     def to(self, device: Device) -> Lists:
-        """Return a copy of the input's arrays on another device.
+        """Return a copy of these edges on another device, in the form in which they were given.
 
-        Vertex ids are converted to `id_dtype`. Boolean properties that have been computed are copied too.
+        Vertex ids are converted to `id_dtype`. Of what was computed from the edges, only boolean properties are copied.
         """
         rows, columns = (
             lists and Adjacency(lists.indptr, lists.indices.astype(self.id_dtype, copy=False)).to(device)
@@ -374,7 +374,7 @@ class Lists:
         return copy
 
     def _fields_now(self) -> dict[str, Any]:
-        """Return a copy of the object's fields and the properties cached so far.
+        """Return a copy of the object's `__dict__`: its fields, and the properties cached so far.
 
         A copy is needed because other threads may add properties while a loop runs over the dict.
         """
@@ -384,7 +384,7 @@ class Lists:
         return self._fields_now() | {"files": None}  # a pickle contains the arrays' data, so it needs no files
 
     def arrays(self) -> list[Array]:
-        """Return all arrays that the object holds now, whether given or cached."""
+        """Return all arrays that the object holds now: those of the graph's input, and cached ones."""
         arrays_now: list[Array] = [] if self.ends is None else [*self.ends]
         for field in self._fields_now().values():
             if isinstance(field, Adjacency):

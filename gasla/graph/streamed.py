@@ -367,7 +367,10 @@ class StreamedLists(Lists):
 
 
 def _with_arrays(lists: Adjacency, indptr: Array, indices: Array) -> Adjacency:
-    """Return adjacency lists with the same contents in other arrays, with all properties that have been computed."""
+    """Return adjacency lists with the contents of `lists` in the arrays `indptr` and `indices`.
+
+    Properties that have been computed for `lists` are kept.
+    """
     copy = Adjacency(indptr, indices, lists._edge_ids)
     properties = vars(lists.__dict__["properties"]) if "properties" in lists.__dict__ else {}
     copy.properties.__dict__.update({name: value for name, value in properties.items() if isinstance(value, bool)})
@@ -397,7 +400,7 @@ class StreamedValues(Values):
 
     @classmethod
     def of(cls, lists: StreamedLists, given: Values) -> StreamedValues:
-        """Return streamed values made from the values of a graph on the CPU.
+        """Return streamed edge values (in page-locked memory) made from the values of a graph on the CPU.
 
         Boolean properties that have been computed are copied too.
         """
@@ -474,7 +477,7 @@ def require_room(lists: Lists, values: Array | None, device: Device) -> None:
 
 
 def list_bytes(lists: Lists, values: Array | None) -> int:
-    """Return the bytes that the input of a graph, its edges and values, takes in GPU memory."""
+    """Return how many bytes the edges and values of a graph, in the form of its input, take in GPU memory."""
     value_bytes = 0 if values is None else int(values.nbytes)
     if lists.ends is not None:
         return value_bytes + 2 * lists.id_dtype.itemsize * lists.m

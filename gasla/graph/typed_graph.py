@@ -423,7 +423,7 @@ def _check_relation_name(name: Any) -> Relation:
 
 
 def _check_edges(name: Relation, edges: Any) -> Any:
-    """Return the edges of a relation, after checks: a Graph, a sparse array, or a (2, m) array of integers."""
+    """Check the edges of a relation, and return them as a Graph, a sparse array, or a (2, m) array of integers."""
     if isinstance(edges, Graph):
         edges = whole_graph(edges)
         if edges.naming is not None:

@@ -204,9 +204,9 @@ def vertex_count(n: Any) -> int:
 
 
 def for_names(given: Any) -> str:
-    """Return a hint to add to an error message if an argument holds names although the graph's vertices have none.
+    """Return a hint for an error message if an argument holds names, where the graph's vertices have none.
 
-    Otherwise return an empty string.
+    In any other case return an empty string.
     """
     return "; the graph has no names: Graph.from_table numbers names" if given.dtype.kind in "USO" else ""
 
@@ -247,9 +247,9 @@ def as_ids(name: str, x: ArrayLike) -> Array:
 
 
 def as_labels(labels: ArrayLike, n: int) -> Array:
-    """Return an argument as an array with the group of each of n vertices.
+    """Check an argument that has the group of each of n vertices, and return it as an array.
 
-    Raise ValueError unless groups are 0 to n - 1.
+    Raise ValueError unless groups are from 0 to n - 1.
     """
     groups = as_ids("labels", labels)
     if len(groups) != n:

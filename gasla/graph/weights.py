@@ -204,8 +204,8 @@ def mean_size(sample: Any) -> float:
 def may_overflow(graph: Graph, dtype: np.dtype[Any], bounds: tuple[Any, Any] | None = None) -> bool:
     """Return whether the length of a path, as a sum of weights, may overflow the floating-point type `dtype`.
 
-    Only paths that visit no vertex twice matter. `bounds` is the result of `weight_range`, if the caller has it,
-    because on a GPU to compute it takes a kernel and a wait.
+    Only paths that visit no vertex twice matter. `bounds` is the result of `weight_range`, if the caller has it
+    already. On a GPU it would take a kernel and a wait to compute it again.
     """
     if graph.value_type is None or graph.m == 0:
         return False

@@ -243,7 +243,7 @@ def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
 
 
 def ends_of(graph: Graph, edges: EdgeFrontier) -> tuple[Array, Array]:
-    """Return the sources and targets of an `EdgeFrontier` as arrays on the graph's device.
+    """Return the sources and targets of the edges in an `EdgeFrontier` as arrays on the graph's device.
 
     Raise an error if any of them is not a vertex of the graph.
     """

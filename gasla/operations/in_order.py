@@ -140,7 +140,7 @@ def integers(graph: Graph, name: str, given: Any) -> Array:
 
 
 def narrowed(name: str, array: Array, dtype: Any) -> Array:
-    """Return a copy of an array of integers as another dtype.
+    """Return a copy of an array of integers as the dtype `dtype`, which may be shorter.
 
     Raise ValueError if this dtype can't hold one of the integers. `name` is the argument's name, for the error.
     """

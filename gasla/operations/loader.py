@@ -204,7 +204,7 @@ def loader(
 
 
 def made_ahead(make: Callable[[int], T], count: int, ahead: int) -> Iterator[T]:
-    """Yield the results of `make` for the numbers from 0 to `count` - 1, computed ahead in a thread.
+    """Yield what the function `make` returns for the numbers from 0 to `count` - 1, computed ahead in a thread.
 
     The thread computes up to `ahead` results before the caller asks for them.
     """
@@ -268,7 +268,10 @@ def _import_module(name: str, package: str) -> Any:
 
 
 def _map_arrays(function: Callable[[Any], Any], nested_arrays: Any) -> Any:
-    """Apply a function to each array in nested dicts, and return dicts of the results. None remains None."""
+    """Apply a function to each array of a batch, whose arrays are in nested dicts, and return dicts of the results.
+
+    None remains None.
+    """
     if isinstance(nested_arrays, dict):
         return {name: _map_arrays(function, value) for name, value in nested_arrays.items()}
     return None if nested_arrays is None else function(nested_arrays)

@@ -214,9 +214,9 @@ def _lists(M: Any, name: str, A: Any, semiring: Semiring) -> Lists:
 
 
 def _index_error(**matrices: Lists | None) -> ValueError:
-    """Return the error for an offset or index that is out of range in one of several matrices.
+    """Return the error for an offset or index that is out of range in one of the matrices of a product.
 
-    The matrices are given by name. The error names the first such offset or index.
+    The matrices are given by the names of their arguments. The error names the first such offset or index.
     """
     for name, lists in matrices.items():
         if lists is not None and (error := find_outside(lists.indptr, lists.indices, lists.width, "row", "column")):

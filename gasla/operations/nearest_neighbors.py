@@ -46,7 +46,7 @@ class NearestNeighbors(NamedTuple):
 
 
 def k_nearest_neighbors(points: Any, k: int, *, queries: Any = None, metric: Metric = "euclidean") -> NearestNeighbors:
-    """Find the k nearest points of each point, or of each of other points.
+    """Find the k points nearest to each point, or to each of other points (`queries`).
 
     Parameters
     ----------

@@ -247,9 +247,9 @@ def _exact_weights(graph: Graph) -> np.ndarray | None:
 
 
 def _round_to_exact(name: str, weights: np.ndarray) -> np.ndarray:
-    """Return nonnegative numbers rounded up to multiples of a power of two, so that their sums are exact in any order.
+    """Return the numbers `weights`, at least 0, rounded up to multiples of a power of two.
 
-    `name` is what the numbers are called in errors.
+    So their sums are exact in any order. `name` is what the numbers are called in errors.
     """
     with np.errstate(over="ignore"):
         weight_sum = float(weights.sum())
@@ -684,5 +684,5 @@ def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
 
 
 def kernels() -> HostOnly:
-    """Return the object whose methods are the kernels that only the CPU engine has."""
+    """Return the part of the CPU engine whose methods are the algorithms that the GPU engine does not have."""
     return cast(HostOnly, engine("cpu").primitives())

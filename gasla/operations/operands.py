@@ -133,7 +133,7 @@ def vector(x: Any, length: int, what: str, xp: Any) -> Array:
 
 
 def as_operand(name: str, x: Any, xp: Any) -> Array:
-    """Return `x` as an array of the module `xp`, NumPy or CuPy, to which the arrays of the matrix belong.
+    """Return `x`, an operand of a product, as an array of the module `xp` (NumPy or CuPy) of the matrix's arrays.
 
     Raise TypeError if that would need a copy from one device to the other. `name` is the argument's name in the error.
     """

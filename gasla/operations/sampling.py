@@ -636,7 +636,7 @@ class TypedSampler:
         return seeded
 
     def sample(self, ids: Mapping[str, Array]) -> TypedSample:
-        """Return a sample around the given vertices of each type."""
+        """Draw a sample of the typed graph around the vertices `ids` of each type."""
         return sample_types(self.drawings, ids, self.sizes)
 
 
@@ -646,7 +646,10 @@ def relation_seed(word: np.uint64, relation: int) -> int:
 
 
 def typed_ids(graph: TypedGraph, given: Any) -> dict[str, Array]:
-    """Return the ids of the given vertices of each type. Raise an error if they are not valid."""
+    """Return the ids of the vertices that an argument gives for each type of a typed graph, by type.
+
+    Raise an error if they are not valid.
+    """
     if not isinstance(given, Mapping):
         raise TypeError(
             f"ids is a {type(given).__name__}; expected a mapping from types to vertices, such as "
@@ -709,9 +712,9 @@ def _layers_of_relations(graph: TypedGraph, k: Any) -> dict[Relation, list[int]]
 
 
 def repeats(ids: Array) -> ValueError:
-    """Return the error for a vertex that occurs twice in `ids`.
+    """Return the error for a vertex that occurs twice in `ids`, the vertices around which a sample is drawn.
 
-    In a sample of several layers without trees, each vertex occurs only once.
+    In a sample of several layers whose trees are not disjoint, each vertex may occur only once.
     """
     xp: Any = array_module(ids)
     sorted_ids = xp.sort(ids)
@@ -761,9 +764,10 @@ def check_lists(graph: Graph, direction: Direction = "out") -> None:
 
 
 def weights_of(graph: Graph, primitives: Primitives, direction: Direction = "out") -> tuple[Array, Array]:
-    """Return the arrays for draws by weight: running sums of the weights in each adjacency list, and guide tables.
+    """Return the two arrays for random draws by weight: running sums of weights in each adjacency list, guide tables.
 
-    A draw is searched in the sums, and a guide table says where to begin. The sums are float64. The graph keeps both.
+    A draw is searched in the running sums, which are float64, and a guide table says where to begin. Both are cached in
+    the graph.
     """
     graph.notice_values()
     check_weights(graph, shares=True)

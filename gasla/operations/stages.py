@@ -74,9 +74,9 @@ class State:
 
 
 def _refuse_aggregates(traced: Traced) -> None:
-    """Raise ValueError if a function of the program reads an aggregate or `self.bucket`.
+    """Raise ValueError if a function of a program reads an aggregate or `self.bucket`, which only `gasla.run` computes.
 
-    Only `gasla.run` computes these.
+    So such a program can't run as separate stages.
     """
     for name, function in traced.functions.items():
         if "bucket" in function.reads("self") and name not in BETWEEN:

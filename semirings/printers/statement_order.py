@@ -201,9 +201,10 @@ class Body:
         return f"{self.prefix}{self.count - 1}"
 
     def in_loop(self, exprs: Sequence[Expr], texts: dict[Expr, str]) -> list[Line]:
-        """Return the lines that compute some expressions in the body of a loop over lanes.
+        """Return the lines that compute some expressions in the body of a loop over the lanes (items) of vectors.
 
-        `texts` has the text of each node that is known before, and gets the texts of the nodes computed here.
+        `texts` has the text of each node that is known before the lines, and gets the texts of the nodes that they
+        compute.
         """
         order = [e for e in in_order(exprs, within=False) if e in self.of_lanes and e not in texts]
         return [line for e in order for line in self._line(e, texts)]
@@ -215,7 +216,7 @@ class Body:
         return Each(length, lines, [Line(self.targets[e], e.dtype, texts[e.args[0]]) for e in wide])
 
     def fold(self, e: Expr) -> Fold:
-        """Return the loop that reduces the lanes of a wide vector to a scalar, for a node ``"fold"``."""
+        """Return the loop that reduces the lanes (items) of a wide vector to a scalar, for a node ``"fold"``."""
         first, body, combination = e.args
         self.texts[e] = name = self.temporary()
         texts = dict(self.texts)

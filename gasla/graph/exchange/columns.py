@@ -135,7 +135,7 @@ def kinds_of(schema: Any) -> Kinds:
 def choose(
     titles: Sequence[str], src: Column | None, dst: Column | None, weight: Column | None, kinds: Kinds = _UNKNOWN
 ) -> tuple[int, int, int | None]:
-    """Return the positions of the columns of sources, targets and weights, chosen by name, position or usual title.
+    """Return the positions of the columns of sources, targets and weights in a table, by name, position or usual title.
 
     If `src` and `dst` are left out, columns of uncertain meaning are an error: more than two columns that could hold
     the ends of edges, and numbers that may or may not be weights.
@@ -253,9 +253,10 @@ def _core_of_title(title: str) -> str:
 
 
 def are_first(kinds: Kinds) -> bool:
-    """Return whether no other columns than the first two could be the ends of edges.
+    """Return whether no columns of a table except the first two could be the ends of edges.
 
-    Two columns could be the ends if both hold whole numbers, or if both hold text.
+    Two columns could be the ends if both hold whole numbers, or if both hold text. `kinds` has the positions of the
+    columns of each kind.
     """
     candidates = [position for group in (kinds.whole, kinds.texts) if len(group) > 1 for position in group]
     return len(candidates) < 2 or sorted(candidates) == [0, 1]
@@ -473,7 +474,7 @@ def further_columns(table: Any, src: Column | None, dst: Column | None, weight: 
 
 
 def _why_no_attribute(column: Any) -> str:
-    """Return the reason why a column can't be an attribute, or an empty text if it can."""
+    """Return the reason why a column of a table can't be an attribute, or an empty text if it can."""
     types, pc = arrow().types, arrow("pyarrow.compute")
     dtype = column.type.value_type if types.is_dictionary(column.type) else column.type
     tests = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
@@ -495,7 +496,7 @@ def are_two_kinds(src: str | None, dst: str | None) -> bool:
 
 
 def _prefix_with_titles(titles: Sequence[Any], id_columns: list[Any]) -> list[Any]:
-    """Return ids as names that begin with the title of their column, such as "userId 1".
+    """Return the vertex ids in two columns as names that begin with the title of their column, such as "userId 1".
 
     So an id that occurs in both columns names two vertices.
     """
@@ -512,7 +513,7 @@ def _prefix_with_titles(titles: Sequence[Any], id_columns: list[Any]) -> list[An
 
 
 def _warn_of_shared_ids(titles: list[Any], id_columns: list[Any]) -> None:
-    """Warn if an id occurs in both columns although their titles say that they hold two kinds of vertices."""
+    """Warn if a vertex id occurs in both of two columns whose titles say that they hold different kinds of vertices."""
     pc = arrow("pyarrow.compute")
     ids = [column.combine_chunks().unique() for column in id_columns]
     shared = ids[0].filter(pc.is_in(ids[0], ids[1].cast(ids[0].type)))
@@ -649,7 +650,7 @@ def same_kind(one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def _common_integer_type(id_columns: list[Any]) -> Any:
-    """Return the Arrow type, int64 or uint64, that can hold the integers of both columns."""
+    """Return the Arrow type, int64 or uint64, that can hold the integers of both columns of vertex ids."""
     pa = arrow()
     if max(_largest_id(ids) for ids in id_columns) < 2**63:
         return pa.int64()

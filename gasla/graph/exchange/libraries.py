@@ -33,7 +33,7 @@ class Records(NamedTuple):
 
 
 def records_of(G: Any) -> Records:
-    """Return the vertices and edges of a NetworkX graph, each with its attributes."""
+    """Return the vertices and edges of a NetworkX graph as lists, each with a dict of its attributes."""
     if not hasattr(G, "adjacency") or not hasattr(G, "is_directed"):
         raise TypeError(f"G is a {type(G).__name__}; expected a NetworkX graph")
     return Records(list(G.nodes(data=True)), list(G.edges(data=True)), not G.is_directed())
@@ -234,7 +234,7 @@ def _read_attributes(
 
 
 def _describe_first_bad(values: list[Any]) -> str:
-    """Return text for an error that names the first value that is not a number, and its position.
+    """Return text for an error that names the first value of an attribute that is not a number, and its position.
 
     If all values are numbers, one of them has too many bits for any type, and the text names the first value.
     """
@@ -247,7 +247,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _are_numbers(values: list[Any]) -> bool:
-    """Return whether all values are numbers that fit one array of a type that attributes may have."""
+    """Return whether all values of an attribute are numbers that fit one array of a type that attributes may have."""
     if not all(map(_is_number, values)):
         return False
     try:
@@ -257,7 +257,7 @@ def _are_numbers(values: list[Any]) -> bool:
 
 
 def _as_dates(values: list[Any], owner: str, name: str) -> TimeColumn | None:
-    """Return an attribute as a column of dates or times, or None if any edge or vertex has something else."""
+    """Return the values of an attribute as a column of dates or times, or None if any value is something else."""
     if not values or any(value is None for value in values):
         return None
     try:
@@ -298,14 +298,14 @@ def are_equal_both_ways(edges: Edges) -> bool:
 
 
 def _as_array(x: Any) -> Array:
-    """Return an argument as a NumPy or CuPy array. It shares the memory of a tensor that supports DLPack."""
+    """Return an argument as a NumPy or CuPy array. If it is a tensor that supports DLPack, memory is shared."""
     x = imported(x)
     empty = not hasattr(x, "dtype") and np.size(x) == 0
     return x if hasattr(x, "dtype") else np.asarray(x, np.int64 if empty else None)
 
 
 def _as_numbers(values: list[Any], owner: str, attribute: str | None, instead: str) -> Array:
-    """Return an attribute of edges or vertices as an array.
+    """Return the values of an attribute of edges or vertices as an array.
 
     Raise TypeError for the first value that is not a number.
     """

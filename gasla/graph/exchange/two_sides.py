@@ -20,9 +20,9 @@ SIDES = "bipartite"
 
 
 def edges_of_matrix(R: Any, rows: Sequence[Any] | None, columns: Sequence[Any] | None) -> Edges:
-    """Return the edges from the rows to the columns of a rectangular matrix.
+    """Return the edges of the bipartite graph of a rectangular matrix, which lead from its rows to its columns.
 
-    `Graph.from_bipartite` documents the arguments.
+    `rows` and `columns` have the names of the vertices, as `Graph.from_bipartite` documents.
     """
     if isinstance(R, np.ndarray) and R.ndim == 2:
         from scipy.sparse import csr_array
@@ -89,9 +89,9 @@ def sides_of(graph: Any) -> Array | None:
 
 
 def chosen(graph: Any, side: Any) -> Any:
-    """Return the vertices that an argument `side` selects: a mask of one of the graph's two sides, or given vertices.
+    """Return the vertices that the argument `side` of a function on bipartite graphs selects, by default side 0.
 
-    By default it is side 0.
+    They are a mask of one of the graph's two sides, or the given vertices.
     """
     is_number = isinstance(side, int | np.integer) and not isinstance(side, bool)
     if side is not None and not is_number:

@@ -160,7 +160,10 @@ def title_of_side(titles: Sequence[str], firsts: Sequence[str]) -> tuple[int, st
 
 
 def firsts_of(names: Any, sides: Any) -> list[str]:
-    """Return the name of one vertex of each side of a bipartite graph, such as "userId 1" and "movieId 1"."""
+    """Return the name of one vertex on each side of a bipartite graph, such as "userId 1" and "movieId 1".
+
+    `names` and `sides` have the name and the side of each vertex.
+    """
     return [str(names[int((sides == side_number).argmax())]) for side_number in (0, 1)]
 
 

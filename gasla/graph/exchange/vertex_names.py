@@ -179,7 +179,7 @@ def translate_vertex(graph: OfVertices, given: Any, name: str = "source") -> int
 
 
 def called(names: Names, ids: Array) -> Array:
-    """Return the name of each vertex in `ids` as an array, with None in place of -1, which stands for no vertex."""
+    """Return the names of the vertices `ids` as an array. An id of -1, which stands for no vertex, becomes None."""
     is_none = ids < 0
     if not is_none.any():
         return names.each[ids]
@@ -197,7 +197,7 @@ def as_numbers(graph: OfVertices, ids: list[int]) -> list[int]:
 
 
 def _not_a_vertex(names: Names | None, argument: Any, name: str) -> Exception:
-    """Return the error for an argument that is neither the number nor the name of a vertex."""
+    """Return the error for an argument, called `name`, that is neither the number nor the name of a vertex."""
     if names is None:
         unnamed = ": the graph has no names" if isinstance(argument, str) else ""
         return TypeError(f"{name} is {reprlib.repr(argument)}; expected the id of a vertex, an integer{unnamed}")

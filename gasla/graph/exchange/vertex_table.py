@@ -51,7 +51,7 @@ def columns_of(n: int, names: Array | None, results: tuple[Any, ...], columns: M
 
 
 def _fields(n: int, title: str | None, result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the title and the values of each column of a table that a result of an algorithm gives.
+    """Yield the title and the values of each column that the result of an algorithm gives in a table of n vertices.
 
     `title` is that of a single column, or the beginning of the titles of several columns. If it is None, titles are the
     names of the result's fields, or "value" for an array.
@@ -117,7 +117,10 @@ def _convert_to_zone(values: Any, zone: Any) -> Any:
 
 
 def as_table(columns: Columns, kind: str) -> Any:
-    """Return the columns as a pyarrow.Table if `kind` is "arrow", or as a DataFrame if it is "pandas" or "polars"."""
+    """Return the columns of a table of results as the object of a table library.
+
+    It is a pyarrow.Table if `kind` is "arrow", and a DataFrame if it is "pandas" or "polars".
+    """
     library = module_for(kind)
     converted = {title: _convert_for(values, kind) for title, values in columns.items()}
     if kind == "pandas":
@@ -170,7 +173,7 @@ def _convert_for(values: Any, library: str) -> Any:
 
 
 def module_for(kind: str) -> Any:
-    """Return the module of a table library. If it is missing, the ImportError says how to install it."""
+    """Return the module of the table library `kind`. If it is missing, the ImportError says how to install it."""
     if kind == "arrow":
         return arrow()
     try:

@@ -141,7 +141,7 @@ def batch(graphs: Iterable[Any]) -> Batch:
 
 
 def _join_attributes(columns_of_graphs: list[Attributes], xp: Any) -> dict[str, Any]:
-    """Return the attributes that all graphs of a batch have, by name, with the arrays of the graphs joined."""
+    """Return by name the attributes that all graphs of a batch have, with the columns of the graphs joined."""
     names = [name for name in columns_of_graphs[0] if all(name in columns for columns in columns_of_graphs)]
     joined_columns = {name: xp.concatenate([columns.numbers(name) for columns in columns_of_graphs]) for name in names}
     for name in names:

@@ -82,7 +82,7 @@ def _sum(
     thread, threads, control, starts, members, indptr, indices, weights, became, firsts, loops, seen, sums, lengths,
     targets, totals, grain
 ):  # fmt: skip
-    """Write the groups that the edges of each group lead to, and the total weights of the edges to each.
+    """Write, for each group of vertices, the groups that its edges lead to, and the total weights of these edges.
 
     The groups are written in the order in which they first occur.
     """

@@ -51,9 +51,10 @@ def _edge_numbers(lists: Adjacency, positions: Array) -> Array:
 
 
 def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array]:
-    """Return the ranges of positions that edges ``src[k] -> dst[k]`` have in sorted adjacency lists.
+    """Return where the edges ``src[k] -> dst[k]`` are in sorted adjacency lists, as ranges of positions.
 
-    The first array has where each range begins, and the second where it ends. Parallel edges are adjacent there.
+    The first array has where each range begins, and the second where it ends. Parallel edges are adjacent there, so a
+    range may have several edges.
     """
     list_starts, end = (lists.indptr[src + offset].astype(np.int64) for offset in (0, 1))
     first_matches = _bisect(lists.indices, list_starts, end, dst, after=False)

@@ -217,7 +217,8 @@ def _values_to_reduce(lists: Lists, values: Array | None, combine: Monoid | None
 def number_groups(n: int, dtype: np.dtype[Any], labels: Array) -> tuple[Array, int]:
     """Return the number of the group of each of n vertices, and how many groups there are.
 
-    Groups are numbered from 0 without gaps, in the order of their labels.
+    `labels` has a label for each vertex, equal within a group. Groups are numbered from 0 without gaps, in the order of
+    their labels.
     """
     xp = array_module(labels)
     if n == 0:

@@ -20,9 +20,10 @@ FEW = 64
 def nearest_by_tree(
     points: np.ndarray, wanted: np.ndarray, k: int, p: float, is_own: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k nearest neighbors among `points` of each point in `wanted`, and their distances.
+    """Return, for each point in `wanted`, the k nearest of the points `points`, and their distances.
 
-    With `is_own`, `wanted` and `points` are the same points, and no point is its own neighbor.
+    With `is_own`, `wanted` and `points` are the same points, and no point is its own neighbor. `p` is the power of
+    Minkowski's metric.
     """
     from scipy.spatial import cKDTree
 
@@ -32,7 +33,7 @@ def nearest_by_tree(
     neighbor_ranks = np.arange(1, k + 1 + is_own)
 
     def steps() -> Iterator[None]:
-        """Find the neighbors of some points at a time, and yield before each time.
+        """Find the neighbors of a few points at a time, and yield before each time, so that Ctrl-C can be noticed.
 
         The number of points is chosen such that this takes about `STEP` seconds.
         """

@@ -69,7 +69,7 @@ class IdMap:
         return result
 
     def map_names(self, names: Names) -> Names | None:
-        """Return the names of the new vertices, or None if vertices were merged."""
+        """Return the names of the new vertices of this map, or None if vertices were merged."""
         if self.merges:
             return None
         return names if self._members is None else Names(names.each[moved(self._members, "cpu")])
@@ -80,7 +80,7 @@ class IdMap:
         return self._became is not None or self._begins is not None
 
     def map_attributes(self, attributes: Attributes) -> Attributes:
-        """Return the attributes of the new vertices or edges: those that each had in the previous graph.
+        """Return the attributes of the new vertices or edges of this map: those that they had in the previous graph.
 
         If several vertices or edges were merged, the attributes are those of the one with the smallest number.
         """
@@ -265,9 +265,9 @@ def derived(
 
 
 def run_numbers(begins: Array, count: int, dtype: np.dtype) -> Array:
-    """Return the number of the run that each position of an array is in, counted from 0.
+    """Return for each position of an array the number of the run (of equal entries, for example) that it is in, from 0.
 
-    `count` is the length of the array. `begins` is where each run begins, in ascending order from 0.
+    `count` is the length of the array. `begins` has where each run begins, in ascending order from 0.
     """
     xp = array_module(begins)
     steps = xp.zeros(count, dtype)

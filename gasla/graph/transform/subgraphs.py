@@ -64,10 +64,10 @@ def require_here(lists: Lists, name: str, given: Array) -> None:
 
 
 def _out_edges_of(lists: Lists, chosen_ids: Array) -> tuple[Array, Array, Array | None]:
-    """Return sources, targets and numbers of the out-edges of the vertices `chosen_ids`.
+    """Return the sources, targets and numbers of the out-edges of the vertices `chosen`.
 
-    If these are more than an eighth of all edges, or out-neighbors aren't stored, return all edges instead, and None
-    for their numbers.
+    If these are more than an eighth of all edges, or the adjacency lists of out-edges aren't stored, return all edges
+    instead, and None for their numbers.
     """
     rows = lists.rows or lists.__dict__.get("out")
     if rows is None or len(chosen_ids) == 0:
