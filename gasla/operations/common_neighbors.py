@@ -151,7 +151,8 @@ def has_edges(graph: Any, edges: EdgeFrontier) -> Array:
 def count_cliques(graph: Any, k: int) -> int:
     """Count the cliques of k vertices: sets in which every two vertices are joined by an edge.
 
-    A whole algorithm, and a built-in kernel of both engines: `gasla.count_cliques` is this function.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel.
+    `gasla.count_cliques` is this function.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def count_cliques(graph: Any, k: int) -> int:
 def peel_edges(graph: Any, first: int = 0, last: int | None = None) -> Array:
     """Remove edges level by level until none is left: at level k, the edges in at most k triangles of remaining edges.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.k_truss` calls it.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.k_truss` calls it.
 
     Parameters
     ----------

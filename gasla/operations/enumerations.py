@@ -19,7 +19,7 @@ from gasla.operations.vertex_lists import VertexLists
 def count_paths(graph: Any, sources: Any, targets: Any, least: int, most: int, *, bounded: bool = False) -> int:
     """Count the paths of bounded length from some vertices to others that visit no vertex twice.
 
-    A built-in kernel of the CPU engine: `gasla.simple_paths` and `gasla.simple_cycles` call it.
+    The function runs a built-in kernel of the CPU engine. `gasla.simple_paths` and `gasla.simple_cycles` call it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def list_paths(
 ) -> VertexLists:
     """List the paths of bounded length from some vertices to others that visit no vertex twice.
 
-    A built-in kernel of the CPU engine: `gasla.simple_paths` and `gasla.simple_cycles` call it.
+    The function runs a built-in kernel of the CPU engine. `gasla.simple_paths` and `gasla.simple_cycles` call it.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def list_paths(
 def maximal_cliques(graph: Any, least: int = 1, *, count: bool = False, limit: int | None = None) -> VertexLists | int:
     """List or count the maximal cliques: sets of pairwise adjacent vertices that are in no larger such set.
 
-    A whole algorithm, and a built-in kernel of the CPU engine: `gasla.maximal_cliques` is this function.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.maximal_cliques` is this function.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def explain(
 
 
 def source(program: Any, target: str = "cpu", id_type: Any = np.int32) -> str:
-    """Return the code that gasla generates for a program.
+    """Return the source code that gasla generates for a program.
 
     Parameters
     ----------

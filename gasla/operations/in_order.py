@@ -37,8 +37,8 @@ def fits_one_card(graph: Graph) -> bool:
 def label_sides(graph: Any) -> Array:
     """Find the two sides of each bipartite component, in one launch.
 
-    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.is_bipartite` and `gasla.greedy_color` call it.
-    Its time does not depend on distances.
+    This is a whole algorithm, for which the GPU engine has a built-in kernel. `gasla.is_bipartite` and
+    `gasla.greedy_color` call it. Its time does not depend on distances.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def label_sides(graph: Any) -> Array:
 
 
 def decide_in_order(graph: Any, ranks: Array) -> Array:
-    """Find the independent set that a loop over the vertices by falling rank finds, many vertices at a time.
+    """Find an independent set: that which a loop over the vertices by falling rank finds, but many vertices at a time.
 
-    A whole algorithm, and a built-in kernel of the GPU engine. `gasla.maximal_independent_set` calls it.
+    This is a whole algorithm, for which the GPU engine has a built-in kernel. `gasla.maximal_independent_set` calls it.
 
     Parameters
     ----------

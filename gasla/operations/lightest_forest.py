@@ -39,8 +39,8 @@ def fits_lightest_forest(graph: Graph) -> bool:
 def lightest_forest(graph: Any) -> Array:
     """Find the edges of the minimum spanning forest, on all threads, or in one launch on a GPU.
 
-    A whole algorithm, and a built-in kernel of both engines. `gasla.minimum_spanning_forest` calls it where
-    `fits_lightest_forest` is true.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel.
+    `gasla.minimum_spanning_forest` calls it where `fits_lightest_forest` is true.
 
     Parameters
     ----------

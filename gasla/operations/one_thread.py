@@ -76,8 +76,8 @@ def louvain_levels(
 ) -> list[np.ndarray]:
     """Find communities by Louvain's or Leiden's method, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.louvain_communities` calls it for levels of few
-    vertices and edges.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.louvain_communities` calls it for
+    levels of few vertices and edges.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def balanced_parts(
 ) -> tuple[np.ndarray, float, int]:
     """Divide the vertices into k parts of about equal weight, with few or light edges between parts, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine: `gasla.partition` calls it.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.partition` calls it.
 
     Parameters
     ----------
@@ -291,8 +291,8 @@ def _check_numbers_of_vertices(name: str, argument: Any, n: int) -> np.ndarray:
 def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Search depth-first from the smallest vertex of every component, on one thread.
 
-    A built-in kernel of the CPU engine. `gasla.bridges` and `gasla.articulation_points` call it for small graphs,
-    and for large ones of a large diameter.
+    The function runs a built-in kernel of the CPU engine. `gasla.bridges` and `gasla.articulation_points` call it for
+    small graphs, and for large ones of a large diameter.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def depth_first(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def depth_first_order(graph: Any, source: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Search depth-first along edges, on one thread.
 
-    A built-in kernel of the CPU engine: `gasla.depth_first_order` calls it.
+    The function runs a built-in kernel of the CPU engine. `gasla.depth_first_order` calls it.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def depth_first_order(graph: Any, source: Any = None) -> tuple[np.ndarray, np.nd
 def dominators(graph: Any, source: Any) -> np.ndarray:
     """Find the immediate dominators of vertices, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine: `gasla.dominators` is this function.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.dominators` is this function.
 
     Parameters
     ----------
@@ -399,8 +399,8 @@ def dominators(graph: Any, source: Any) -> np.ndarray:
 def acyclic_order(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find the levels of an acyclic graph, and sort its vertices by them, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.topological_order` calls it for graphs in host
-    memory.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.topological_order` calls it for
+    graphs in host memory.
 
     Parameters
     ----------
@@ -440,8 +440,8 @@ def acyclic_order(graph: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def strong_components(graph: Any) -> np.ndarray:
     """Find strongly connected components by depth-first search, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.strongly_connected_components` calls it for small
-    graphs.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.strongly_connected_components`
+    calls it for small graphs.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ def strong_components(graph: Any) -> np.ndarray:
 def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Order vertices so that each next one has the largest weight of edges to those before it, on one thread.
 
-    A built-in kernel of the CPU engine. `gasla.global_minimum_cut` calls it.
+    The function runs a built-in kernel of the CPU engine. `gasla.global_minimum_cut` calls it.
 
     Parameters
     ----------
@@ -523,8 +523,8 @@ def adjacency_order(graph: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
 def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
     """Find a maximum flow along shortest paths, on one thread.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. `gasla.maximum_flow` and `gasla.minimum_cut` call it for
-    graphs in host memory.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. `gasla.maximum_flow` and
+    `gasla.minimum_cut` call it for graphs in host memory.
 
     Parameters
     ----------
@@ -572,7 +572,7 @@ def send_flow(graph: Any, source: Any, target: Any) -> tuple[int, np.ndarray]:
 def residual_sources(graph: Any, flow: Any, target: Any) -> np.ndarray:
     """Mark the vertices from which more flow could be sent to a target, given a flow, on one thread.
 
-    A built-in kernel of the CPU engine. `gasla.minimum_cut` calls it for graphs in host memory.
+    The function runs a built-in kernel of the CPU engine. `gasla.minimum_cut` calls it for graphs in host memory.
 
     Parameters
     ----------
@@ -628,7 +628,7 @@ def _check_capacities(name: str, graph: Any, largest_allowed: int = INT64) -> Gr
 def match_heaviest(graph: Any, *, weighted: bool = True) -> np.ndarray:
     """Find a maximal matching of heavy edges.
 
-    A whole algorithm, and built-in kernels of the CPU engine. `gasla.maximal_matching` calls it for graphs in host
+    A whole algorithm, run by kernels of the CPU engine. `gasla.maximal_matching` calls it for graphs in host
     memory, except large ones without weights and hubs. By weight, vertices propose to each other, on all threads.
     Otherwise edges are sorted, degree by degree, and matched one by one, on one thread.
 

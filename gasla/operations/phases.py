@@ -33,7 +33,7 @@ TURN = "turn"  # name of the parameter that gets the number of finished turns, i
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A vertex program as one of several that take turns: `gasla.run([Phase(A, until="still"), B], graph)`.
+    """A vertex program that takes turns with others in a run: `gasla.run([Phase(A, until="still"), B], graph)`.
 
     Parameters
     ----------

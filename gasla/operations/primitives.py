@@ -291,8 +291,9 @@ def number(parents: Array) -> int:
 def label_components(graph: Any) -> tuple[Any, Array]:
     """Label the weakly connected components.
 
-    A whole algorithm, and a built-in kernel of both engines (on a GPU one launch): hook, link, compress, link outside
-    the largest tree, compress, number. `gasla.connected_components` is this function.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel (one launch on a
+    GPU). Its steps are hook, link, compress, link outside the largest tree, compress, and number.
+    `gasla.connected_components` is this function.
 
     Parameters
     ----------
@@ -326,8 +327,8 @@ def label_components(graph: Any) -> tuple[Any, Array]:
 def peel(graph: Any) -> Array:
     """Find core numbers by removing vertices of smallest degree, one degree after another.
 
-    A whole algorithm, and a built-in kernel of both engines. `gasla.core_number` calls it for graphs without hubs, and
-    on the CPU for small ones.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel.
+    `gasla.core_number` calls it for graphs without hubs, and on the CPU for small ones.
 
     Parameters
     ----------
@@ -380,7 +381,7 @@ class Trees:
     sizes: Array
 
     def extremes(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the smallest of `low` and the largest of `high` in the subtree of each vertex.
+        """Return for each vertex the smallest entry of `low` and the largest of `high` in the vertex's subtree.
 
         Parameters
         ----------
@@ -414,7 +415,8 @@ class Trees:
 def number_trees(graph: Any) -> Trees:
     """Compute a spanning forest, rooted and numbered such that each subtree is a range of numbers.
 
-    A whole algorithm, and a built-in kernel of both engines. On a GPU no step depends on the depth of the trees.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel. On a GPU no step
+    depends on the depth of the trees.
 
     Parameters
     ----------
@@ -553,8 +555,8 @@ def count_common_neighbors(
 ) -> tuple[Any, Array | None]:
     """Count triangles: the sum, over all edges of an oriented graph, of the common neighbors that follow both ends.
 
-    A whole algorithm, and a built-in kernel of both engines. Each triangle is counted once, at the edge of its first
-    two vertices.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel. Each triangle is
+    counted once, at the edge of its first two vertices.
 
     Parameters
     ----------
@@ -627,8 +629,8 @@ def _count_triangles_in_portions(per_vertex: bool, count: int, graph: Graph, num
 def sum_at_edges(oriented: Oriented, weights: Any) -> Array | None:
     """Sum the weights of the common neighbors of the ends of each edge.
 
-    A whole algorithm, and a built-in kernel of the CPU engine. Each triangle is found once, and adds the weight of each
-    of its vertices at the opposite edge.
+    This is a whole algorithm, for which the CPU engine has a built-in kernel. Each triangle is found once, and adds the
+    weight of each of its vertices at the opposite edge.
 
     Parameters
     ----------
@@ -693,8 +695,9 @@ def _sort_order(ranks: np.ndarray) -> np.ndarray:
 def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Array:
     """Color vertices greedily by falling rank.
 
-    A whole algorithm, and a built-in kernel of both engines. `gasla.greedy_color` calls it. A GPU colors at the
-    same time all vertices whose earlier neighbors have colors; a CPU colors one after another, on one thread.
+    This is a whole algorithm, for which the CPU engine and the GPU engine each have a built-in kernel.
+    `gasla.greedy_color` calls it. A GPU colors at the same time all vertices whose earlier neighbors have colors; a CPU
+    colors one after another, on one thread.
 
     Parameters
     ----------

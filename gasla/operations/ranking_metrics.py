@@ -31,7 +31,7 @@ class RankingMetrics(NamedTuple):
 
 
 def ranking_metrics(ranked: Array, test: Any, sources: Iterable[Hashable] | None = None) -> RankingMetrics:
-    """Measure how well ranked vertices predict given edges.
+    """Measure how well rankings of vertices, one for each source, predict the edges of a test set.
 
     Parameters
     ----------

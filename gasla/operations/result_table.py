@@ -18,7 +18,7 @@ def table(
     output: str | os.PathLike[str] | None = None,
     **columns: Any,
 ) -> Any:
-    """Return a table of results with one row per vertex, by name, for table libraries and files.
+    """Return a table of results with one row per vertex and a column of names, for table libraries and files.
 
     Parameters
     ----------

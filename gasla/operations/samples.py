@@ -20,7 +20,10 @@ Reduction = Literal["mean", "sum", "max", "min"]
 
 
 class Block(NamedTuple):
-    """A layer of message passing over a sample: its first `destinations` vertices receive from its first `sources`."""
+    """A layer of message passing over a sample.
+
+    The first `destinations` vertices of the sample receive messages from its first `sources` vertices.
+    """
 
     sources: int
     destinations: int

@@ -34,7 +34,7 @@ class TopK(NamedTuple):
 
 
 def top_k(A: Any, k: int) -> TopK:
-    """Find the k entries of each row that have the largest values.
+    """Find, in each row of a sparse matrix, the k entries that have the largest values.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class VertexLists:
         return np.diff(self.indptr)
 
     def tolist(self) -> list[list[int]]:
-        """Return the lists of vertices as lists of Python's integers."""
+        """Return the lists of vertices as a Python list of lists of integers."""
         offsets, vertices = self.indptr.tolist(), self.vertices.tolist()
         return [vertices[list_start:end] for list_start, end in pairwise(offsets)]
 
