@@ -49,9 +49,9 @@ template <class T> __device__ __forceinline__ T subtract(T a, T b) { return narr
 template <class T> __device__ __forceinline__ T multiply(T a, T b) { return narrow<T>(word(a) * word(b)); }
 template <class T> __device__ __forceinline__ T negative(T a) { return narrow<T>(word(0) - word(a)); }
 template <class T> __device__ __forceinline__ T absolute(T a) {
-    word b = a < T(0) ? word(0) - word(a) : word(a);
-    asm("" : "+l"(b));  // opaque to the compiler: CUDA 13.0 assumes abs.s16 >= 0, which is false for the lowest
-    return T(b);
+    word sign = a < T(0) ? ~word(0) : word(0);
+    asm("" : "+l"(sign));  // opaque to the compiler: CUDA 13 assumes that abs of the lowest integer is not negative
+    return T((word(a) ^ sign) - sign);
 }
 
 // Integer division rounds down; division by 0 gives 0.
