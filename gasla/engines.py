@@ -644,6 +644,12 @@ class Runner(Protocol):
 class Engine(Runner, Protocol):
     """An engine for arrays on one kind of device."""
 
+    converts_weights: bool
+    """Whether kernels read weights of any dtype and convert them to float64, so that a graph needs no copy in float64.
+
+    It decides by which programs Louvain's and Leiden's methods run.
+    """
+
     def explain(self, runs: Runs, program: VertexProgram, graph: Graph) -> list[str]:
         """Return the sentences that `gasla.explain` prints about a program on a graph."""
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from gasla.program import VertexProgram, WalkProgram
 
 
+converts_weights = False
+
+
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":

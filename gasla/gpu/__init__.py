@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from gasla.program import VertexProgram, WalkProgram
 
 
+converts_weights = True
+
+
 def prepare(
     program: "VertexProgram", graph: "Graph", way: int, deterministic: bool = False, scheduled: bool = False
 ) -> "Runs":

@@ -7,9 +7,9 @@ from threading import Lock
 from typing import Any
 
 from gasla.arrays import Device
-from gasla.engines import compiles
+from gasla.engines import compiles, engine
 from gasla.graph.arguments import check_flags
-from gasla.graph.graph import as_graph
+from gasla.graph.graph import Graph, as_graph
 from gasla.operations.phases import Phase, as_phases, run_phases
 from gasla.operations.prepare import (
     FLAGS,
@@ -165,3 +165,8 @@ def run(
     turn = Lock()
     with turn:
         return run_once(runs_of(single, graph, variant, turn), single, graph, run_arguments, course)
+
+
+def converts_weights(graph: Graph) -> bool:
+    """Return whether the kernels that run programs on a graph convert its weights to float64 as they read them."""
+    return engine(graph.engine).converts_weights

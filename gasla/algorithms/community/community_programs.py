@@ -31,7 +31,7 @@ from gasla.graph.graph import Graph
 from gasla.graph.weights import check_sums, in_range
 from gasla.operations.multiply import mxv, vxm
 from gasla.operations.primitives import fits_one_thread, number
-from gasla.operations.run import run
+from gasla.operations.run import converts_weights, run
 from gasla.program import ID, VertexProgram, aggregate, edge, option, parameter, vertex
 
 TURNS_PER_ROUND = 6  # number of turns in a round; each vertex may move in one of them, drawn at random
@@ -253,7 +253,7 @@ def counted(graph: Graph, weighted: bool) -> tuple[Graph, int]:
 
 def keeps_weights(graph: Graph) -> bool:
     """Return whether kernels convert weights to float64 as they read them, so that no copy in float64 is needed."""
-    return graph.is_whole and graph.engine == "gpu" and not graph.is_streamed
+    return graph.is_whole and not graph.is_streamed and converts_weights(graph)
 
 
 def _weight_type(graph: Graph) -> Any:

@@ -55,6 +55,8 @@ class Recorder:
     recorded.
     """
 
+    converts_weights = True  # as kernels of a GPU do
+
     def __init__(self) -> None:
         self._cpu = engines.engine("cpu")
         self.noted: Noted = {each: [{} for _ in SHAPES] for each in SHARED}
