@@ -142,20 +142,21 @@ def paused(session: str, call: int, dask_worker: Any) -> bool:
     return waits and str(dask_worker.status.name) == "paused"
 
 
-def _deliver(
-    session: str, rank: int, sender: int, channel: list[int], meeting_number: int, meeting_kind: int, sent_part: Any
-) -> None:
+# Dask passes the arguments of these two handlers by their names, which are those that the senders use.
+
+
+def _deliver(session: str, rank: int, sender: int, channel: list[int], number: int, kind: int, part: Any) -> None:
     state = _states.get((session, rank))
     if state is not None:
         with state.changed:
-            state.mail[tuple(channel), meeting_number, sender] = meeting_kind, sent_part
+            state.mail[tuple(channel), number, sender] = kind, part
             state.changed.notify_all()
 
 
-def _fail(session: str, rank: int, call: int, reason: str) -> None:
+def _fail(session: str, rank: int, call: int, why: str) -> None:
     state = _states.get((session, rank))
     if state is not None:
-        state.fail(call, reason)
+        state.fail(call, why)
 
 
 # --- functions that run on the thread of a Dask task, and the communicator that they use ------------------------------
