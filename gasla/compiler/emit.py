@@ -220,8 +220,8 @@ class Sources:
 
     def __init__(self, machine: str, builtins: Mapping[str, Builtin], plan: Any = None) -> None:
         self.machine, self.builtins, self.plan = machine, builtins, plan
-        # For each shared variable (declared by a `Record`), a number. Functions take shared variables as arguments in
-        # the order of these numbers.
+        # All functions of a kernel may use the variables that its subclass of `Record` declares. A compiled function
+        # takes those that it uses as further arguments. They are sorted by the numbers that this dict has by name.
         self.order: dict[str, int] = {}
         # the Python source of templates as they are specialized, or None if no caller wants to see it
         self.shown: list[str] | None = None

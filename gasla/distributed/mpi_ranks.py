@@ -113,8 +113,8 @@ class MPICommunicator(Rounds):
     ) -> None:
         """Exchange, point to point, those messages that are too long for the fixed-size slots of the MPI all-to-all.
 
-        They are stored in `received`, which has an entry per rank. `lengths` has the lengths in bytes of the messages
-        from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
+        They are stored in `received_parts`, which has an entry per rank. `lengths` has the lengths in bytes of the
+        messages from all ranks, and `buffers` has memory for received messages, which later exchanges reuse.
         """
         requests = []
         for peer in self._other_ranks():

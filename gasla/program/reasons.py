@@ -277,7 +277,8 @@ def of_graph(plan: Plan, program: VertexProgram, graph: Graph, made: str) -> lis
 def _origin_of_lists(lists: NeighborLists, when_made: str) -> str:
     """Return the part of a sentence that says where a run gets adjacency lists from, and how large they are.
 
-    An example is "as the graph was given". `made` says when copies of adjacency lists are made, such as "for each run".
+    An example is "as the graph was given". `when_made` says when copies of adjacency lists are made, such as "for each
+    run".
     """
     if lists.are_given:
         return "as the graph was given"
@@ -290,8 +291,8 @@ def _values_sentence(name: str, dtype: np.dtype[Any], graph: Graph, lists: Neigh
     """Return a sentence of `gasla.explain` that says whether a run reads an edge field's values where the user gave
     them.
 
-    Otherwise the sentence says that the values are copied or converted, and `made` says when, such as "for each run".
-    `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
+    Otherwise the sentence says that the values are copied or converted, and `when_made` says when, such as "for each
+    run". `name` is the field, and `lists` are the adjacency lists in whose order a run reads the values.
     """
     subject, size_text = f"{given(name)} of {NAMES[lists.side]}", f"{lists.entries * dtype.itemsize:,} bytes"
     if graph.value_type is None:

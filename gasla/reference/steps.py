@@ -70,10 +70,10 @@ class Steps(Functions):
         return self.numbers["iteration"]
 
     def ends(self, places: np.ndarray) -> tuple[Record, Record, Record]:
-        """Return records by which the program's functions read some edges: their sources, receiving vertices, and
-        themselves.
+        """Return the three arguments of functions such as `gather` for some edges: `src`, `dst` and `edge`.
 
-        `places` has the positions of the edges in the arrays of `Edges`, where edges are sorted by receiving vertex.
+        Each argument is a record: an object whose attributes are arrays, with an item for each of these edges. `places`
+        has the positions of the edges in the arrays of `Edges`, where edges are sorted by receiving vertex.
         """
         ids = self.edges.ids[places]
         leaves = {"in": True, "out": False}.get(self.traced.program.direction, as_values(self.edges.leaves[places]))

@@ -340,11 +340,10 @@ def _require_draws(
 
 
 def _tree_numbers(count: int, vertices: int, batch: Any, disjoint: bool) -> Array:
-    """Return for each vertex of a sample the number of the tree that it is in. A tree has what is drawn from one given
-    vertex.
+    """Return for each vertex of a sample the number of its tree. A tree is all that was drawn from one given vertex.
 
-    Verify that `batch`, the answer's array of these numbers, is right. If the trees are not disjoint, all vertices are
-    in tree 0.
+    With `disjoint`, these numbers are `batch`, an array that is part of the sample and is checked here. Otherwise trees
+    may share vertices, and the number is 0 for all vertices.
     """
     if not disjoint:
         if batch is not None:

@@ -114,7 +114,7 @@ class CommunitySums(NamedTuple):
     The sums are to be multiplied by ``2**exponent``. In a graph with symmetric values `arriving` is `leaving`.
     """
 
-    labels: Any  # the community of each vertex, as a checked array
+    labels: Any  # the community of each vertex: the caller's labels as an array, after checks that all are valid
     inside: Any
     leaving: Any
     arriving: Any

@@ -27,8 +27,10 @@ Array = Any  # a NumPy or CuPy array
 class EdgeLabels(VertexProgram):
     """label(e) = the number of the biconnected component of edge e, or -1 if e is a self loop.
 
-    Vertices have numbers by their order in a spanning forest. Of the two ends of e, take the one of the larger number.
-    The edge from this end to its parent in the forest is in the same component as e, and its component is known.
+    The components are known before this program runs: it copies their numbers from vertices to edges. Field
+    `component` of a vertex is the component of the edge from the vertex to its parent in a spanning forest. Field
+    `number` is the vertex's number in the order of this forest. label(e) is `component` of that end of e which has the
+    larger `number`.
     """
 
     number = vertex(ID)

@@ -245,7 +245,7 @@ def _exact_sum(values: Any) -> Any:
 
 
 def _exponent(fraction: Fraction) -> int:
-    """Return the smallest integer e with number < 2**e, for a fraction whose denominator is a power of two.
+    """Return the smallest integer e with `fraction` < 2**e, for a fraction whose denominator is a power of two.
 
     For 0, which is below every power of two, the result is arbitrary, and callers accept any number.
     """

@@ -34,8 +34,9 @@ DEGREE_LIMIT = 255  # degrees above 255 are not distinguished, so that a degree 
 # number of low bits of an edge's rank that hold u ^ v, by which one end finds the other; higher bits hold a degree
 XOR_BITS = 48
 NO_EDGE = 2**63 - 1  # rank, instead of that of an edge, at a vertex that has no edge to a free neighbor
-# One thread matches a graph without weights whose degrees are at most FLAT only if it has at most ONE_THREAD vertices
-# and edges. The size of other graphs is not limited by this.
+# On the CPU, `match_heaviest` is called for graphs of any size that have weights or a degree above FLAT. For all other
+# graphs it is called only up to ONE_THREAD vertices and edges, because it matches them on one thread. Larger ones are
+# matched by a vertex program on all threads.
 FLAT, ONE_THREAD = 16, 1 << 18
 ROUNDS = 64  # after this many rounds the remaining edges are sorted and matched on the host
 

@@ -91,7 +91,7 @@ class SciPy(Products):
         return abs(eigsh(self.pattern, k=1, which="LA")[1][:, 0])
 
     def hits(self) -> np.ndarray:
-        """Return the hub scores of HITS, by float32 products with the symmetric matrix."""
+        """Return the hub scores of HITS, by float32 products of vectors and an undirected graph's adjacency matrix."""
         hubs: np.ndarray = hub_iteration(self.pattern)
         return hubs
 

@@ -81,8 +81,9 @@ _LOOKS = 64
 _GRAIN = 64  # largest number of first edges of paths that a thread takes at once
 # the backward search from the target ends when it would read more than this fraction of the forward search's edges
 _SHARE = 0.3
-# rows of `all_places`, which hold for each vertex on the path: the next position to read in its adjacency list, the end
-# of this list, and the value that `near` had before the vertex was on the path
+# A thread searches for paths depth first, and keeps three numbers for each vertex on the current path: the position of
+# the next entry to read in the vertex's adjacency list, the end of this list, and the value that `near` had for the
+# vertex before it was on the path. These are the rows of ``all_places[thread]`` that hold the numbers.
 _NEXT, _END, _KNOWN = np.uint64(0), np.uint64(1), np.uint64(2)
 
 

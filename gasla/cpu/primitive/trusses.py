@@ -74,7 +74,9 @@ _NONE, _ONE = np.uint64(0), np.uint64(1)
 # number of int64 words in a cache line of 64 bytes, so that each thread's words are on a line of their own
 _LINE = np.uint64(8)
 _TAIL = _NONE  # `words[_TAIL]` is the number of edges that were ever appended to the queue of edges to remove
-# a list that is this many times as long as the lists to compare with it is searched by bisection instead of marked
+# The triangles of some edges that share a vertex are found by comparing this vertex's adjacency list with the lists of
+# the edges' other ends. If the vertex's list is more than this many times as long as the other lists together, their
+# entries are looked up in it by bisection. Otherwise the neighbors in it are first marked in an array.
 _SPARSE = np.uint64(8)
 # smallest and largest number of edges that a thread takes at once from the queue of edges to remove
 _LEAST, _MOST = np.uint64(16), np.uint64(1024)

@@ -26,7 +26,10 @@ _GROUP, _BIASED_GROUP = 64, 256
 
 
 def walk_source(plan: WalkPlan) -> str:
-    """Return the Python source of all functions that are compiled for a walk program, to be shown to users."""
+    """Return the Python source of all functions that are compiled for a walk program, to be shown to users.
+
+    A walk program is a user's class whose methods say how a random walker chooses its next step.
+    """
     decisions, ids = WalkDecisions(plan), plan.traced.id_type
     arrays: dict[str, tuple[Any, int]] = {
         "control": (np.int64, 1),

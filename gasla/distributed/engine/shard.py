@@ -139,10 +139,10 @@ class Shard:
 
     @property
     def nbytes(self) -> int:
-        """The memory in bytes that the shard takes now, on the rank's device and on the other one.
+        """The memory in bytes that the shard (a rank's part of the graph) takes now, with copies of its arrays.
 
-        A shard on a rank's GPU may have copies of its arrays in host memory, and a shard in host memory copies on a
-        GPU.
+        A rank computes on a CPU or on a GPU. If it computes on a GPU, the shard may have copies in host memory. If it
+        computes on a CPU, the shard may have copies on a GPU.
         """
         parts = [self.graph, self.copy, self.mirrors, self.edge_ids, self.leaves, *self.sends, *self.copies.values()]
         if self.graph.edge_attributes is not self.attributes:

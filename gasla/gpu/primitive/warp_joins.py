@@ -22,8 +22,8 @@ _PIECE = 512  # largest number of edges that a block of threads takes at a time
 # number of neighbors from which on a vertex is a hub, for which blocks of threads are larger, so that more share its
 # work
 _HUB = 1024
-# Largest number of 32-bit words for all blocks of threads together. It may be exceeded so that each multiprocessor has
-# a block.
+# Largest number of 32-bit words of global memory for all blocks of threads together. If this
+# suffices for fewer blocks than the GPU has multiprocessors, one block for each multiprocessor may take more.
 _WORDS = 1 << 31
 _FILLED = 64  # smallest number of edges for which filling tables of common neighbors saves more time than it takes
 

@@ -255,9 +255,10 @@ def reduce(run: Batch, rows, slots, *scratch):
 
 @compiled
 def sweep(run: Batch, slots, *scratch):
-    """Compute the products of all entries of a batch, and reduce the products of each slot (a column) to a total.
+    """Compute the semiring's product of each matrix entry of a batch and a vector item, and reduce them in each slot.
 
-    `slots` is the number of slots.
+    A batch is a table of matrix entries. Each of its columns is a slot, which has entries of one row of the matrix.
+    The products of a slot are reduced to one total. `slots` is the number of slots.
     """
     for s in range(slots):
         plan.total[s] = choose(plan.count[s] > 0, run.product(*plan.entry[s]), plan.identity)
