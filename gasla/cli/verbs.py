@@ -145,10 +145,14 @@ class Verb(Command):
 
 
 def _per_vertex(array: Array, shape: str, graph: gasla.Graph) -> Array:
-    """Return an array with one value per vertex, to be saved in a column. `shape` says what `array` holds, as in
-    `Verb.shape`.
+    """Return what a file stores about each vertex, computed from `array`, a part of a command's result.
 
-    Ids are counted, and values of edges are summed at their sources.
+    `shape` says what `array` contains, and so how the result is computed:
+
+    - "vertex": one value per vertex. The result is `array`.
+    - "rows": one row of values per vertex. The result is transposed: each of its rows is saved as a column.
+    - "edge": one value per edge. The result has for each vertex the sum over its out-edges.
+    - "ids": vertex ids, such as those on random walks. The result has for each vertex how often its id occurs.
     """
     if shape == "ids":
         return np.bincount(array.ravel(), minlength=graph.n)

@@ -103,9 +103,11 @@ class Function(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether the function is a template, which is compiled once for each plan (an object with decisions).
+        """Tell whether the function is a template: a function that the compiler specializes for a plan.
 
-        The module of a template has a global variable `plan`, which stands for the plan.
+        A plan is an object whose attributes are decisions about a kernel, such as whether values are pushed. The
+        compiler reads these attributes while it compiles, so it compiles a template once for each plan. In the
+        template's module, a global variable `plan` stands for the plan.
         """
         return self.names.get("plan") is PLAN
 

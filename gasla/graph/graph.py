@@ -766,12 +766,16 @@ class Graph(Whole):
         """Return the edges, values, names and chosen attributes of the graph in host memory, for other libraries."""
         src, dst = (moved(endpoint, "cpu") for endpoint in self.edges())
         values = None if self.value_type is None else moved(self.valued.each, "cpu")
-        of_edges, of_vertices = libraries.chosen(attributes, self.edge_attributes, self.vertex_attributes)
+        edge_attribute_names, vertex_attribute_names = libraries.chosen(
+            attributes, self.edge_attributes, self.vertex_attributes
+        )
         edges, vertices = self.edge_attributes, self.vertex_attributes
-        edge_columns = {name: edges.column(name, moved(edges.numbers(name), "cpu")) for name in of_edges}
+        edge_columns = {name: edges.column(name, moved(edges.numbers(name), "cpu")) for name in edge_attribute_names}
         if values is not None and (weight_name := self.edge_attributes.name_of(self.valued.each)) in edge_columns:
             edge_columns[weight_name] = values
-        vertex_columns = {name: vertices.column(name, moved(vertices.numbers(name), "cpu")) for name in of_vertices}
+        vertex_columns = {
+            name: vertices.column(name, moved(vertices.numbers(name), "cpu")) for name in vertex_attribute_names
+        }
         return Edges(self.n, src, dst, values, self.names, edge_columns, vertex_columns)
 
     # --- edges, neighbors and adjacency lists -------------------------------------------------------------------------

@@ -449,7 +449,9 @@ class Drawing(NamedTuple):
     drawing: str  # the type of the vertices whose neighbors are drawn
     drawn: str
     sampler: Sampler
-    # the first ids, in the relation's graph, of the type whose neighbors are drawn, and of the type of these neighbors
+    # The graph of a relation has the vertices of the two types that the relation joins, and the ids of each type begin
+    # at an offset. This pair has the offset of the type `drawing`, whose vertices draw neighbors, and the offset of the
+    # type `drawn`, to which these neighbors belong.
     starts: tuple[int, int]
     layers: list[int]
 

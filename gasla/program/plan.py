@@ -254,12 +254,16 @@ class Plan:
 
     @functools.cached_property
     def what_varies(self) -> tuple[str, str] | None:
-        """A reason why a run may go on after an iteration in which `apply` changes no field, or None if it never does.
+        """Name a reason why a run may go on after an iteration in which `apply` changes no field.
 
-        The reason is a function that determines the new fields of a receiver (one of COMPUTING), and the name of a
-        value that this function reads and that may differ in the next iteration. Such values are `iteration`, a field
-        that is written once more after `apply`, and an aggregate that depends on more than the fields of all vertices
-        after the iteration.
+        None means that there is no such reason. A reason is a pair of names: a function of the program, and a value
+        that this function reads. The function is one of those that determine new fields of vertices, such as `gather`,
+        `apply` and `post_apply` (the tuple COMPUTING has them all). The value is one that may differ in the next
+        iteration although `apply` has changed nothing:
+
+        - the number of the iteration;
+        - a field that `post_apply` writes, because it runs after `apply` and can change the field once more;
+        - an aggregate that depends on more than the fields that all vertices have after the iteration.
         """
         traced, later = self.traced, self.traced.revised
         numbers = {"iteration", *traced.aggregates, *traced.deposits}

@@ -127,7 +127,11 @@ class Pattern:
                 yield from self._extend_isomorphism(other, (*partial_map, candidate))
 
     def may_coincide(self, u: int, v: int) -> bool:
-        """Return whether labels allow that the same vertex of the graph matches both vertices of the pattern."""
+        """Return whether one vertex of the graph can match both u and v, two vertices of the pattern, by their labels.
+
+        It can if u and v have the same label, or if one of them has the label -1, which every vertex of the graph
+        matches.
+        """
         return self.labels[u] == self.labels[v] or -1 in (self.labels[u], self.labels[v])
 
     def merged(self, parts: list[list[int]]) -> "Pattern":

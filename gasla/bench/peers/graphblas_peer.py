@@ -242,9 +242,11 @@ class GraphBLAS:
         indptr, _, scores = self._over_either(select.offdiag(common).new()).to_csr()
         highest_scores = np.zeros((self.n, SIMILAR))
         for row, (first, last) in enumerate(pairwise(indptr.tolist())):
-            similar = scores[first:last]
-            similar = -np.sort(-(similar if len(similar) <= SIMILAR else np.partition(similar, -SIMILAR)[-SIMILAR:]))
-            highest_scores[row, : len(similar)] = similar
+            row_scores = scores[first:last]
+            row_scores = -np.sort(
+                -(row_scores if len(row_scores) <= SIMILAR else np.partition(row_scores, -SIMILAR)[-SIMILAR:])
+            )
+            highest_scores[row, : len(row_scores)] = row_scores
         return highest_scores
 
     def _over_either(self, common: Matrix) -> Matrix:
@@ -318,31 +320,31 @@ class GraphBLAS:
 
         It counts shortest paths level by level, and then sums dependencies in the opposite order of levels.
         """
-        A, k, n = self.pattern, len(sources), self.n
-        rows = np.arange(k)
-        paths = Matrix.from_coo(rows, sources, np.ones(k), nrows=k, ncols=n)
+        A, source_count, n = self.pattern, len(sources), self.n
+        rows = np.arange(source_count)
+        paths = Matrix.from_coo(rows, sources, np.ones(source_count), nrows=source_count, ncols=n)
         paths.ss.config["sparsity_control"] = {"bitmap", "full"}
-        frontier = Matrix(FP64, k, n)
+        frontier = Matrix(FP64, source_count, n)
         frontier(~paths.S) << PLUS_FIRST(paths @ A)
         levels = []
         last_pull = False
         while frontier.nvals:
             levels.append(frontier.dup(bool))
             paths(binary.plus) << frontier
-            size = frontier.nvals / (k * n)
-            last_pull = size > (0.06 if last_pull else 0.10)
+            filled_share = frontier.nvals / (source_count * n)
+            last_pull = filled_share > (0.06 if last_pull else 0.10)
             frontier.ss.config["sparsity_control"] = {"bitmap"} if last_pull else {"sparse", "hypersparse"}
             frontier(~paths.S, replace=True) << PLUS_FIRST(frontier @ (A.T if last_pull else A))
-        update = Matrix.from_dense(np.ones((k, n)))
-        W = Matrix(FP64, k, n)
+        update = Matrix.from_dense(np.ones((source_count, n)))
+        W = Matrix(FP64, source_count, n)
         for depth in range(len(levels) - 1, 0, -1):
             W(levels[depth].S, replace=True) << update.ewise_mult(paths, binary.truediv)
-            wide, wider = (levels[d].nvals / (k * n) for d in (depth, depth - 1))
+            wide, wider = (levels[d].nvals / (source_count * n) for d in (depth, depth - 1))
             pull = wide > 0.10 and wide > wider
             W.ss.config["sparsity_control"] = {"bitmap"} if pull else {"sparse", "hypersparse"}
             W(levels[depth - 1].S, replace=True) << PLUS_FIRST(W @ (A.T if pull else A))
             update(binary.plus) << W.ewise_mult(paths, binary.times)
-        return update.reduce_columnwise().new().to_dense() - k
+        return update.reduce_columnwise().new().to_dense() - source_count
 
 
 def _matrix(A: csr_array, values: np.ndarray, iso: bool = False) -> Matrix:

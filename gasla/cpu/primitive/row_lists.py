@@ -92,9 +92,14 @@ def open_blocks(control, total, limit, n, size):
 
 @compiled
 def open_block(writer, block, tally, starts, limit):
-    """Set up a thread's `writer` (an array of counts and positions of rows) before the search of a block.
+    """Prepare the array `writer` of a thread before the thread searches a block (a part of the whole search).
 
-    The counts are reset. In the pass that writes rows, the positions are set to where the rows of the block go.
+    The search finds rows of vertices, such as paths, in two passes. The first pass only counts the rows of each block,
+    and the second one writes them. In both passes, `writer` counts the rows that the thread has found in the block, and
+    the vertices in these rows. This function sets both counts to 0, and stores how many rows the block may have.
+
+    In the second pass, `writer` also gets the positions at which the first row of the block and its first vertex are
+    written. They come from `starts`, which is empty in the first pass.
     """
     writer[ROWS] = writer[ENTRIES] = 0
     writer[ROOM], writer[ENTRY_AT] = limit, -1

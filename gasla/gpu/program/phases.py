@@ -29,7 +29,9 @@ from gasla.program.binding import PUSH, Binding, Outcome, layout
 from gasla.program.tracing import Traced, trace_start
 from gasla.progress import follow
 
-TURN = "turn"  # the parameter of a program that tells how many turns there have been before
+# Several programs (phases) run in turns: in each turn, every phase runs once, one after the other. This is the name of
+# the parameter that tells a program how many turns were finished before the current one.
+TURN = "turn"
 # bytes; every CUDA driver can pass so many bytes of arguments to a kernel, but not every driver can pass more
 MOST_ARGUMENTS = 4096
 # In pinned memory, the struct `Done` comes first, and the states of the phases begin at this offset in bytes.

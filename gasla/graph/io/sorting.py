@@ -190,8 +190,8 @@ class _Buckets:
         """
         sums = np.cumsum(degrees)
         m = int(sums[-1]) if len(sums) else 0
-        per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
-        count = min(MOST_BUCKETS, 1 + m * per_edge // memory)
+        bytes_per_edge = PER_EDGE + 2 * sum(kind.itemsize for name, kind in types.items() if name != "values")
+        count = min(MOST_BUCKETS, 1 + m * bytes_per_edge // memory)
         cuts = np.searchsorted(sums, np.arange(1, count) * m // count, side="left") + 1
         self.bounds = np.unique(np.concatenate([[0], np.minimum(cuts, len(degrees)), [len(degrees)]]))
         self.sums = sums

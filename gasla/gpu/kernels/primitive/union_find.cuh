@@ -99,8 +99,9 @@ struct AllEdges {
     __device__ __forceinline__ void joined(vertex_t, vertex_t, vertex_t) const {}
 };
 
-// A policy in which the nodes of the forest are groups of vertices, and an edge unites the groups of its ends. A vertex
-// keeps its group when the root of that group changes.
+// A policy in which the nodes of the forest are groups of vertices instead of single vertices. groups[v] is the group
+// of vertex v. An edge unites the tree that has the group of its source with the tree that has the group of its target.
+// This changes only the parents of groups: a tree then has more groups, but each vertex stays in its group.
 struct GroupedEdges : AllEdges {
     const vertex_t* groups;
 

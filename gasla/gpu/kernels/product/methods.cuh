@@ -51,8 +51,11 @@ __device__ __forceinline__ void count_pairs_of_rows(CSR a, const long long* b_of
     }
 }
 
-// The methods for computing a row of the product. Rows in windows of columns have several classes by their number of
-// partial products. So the longest rows can start first, and no warp begins a long row when other warps end.
+// The methods for computing a row of the product. SMALL, TABLES, LARGE and MEMORY use hash tables of different sizes.
+// The method with windows computes one range of columns (a window) at a time. It has the 32 numbers from WINDOWS on,
+// because its rows are divided into classes by their number of partial products, the rows with most first. Rows start in
+// the order of the classes. So long rows start early, and no warp begins a long row when other warps have nothing left
+// to do. Rows with the number NOWHERE are empty.
 enum : u32 { SMALL, TABLES, LARGE, MEMORY, WINDOWS, NOWHERE = WINDOWS + 32, ALL_METHODS };
 
 struct Limits {

@@ -191,7 +191,8 @@ template <class P> struct Schedule {
         offset_t first = 0, last = 0;
     };
 
-    // A range of positions in the list of receivers.
+    // A range of consecutive positions in the list of receivers, which are the vertices that gather. The list has the
+    // receivers of all iterations, those of one iteration after those of another.
     struct Range {
         index_t first, count;
     };

@@ -127,8 +127,9 @@ def flags(plan: GpuPlan) -> str:
     }
     wide = plan.traced.id_type.itemsize == 8
     lines = [f"static constexpr bool {name} = {str(bool(value)).lower()};" for name, value in flags.items()]
-    # The number of edges per thread whose loads overlap. Where neighbors have nearby ids, few iterations visit many
-    # edges, so the faster loads would not be worth their compile time.
+    # The number of edges that a thread loads at the same time, so that it waits for memory once and not for each edge.
+    # If neighbors have nearby ids, as in a road network (`local`), most iterations visit only a few edges. Then loading
+    # several edges at a time saves little, and the longer code takes more time to compile.
     loads_at_once = (
         1 if plan.variant.local or (plan.pushes and len(plan.parts) > 2) else 2 if plan.absorbs or wide else 4
     )
