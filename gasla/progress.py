@@ -49,10 +49,10 @@ _open: ContextVar[_Open | None] = ContextVar("_open", default=None)
 
 @contextmanager
 def bar(description: str) -> Iterator[None]:
-    """Show a progress bar for the block on standard error.
+    """Show a progress bar on standard error while a `with` block runs.
 
-    It is drawn from the second second on, and erased at the end. Nothing is drawn if standard error is neither a
-    terminal nor the output of a notebook's cell.
+    The bar appears if the block takes longer than a second, and is erased when the block ends. Nothing is drawn if
+    standard error is neither a terminal nor the output of a notebook's cell.
 
     Examples
     --------

@@ -160,10 +160,10 @@ class Prefix(NamedTuple):
     name: str
 
     def of(self, parts: Any) -> Any:
-        """Return the name of the shared variable that a key selects.
+        """Return the name of one variable of the family: this prefix, an underscore, and a key.
 
-        For example, that is `sum_total` for the prefix `sum` and the key `total`. If the key is a tuple, its parts are
-        joined by underscores. If its last part is a list, return a tuple with a name for each item of the list.
+        For example, the prefix `sum` and the key `total` give `sum_total`. If the key is a tuple, its parts are joined
+        by underscores. If the last part is a list, return a tuple with a name for each item of the list.
         """
         parts_given = [part for part in (parts if isinstance(parts, tuple) else (parts,)) if part is not None]
         if parts_given and isinstance(parts_given[-1], list):

@@ -373,7 +373,8 @@ def _receive(rank: Rank, graph: Any, lacks_replica: np.ndarray) -> None:
         replica = Graph.from_edges(src, dst, values, n=graph_share.n).with_edge_attributes(columns)
         replica = replica.with_vertex_attributes(vertices)
         rank.kept[graph][REPLICA] = replica
-        # No caller can write to values on a GPU, so results derived from them stay valid.
+        # Mark the edge values (`valued`) as private on a GPU, where no caller has the array and can write to it. Then
+        # results that gasla has derived from the values stay valid.
         replica.valued.are_private = xp is not np
         # Other threads, with CUDA streams of their own, will read the graph, so wait until it is complete.
         finish(rank.device)

@@ -37,7 +37,8 @@ PLACE, ENDS, BASES, UPPERS = 0, 1, slice(2, 6), slice(6, 14)
 # at 0 if the shift is the largest possible one.
 ADDRESS_BITS, SIZE_BITS, SHIFT_BITS, STEP_BITS = 48, 5, 5, 6
 FROM_ZERO = 2**SHIFT_BITS - 1
-PIECE = 1 << 10  # number of groups that a thread packs at a time, which fit the processor's cache
+# number of groups (256 vertex ids each) that a thread packs at a time, few enough for the processor's cache
+PIECE = 1 << 10
 
 
 def pack(ids: Array, n: int, allocate: Callable[[int], Array]) -> tuple[Array, Array]:

@@ -223,15 +223,19 @@ def _numbers_of_edges(lists: StreamedLists, numbers: Any) -> Any:
 
 
 class StreamedLists(Lists):
-    """A `Lists` for the GPU whose arrays with one entry per edge are in host memory.
+    """The adjacency lists of a graph for the GPU, whose arrays with one entry per edge are in host memory.
+
+    Kernels read these arrays in page-locked memory. The field `host` has the same lists for the CPU.
 
     Parameters
     ----------
     given : Lists
-        The edges of a graph on the CPU. The object is not changed: `host` is a copy of it. As soon as an array has been
-        copied to page-locked memory, `host` refers to that copy, so that the memory of the original can be freed.
+        The adjacency lists of the graph on the CPU. The object is not changed: `host` is a copy of it. As soon as an
+        array has been copied to page-locked memory, `host` refers to that copy, so that the memory of the original can
+        be freed.
     packs : bool
-        Whether kernels read packed ids. Then `host` keeps its own arrays of ids.
+        Whether kernels read vertex ids in a form that is packed into few bits (`gasla.graph.packed`). The packed ids
+        are made from the ordinary arrays of ids, which `host` keeps.
 
     Raises
     ------

@@ -180,9 +180,10 @@ class _BoundPhase(Binding):
 
     @functools.cached_property
     def types(self) -> Mapping[str, tuple[str, Any]]:
-        """The names that the phase's program declares, each with a description and its dtype.
+        """The names of the fields and parameters that the phase's vertex program declares, each with a pair of values.
 
-        The description is "vertex field", "edge field" or "parameter".
+        A phase is a vertex program that takes turns with others in one run. The pair is what the name stands for
+        ("vertex field", "edge field" or "parameter"), and its dtype.
         """
         traced = self.traced
         groups = [

@@ -276,10 +276,14 @@ def _check_communities(
         the edges of the graph; (n,) integers, the community of each vertex
     refine, weighted, resolution, quality, directed, node_weights, max_size :
         as for `gasla.louvain_communities`
-    start, fixed :
-        (n,) integers and (n,) bools, or None: the communities before; the vertices that had to stay in them
+    start :
+        (n,) integers, the communities from which the algorithm started. A vertex with a negative number was a community
+        of its own, and so was each vertex if `start` is None
+    fixed :
+        (n,) bools, whether a vertex had to stay in its community of `start`, or None if no vertex had to
     no_worse :
-        whether the quality must not be below that of `start`, or of single vertices without one
+        whether to require that the quality of `labels` is at least that of the communities from which the algorithm
+        started. This is not checked if `max_size` limits communities
     """
     label = vertex_answer("labels", labels, edges.n, "iu").astype(np.int64)
     _check_numbering(label, label, None, what="community")

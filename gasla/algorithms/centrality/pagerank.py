@@ -423,8 +423,8 @@ def _share_batches(
     The ranks of a distributed graph divide the personalizations among them. If the graph is not distributed, or does
     not fit in the memory of one rank, `find` is called once for the graph.
     """
-    count = len(chosen["personalization"])
-    if not graph.sharers(-(-count // BATCH)):
+    personalization_count = len(chosen["personalization"])
+    if not graph.sharers(-(-personalization_count // BATCH)):
         return find(graph, chosen)
     # raises the errors for distributions that are not valid before any work begins
     _distribution_rows(graph, chosen, normalized)
@@ -435,10 +435,10 @@ def _share_batches(
         return {name: x[which] if _is_batch(x) else x for name, x in chosen.items()}
 
     with suppress(MemoryError):
-        batches = [batch(slice(first, first + BATCH)) for first in range(0, count, BATCH)]
+        batches = [batch(slice(first, first + BATCH)) for first in range(0, personalization_count, BATCH)]
         shared: Any = graph.map_shares(partial(_batch_table, find), batches)
         table = shared if graph.is_whole else shared.compute()
-        ranks = table[:, :-OTHER_NUMBERS].reshape(-1, graph.n)[:count].astype(dtype)
+        ranks = table[:, :-OTHER_NUMBERS].reshape(-1, graph.n)[:personalization_count].astype(dtype)
         return ranks, int(table[:, -3].max()), float(table[:, -2].max()), bool(table[:, -1].all())
     return find(graph, chosen)
 

@@ -65,7 +65,8 @@ def count_at_edges(graph: Graph, lists: Adjacency | ByDegree) -> tuple[Array, Ar
     if m == 0:
         return xp.zeros((), np.int64), counts
     if isinstance(lists, ByDegree):
-        # The counts are stored by positions in forward lists, so these must be made of the ascending adjacency lists.
+        # The kernel `spread_support` looks up each edge of a forward list in the adjacency lists by binary search. So
+        # if `lists` was not made from the ascending adjacency lists, forward lists are made anew from those.
         if lists.indices is not indices:
             lists = by_degree(indptr, indices, graph.out_degrees)
         at_stored, lanes = xp.zeros(m, np.uint32), 32

@@ -250,7 +250,12 @@ def find_properties_once(indptr: Any, indices: Any) -> RowProperties:
 
 
 def properties_of(indptr: np.ndarray, indices: np.ndarray) -> RowProperties:
-    """Inspect the offsets and column indices of a matrix in host memory, as `find_properties` does on a GPU."""
+    """Return the properties of a sparse matrix by which its kernels are chosen, such as the length of its longest row.
+
+    The CSR arrays are in host memory, and the CPU reads them. They are also checked: the result says whether the
+    offsets are valid, and has the smallest and largest column index. A kernel computes the same in `find_properties`,
+    from arrays in GPU memory.
+    """
     row_count, entry_count, lengths = len(indptr) - 1, len(indices), np.diff(indptr)
     if indptr[0] < 0 or indptr[-1] > entry_count or lengths.min(initial=0) < 0:
         return RowProperties(row_count, entry_count, False, 0, -1, 0, 0.0)

@@ -61,7 +61,8 @@ class Page(ctypes.Structure):
     ]
 
 
-SHOWN = 256  # offset in bytes, from the start of the page, at which the kernel writes the aggregates
+# The kernel writes the program's aggregates into the pinned memory of `Page`, at this offset in bytes from its start.
+SHOWN = 256
 # byte offsets of the kernel's variables in a buffer that is zero at first; the last number is the size of the buffer
 BARRIER, COUNTERS, STATE, FAR, ZEROED = 0, 16, 256, 512, 1024
 

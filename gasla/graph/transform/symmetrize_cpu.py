@@ -107,14 +107,14 @@ def _pair(thread, threads, control, indptr, indices, starts, targets, cursor, ca
         k, k_end = np.uint64(starts[v]), np.uint64(starts[v + np.uint64(1)])
         cursor[v] = indptr[v]
         for place in range(np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])):
-            other = np.uint64(indices[place])
+            neighbor = np.uint64(indices[place])
             first_place = place
-            if other < v:
-                first_place = np.uint64(cursor[other])
-                cursor[other] += 1
-            if other <= v:
+            if neighbor < v:
+                first_place = np.uint64(cursor[neighbor])
+                cursor[neighbor] += 1
+            if neighbor <= v:
                 cursor[v] += 1
             canonical[place] = first_place
-            while k < k_end and np.uint64(targets[k]) == other:
+            while k < k_end and np.uint64(targets[k]) == neighbor:
                 slots[k] = first_place
                 k += np.uint64(1)

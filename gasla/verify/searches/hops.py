@@ -82,8 +82,11 @@ def k_hop_counts(graph: Any, k: int, counts: ArrayLike, *, tolerance: float = 0,
 def effective_diameter(
     graph: Any, diameter: float, *, share: float = 0.9, tolerance: float = 1e-9, samples: int = SAMPLES
 ) -> None:
-    """Verify `diameter` of `gasla.effective_diameter`: it is the distance within which the given share of all pairs of
-    vertices is.
+    """Verify the `diameter` that `gasla.effective_diameter` returned: the distance within which the given share of all
+    connected pairs of vertices lie.
+
+    The distance is not always whole, because the share is interpolated linearly between whole distances. If half of the
+    pairs are within distance 1, and all within distance 2, then three quarters count as within distance 1.5.
 
     The share may be off by `tolerance`, which should be larger for estimates, and for graphs of more vertices than
     `samples`.

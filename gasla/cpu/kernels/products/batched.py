@@ -165,12 +165,14 @@ def lay_out_rows(run: Batch):
 
 
 def look_up_four(run: Batch, are_inside):
-    """Load four matrix entries, from entry `first` on, and lay them out below each other in a slot (column) of the
-    batch.
+    """Load four consecutive entries of the matrix, and store what the semiring needs of them in the batch.
 
-    `at` is the position in the batch of the first of the four. Entries past the end of the row are laid out as well,
-    and ignored later. `are_inside` says that the matrix has four entries from `first` on. Otherwise its last entry is
-    repeated.
+    The batch is a table of entries that are reduced together. Each of its columns, called slots, has entries of one row
+    of the matrix. The four entries are stored below each other in one slot.
+
+    `run.first` is the position of the first of the four in the matrix, and `run.at` its position in the batch. Entries
+    past the end of the row are stored as well, and ignored later. `are_inside` says that the matrix has four entries
+    from `run.first` on. Otherwise the last entry of the matrix is repeated.
     """
     if plan.looked_up:
         for k in range(FOUR):
