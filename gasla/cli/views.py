@@ -165,7 +165,11 @@ class Answered:
             yield f"      and {len(vertices) - self.top:,} {more}"
 
     def named(self, vertices: Array) -> Iterator[str]:
-        """Yield a line for each of the first vertices, or of the first rows of vertices, without a number."""
+        """Yield a line for each of the first `top` entries of `vertices`, with the labels of vertices only.
+
+        An entry is a vertex, or a row of vertices, such as the two ends of an edge. These lines show neither the
+        position of the entry nor a number, which `listed` can show.
+        """
         return (f"      {line}" for line in self.listed(vertices, places=False))
 
     def edges(self, numbers: Any) -> Iterator[str]:

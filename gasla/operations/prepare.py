@@ -340,11 +340,13 @@ def run_in_pieces(running: Running, limit: int, course: Course) -> list[np.ndarr
     trace is full.
     """
     callback, trace = course.callback, course.trace
-    piece = 1 if callback else running.log_rows
+    iterations_per_call = 1 if callback else running.log_rows
     rows = []
     while True:
         began = running.iteration
-        running.advance(limit if limit - began <= piece else began + piece, course.progress, trace)
+        running.advance(
+            limit if limit - began <= iterations_per_call else began + iterations_per_call, course.progress, trace
+        )
         if trace:
             rows.append(running.log(running.iteration - began))
         enough = running.ended or running.iteration >= limit

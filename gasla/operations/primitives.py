@@ -716,7 +716,7 @@ def color_in_order(graph: Any, ranks: Array, colors: Array | None = None) -> Arr
     Raises
     ------
     TypeError
-        If the graph is streamed, or over ranks.
+        If the graph is streamed (a GPU reads its edges in host memory), or distributed over several processes or GPUs.
     ValueError
         If an array is not one integer per vertex, or int32 does not hold a color.
 

@@ -58,12 +58,12 @@ def run(
     ----------
     program : VertexProgram, or a list of programs or Phases
         An instance (with its parameters), or a class (with the default parameters). The members of a list take turns:
-        see `gasla.Phase`. For them an iteration, on this page, is a turn.
+        see `gasla.Phase`. Where this page counts iterations, a run of a list counts these turns.
     graph : Graph or SciPy sparse array or matrix
         `A[i, j]` is the edge i -> j.
     active : array of ids or names, array of bool, or Frontier, optional
-        The vertices that are active in the first iteration; by default all. If there are none, the run begins at the
-        end of an iteration.
+        The vertices that are active in the first iteration; by default all. If there are none, the run first calls
+        the program's functions `idle` and `wake`, and ends if no vertex wakes.
     max_iterations : int, optional
         At most this many iterations; by default no limit. Required if nothing else ends the program:
         `gasla.explain` says what ends a run.
@@ -74,7 +74,7 @@ def run(
         Bit-identical results, after the same number of iterations, in every run with the same number of threads.
     order : "synchronous" or "in place", optional
         Overrides the program's `order`. In place, a vertex reads what others have applied earlier in the same
-        iteration: see `VertexProgram`. Not with `deterministic=True`, nor with a schedule.
+        iteration: see `VertexProgram`. Not with `deterministic=True`, nor with `schedule`.
     trace : bool
         Record each iteration in `Result.trace`.
     callback : function of a Result, optional
@@ -89,8 +89,9 @@ def run(
         if priorities are sums of edge values; otherwise it is a sixteenth of the range of waiting priorities. On a CPU
         it is the smallest width for such sums: buckets grow while few vertices improve others of the same bucket.
     schedule : (n,) array of integers, or Schedule, optional
-        In place of an active set: the iteration in which each vertex receives, or -1 for never. Vertices of the same
-        iteration see each other's old values. For work in a known order, such as along a directed acyclic graph.
+        The number of the iteration in which each vertex receives values from its neighbors, or -1 for never. It takes
+        the place of the set of active vertices. Vertices of the same iteration see each other's old values. For work in
+        a known order, such as along a directed acyclic graph.
     wait : bool
         False returns while a GPU still runs, if the run is likely to be short: see `Result`. An error of the run is
         raised by whatever waits for it. It has no effect on the CPU.

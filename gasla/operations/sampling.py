@@ -394,20 +394,20 @@ class TimedSampler(Sampler):
     def _copy_lists_in_span(self, begins: Array, list_ends: Array, dtype: Any) -> tuple[Adjacency, Array, Draws]:
         """Return adjacency lists with copies of the edges in each vertex's span of time, for random draws by weight.
 
-        `begins` and `ends` are the bounds of the spans, as positions in lists sorted by time. The result is a triple:
-        the adjacency lists, for each vertex the number of its list, and how edges are drawn.
+        `begins` and `list_ends` are the bounds of the spans, as positions in lists sorted by time. The result is a
+        triple: the adjacency lists, for each vertex the number of its list, and how edges are drawn.
         """
         lists, xp = self.by_time.lists, array_module(begins)
         indptr = running_sums(list_ends - begins)
         require_room("the edges up to the times have", int(indptr[-1]), ENTRY, lists.device, "fewer ids, or a window")
-        copied = Adjacency(indptr, xp.arange(int(indptr[-1])))
-        owners = copied.owners()
-        copied_positions = begins[owners] + copied.indices - indptr[owners]
-        numbers = lists.numbers()[copied_positions]
-        copied = Adjacency(indptr, lists.indices[copied_positions], numbers)
+        copied_lists = Adjacency(indptr, xp.arange(int(indptr[-1])))
+        owners = copied_lists.owners()
+        copied_positions = begins[owners] + copied_lists.indices - indptr[owners]
+        edge_ids = lists.numbers()[copied_positions]
+        copied_lists = Adjacency(indptr, lists.indices[copied_positions], edge_ids)
         values: Any = self.graph.valued.each
-        weights = _sums_and_guides(copied, values[numbers], self.primitives, self.direction)
-        return copied, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
+        weights = _sums_and_guides(copied_lists, values[edge_ids], self.primitives, self.direction)
+        return copied_lists, xp.arange(len(begins), dtype=dtype), self.draws._replace(weights=weights)
 
 
 def ranges_of(lists: Adjacency, begins: Array, ends: Array, dtype: Any) -> tuple[Adjacency, Array]:

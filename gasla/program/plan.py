@@ -684,9 +684,10 @@ def _item_symbol(lane: int, e: Expr, _: Any) -> Expr | None:
 
 
 def _positions(value_type: Any) -> list[tuple[int | None, int | None]]:
-    """Return where each number of a gathered value of type `kind` is: its position in the tuple, and in the vector.
+    """Return the position of each number in a gathered value of type `value_type`, as a pair.
 
-    The first is None if the value is no tuple, and the second if the number is not in a vector.
+    The first of the pair is the position of the number's item in the gathered tuple, or None if no tuple is gathered.
+    The second is the position of the number in its vector, or None if the number is not in a vector.
     """
     items = list(enumerate(value_type.items)) if isinstance(value_type, TupleType) else [(None, value_type)]
     return [(item, lane) for item, k in items for lane in (range(k.length) if isinstance(k, VectorType) else [None])]

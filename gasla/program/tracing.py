@@ -136,7 +136,10 @@ class Traced:
 
     @functools.cached_property
     def renames(self) -> bool:
-        """Whether any field, parameter or aggregate has an inner name that differs from its name in the program."""
+        """Whether any field, parameter or aggregate has another name in generated code than in the program.
+
+        `gasla.names.inner` gives it another name if its own is not an ASCII identifier.
+        """
         types = self.vertex_types, self.edge_types, self.parameter_types, self.aggregate_types
         return any(given(name) != name for names in types for name in names)
 

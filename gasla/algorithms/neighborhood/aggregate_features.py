@@ -218,10 +218,11 @@ def _largest_magnitude(values: Any, bounds: Any = None) -> int:
 
 
 def _repair_overflowed_means(graph: Graph, features: Any, semiring: Semiring, weight_total: Any, means: Any) -> Any:
-    """Return means of features, in which those that are infinite because a sum overflowed are replaced.
+    """Return `means`, in which the entries that are not finite are computed again without overflow.
 
-    They are replaced by means of features that are scaled down. `means` has all means, and `weight_total` the weight by
-    which each sum is divided.
+    An entry of `means` is the mean of a feature over the neighbors of a vertex. It is infinite if the sum over the
+    neighbors overflowed. Then the sum is computed from features that are scaled down, and the mean is scaled up again.
+    `weight_total` has, for each vertex, the weight by which its sums are divided.
     """
     xp: Any = array_module(means)
     if bool(xp.isfinite(means).all()):

@@ -178,8 +178,9 @@ class Deviation:
         anyway.
         """
         edges, smallest = self.edges, self.search(limit)
-        # `search` may have replaced the edges by those around the path, which take memory. Then it goes on until it
-        # finds a path, so that they can be dropped.
+        # If a search takes long, `search` replaces `self.edges` by an object that this deviation alone uses, which
+        # takes memory. In this case the search is repeated, with larger limits, until a path is found or none is left.
+        # Then the object can be freed below.
         while smallest is None and self.edges is not edges and self.bound < inf:
             smallest = self.search(self.bound)
         if smallest is not None:

@@ -234,8 +234,8 @@ def shortest_path(
         path = _search_from_source(graph, source, target, width, bound)
     elif method != "dijkstra":
         path = _search_both_ways(graph, source, target, width)
-    # Rounding may make bounds slightly too high, so that no tight path exists. Then a search without a bound finds the
-    # path.
+    # Rounding may make some of the caller's lower bounds (`bound`) slightly too high. Then the search may end with
+    # distances by which no path from source to target can be traced. A search without lower bounds finds the path.
     path = path or _search_from_source(graph, source, target, width, None)
     if path is None and may_overflow(graph, float_type(graph)):
         sssp(graph, source)  # raises ValueError if a sum of lengths overflows

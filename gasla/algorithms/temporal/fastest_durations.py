@@ -175,9 +175,9 @@ def _search_each_departure(timed: Timed, source: int, first_rank: int, last_rank
     """Return the shortest durations of paths from a source, by one search for each time at which an edge leaves the
     source.
 
-    The searches go from the last of these times to the first.
-
-    Only departures in the window from rank `first_rank` to `last_rank` count.
+    The searches go from the last of these times to the first. The rank of a time is its position among all times of the
+    graph, in ascending order. Only edges that depart at rank `first_rank` or later and arrive at rank `last_rank` or
+    earlier are used.
     """
     no_rank = timed.rank.type(-1)
 

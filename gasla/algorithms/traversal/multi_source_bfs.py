@@ -275,10 +275,10 @@ def initial_state(graph: Graph, sources: list[int]) -> dict[str, Any]:
 
 
 def _search(graph: Graph, sources: list[int], levels: Any, digits: int, limit: int | None) -> None:
-    """Search from up to 64 sources at once, and write the level of each vertex into the rows of `levels`, one per
-    source.
+    """Search from up to 64 sources at once, and write the levels of vertices into `levels`, which has a row per source.
 
-    If `digits`, the number of binary digits, is too small for the largest level, several runs follow each other.
+    The program that searches stores levels as binary numbers of `digits` digits. When the levels no longer fit into
+    these digits, another run of the program goes on where the last one ended.
     """
     xp: Any = module_of(graph.device)
     state = initial_state(graph, sources)

@@ -198,7 +198,9 @@ CUTS = gathered(2, 4, 1 / 2)  # one pass that reads every undirected edge from o
 ONCE = streamed(2, 4)
 # a pass that reads each undirected edge in one direction, and writes eight bytes per stored edge
 SUPPORT = streamed(10, 4)
-# one pass along the directed graph's edges, and one pass against their direction
+# Two passes over a directed graph, one along its edges and one against their direction. The directed graph has the
+# fraction SELECTED of the stored edges. For each of its edges, each pass reads 4 bytes in order and one value at
+# random.
 SELECTED_TWICE = gathered(SELECTED * 8, 12, SELECTED * 2, barriers=2)
 # A topological order of an acyclic graph: for each edge, the number of remaining in-edges of its end is read. Per
 # vertex, this number, a level and a position are written.

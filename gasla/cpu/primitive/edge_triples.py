@@ -126,24 +126,29 @@ def _count(
     pairs, left, arrived = (indptr, pair_times, larger, forward), (leaving_indptr, leaving), (arriving_indptr, arriving)
     for start, end in blocks(control, np.uint64(len(src)), _GRAIN):
         for e in range(start, end):
-            u, v, first, last = np.uint64(src[e]), np.uint64(dst[e]), times[e], ends[e]
+            u, v, first_time, last_time = np.uint64(src[e]), np.uint64(dst[e]), times[e], ends[e]
             for side in range(2):
                 center, other = (u, v) if side == 0 else (v, u)
-                high = np.uint64(all_indptr[center + _ONE])
-                at = _first_later(all_times, np.uint64(all_indptr[center]), high, first)
-                while at < high and all_times[at] <= last and not is_stopped(control):
-                    w, is_back, second, place = np.uint64(others[at]), backward[at], all_times[at], all_places[at]
+                list_end = np.uint64(all_indptr[center + _ONE])
+                position = _first_later(all_times, np.uint64(all_indptr[center]), list_end, first_time)
+                while position < list_end and all_times[position] <= last_time and not is_stopped(control):
+                    w, is_back, second_time, place = (
+                        np.uint64(others[position]),
+                        backward[position],
+                        all_times[position],
+                        all_places[position],
+                    )
                     if w != other:
                         base = np.uint64(6 * (2 + 2 * side + is_back))
-                        _add_pair(pairs, u, v, np.int64(places[e]), second, last, total, base)
+                        _add_pair(pairs, u, v, np.int64(places[e]), second_time, last_time, total, base)
                         row_at_center, row_at_other = (_TWO, _FOUR) if side == 0 else (_FOUR, _TWO)
-                        _add_pair(pairs, center, w, place, second, last, total, base + row_at_center)
-                        _add_pair(pairs, other, w, np.int64(-1), second, last, total, base + row_at_other)
+                        _add_pair(pairs, center, w, place, second_time, last_time, total, base + row_at_center)
+                        _add_pair(pairs, other, w, np.int64(-1), second_time, last_time, total, base + row_at_other)
                     elif side == 0:
                         base = np.uint64(6 * is_back)
-                        _add_pair(pairs, u, v, place, second, last, total, base)
-                        _add_others(pairs, left, arrived, u, v, place, second, last, total, base)
-                    at += _ONE
+                        _add_pair(pairs, u, v, place, second_time, last_time, total, base)
+                        _add_others(pairs, left, arrived, u, v, place, second_time, last_time, total, base)
+                    position += _ONE
 
 
 @compiled

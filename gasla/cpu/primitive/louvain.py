@@ -110,9 +110,11 @@ class Vertices(NamedTuple):
     fixed: Array | None  # whether each vertex must stay in its community; None if all vertices may move
 
     def contracted(self, groups: Array, count: int) -> "Vertices":
-        """Return these numbers for the contracted graph, whose `count` vertices are groups of vertices of this graph.
+        """Return the `Vertices` of the contracted graph, in which each group of vertices of this graph becomes one
+        vertex.
 
-        Numbers and sizes are added up over each group. A group is fixed if any of its vertices is.
+        `groups` has the group of each vertex, from 0 to `count` - 1. In the result, `a`, `b` and `sizes` of a group are
+        the sums over its vertices. A group must stay in its community (`fixed`) if any of its vertices must.
         """
 
         def sums(each: Array | None) -> Array | None:

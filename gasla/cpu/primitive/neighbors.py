@@ -67,7 +67,8 @@ _PARTS = 8
 # part begins, and the number of its entries in the low 24 bits
 _LEFT_BITS = np.uint64(24)
 _LEFT = np.uint64((1 << 24) - 1)
-# the rest of an adjacency list is prefetched this many rests before it is read, to hide the wait for memory
+# `ByDegree.rests` has an entry for each rest, which is a part of an adjacency list. While a thread reads one rest, it
+# prefetches the rest that is this many entries further on, to hide the wait for memory.
 _AHEAD = np.uint64(8)
 _STOP_EVERY = np.uint64(1024)  # number of vertices after which a thread tests whether the run is to be stopped
 _LOOKS = 4  # estimated time for each edge, in units of the time to read one edge; decides how many threads run

@@ -28,13 +28,21 @@ def check_supported(program: VertexProgram, traced: Traced, is_scheduled: bool =
     """Raise ValueError for a program that distributed runs don't support, with the feature and the reason."""
     name = type(program).__name__
     functions = traced.functions
-    seen = functions["bucket"].reads("vertex") & traced.revised if "bucket" in functions else set()
+    revised_in_bucket = functions["bucket"].reads("vertex") & traced.revised if "bucket" in functions else set()
     scatter = functions.get("scatter")
-    late = (scatter.reads("src") | scatter.reads("dst")) & traced.revised if scatter else set()
+    revised_in_scatter = (scatter.reads("src") | scatter.reads("dst")) & traced.revised if scatter else set()
     obstacles = [
-        (bool(seen), "bucket", f"{name} has a bucket that reads {given(min(seen, default=''))}"),
+        (
+            bool(revised_in_bucket),
+            "bucket",
+            f"{name} has a bucket that reads {given(min(revised_in_bucket, default=''))}",
+        ),
         (scatter is not None and program.direction == "all", "scatter", f"{name} has scatter along both directions"),
-        (bool(late), f"scatter after {LATER}", f"{name} has scatter that reads {given(min(late, default=''))}"),
+        (
+            bool(revised_in_scatter),
+            f"scatter after {LATER}",
+            f"{name} has scatter that reads {given(min(revised_in_scatter, default=''))}",
+        ),
         (any(function.reads("back") for function in functions.values()), "edge.back", f"{name} reads edge.back"),
         (program.order == "in place", "order", f"{name} runs in place"),
         (is_scheduled, "schedule", f"a run of {name} has a schedule"),

@@ -59,8 +59,8 @@ def sample(lists: Adjacency, ids: Array, k: int, draws: Draws) -> Array:
 def sample_lists(lists: Adjacency, ids: Array, k: int, row: int, draws: Draws) -> tuple[Array, Array, Array]:
     """Sample up to `k` neighbors of each vertex in `ids`, without padding.
 
-    Return three arrays with an item per sampled neighbor: the neighbor, the id of the edge to it, and the row of the
-    vertex that it was sampled for. The rows of `ids` are numbered from `row` on.
+    Return three arrays with an item per sampled neighbor: the neighbor, the id of the edge to it, and a number that
+    tells for which vertex it was sampled. For the vertex ``ids[i]`` this number is ``row + i``.
     """
     import cupy
 

@@ -495,7 +495,8 @@ def _make_cached(key: tuple[Any, ...], program: VertexProgram, graph: Graph) -> 
         return graph.kept(
             key, lambda graph: Cached(program_class, graph, variant_for(program, graph, *variant_options))
         )
-    # The basic variant of the kernel needs no inspection of the graph. The run itself reports how much memory it lacks.
+    # Choosing a variant of the kernel by the graph's degrees has taken too much memory. The basic variant needs no look
+    # at the degrees. If its run lacks memory, too, the run's error says how much.
     except MemoryError:
         basic_variant = Variant(offset_type(program, graph), *variant_options[:2])
         return Cached(program_class, graph, for_lists_of(graph, basic_variant))

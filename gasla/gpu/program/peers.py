@@ -216,10 +216,11 @@ class Group(Protocol):
         """Allocate `size` bytes on the current GPU, in memory that the kernels of all ranks can access."""
 
     def share(self, number: int, memories: Sequence[Any]) -> Any:
-        """Let the kernels of all ranks access `memories`, an allocation for each rank that this process drives.
+        """Let the kernels of all ranks read and write `memories`, an allocation for each rank that this process drives.
 
-        Return an object whose `addresses` are those of the memories of all ranks, for kernels of this process. The
-        addresses are valid as long as this object exists, and as the objects that other processes get exist.
+        Return an object with the attribute `addresses`: where the kernels of this process find the allocations of all
+        ranks, including those in other processes. The addresses are valid as long as every process keeps the object
+        that it got.
         """
 
 
@@ -352,8 +353,9 @@ class PeerRun(Run):
 
     @property
     def rounds(self) -> int:
-        """How often the kernels of this run and of earlier runs in the same buffers have exchanged values with other
-        GPUs.
+        """The number of times that the kernels of this GPU and of other GPUs have exchanged values so far.
+
+        A run that uses the buffers of earlier runs again goes on with the number at which the last of them ended.
         """
         return int(self._workspace.control.round)
 

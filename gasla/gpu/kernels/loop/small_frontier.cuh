@@ -186,8 +186,9 @@ template <class Loop> struct SmallFrontier {
         }
     }
 
-    // Push along the edges of the active vertices that are assigned to this group of lanes. The slot of the next vertex
-    // is loaded before the current vertex is processed.
+    // Push along the edges of the active vertices that are assigned to this group of lanes (threads that share a
+    // vertex's edges). A slot has an active vertex and the range of its edges. `slot` is the first one of this group.
+    // Each further slot is loaded before the edges of the slot before it are visited, so that the load takes no time.
     template <class Visit> __device__ __forceinline__ void walk(Slot slot, bool queued, Visit& visit) {
         const u32 mine = threadIdx.x & (lanes - 1);
         u32 k = first;
