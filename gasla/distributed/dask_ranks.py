@@ -230,7 +230,7 @@ class DaskRanks:
                 )
 
     def _stop(self, call: int, reason: str) -> None:
-        """Make the ranks on all Dask workers that still exist raise an error with the text `why` in their current or
+        """Make the ranks on all Dask workers that still exist raise an error with the text `reason` in their current or
         next operation.
 
         `call` is the number of the client's call that has failed. This returns at once, without waiting for answers of

@@ -266,11 +266,11 @@ class Processes:
         return [received_arrays]
 
     def _find_passage(self, known_passages: np.ndarray, needed_size: int) -> tuple[Any, Shared]:
-        """Return this rank's memory through which arrays are exchanged, of at least `size` bytes, and the addresses of
-        all ranks' memory (collective).
+        """Return this rank's memory through which arrays are exchanged, of at least `needed_size` bytes, and the
+        addresses of all ranks' memory (collective).
 
-        `known` has the number and the size of the memory that each rank has now. If it is too small, new memory is
-        shared.
+        `known_passages` has the number and the size of the memory that each rank has now. If it is too small, new
+        memory is shared.
         """
         if (known_passages != known_passages[0]).any() or known_passages[0, 1] < needed_size:
             passage_number, needed_size = int(known_passages[:, 0].min()) - 1, 1 << max(needed_size - 1, 1).bit_length()

@@ -129,8 +129,8 @@ def _update_built_lists(
 ) -> None:
     """Give a changed graph the adjacency lists and the values in their order that the graph before has built already.
 
-    They are updated for the change, which takes less time than to build them anew. `new` are the inserted edges, and
-    `remains` is a mask of the old edges that are not removed, or None if all remain.
+    They are updated for the change, which takes less time than to build them anew. `inserted_edges` are the inserted
+    edges, and `remains` is a mask of the old edges that are not removed, or None if all remain.
     """
     src, dst, weights = inserted_edges
     assert new_lists.ends is not None
@@ -193,8 +193,8 @@ def _merge_lists(
 def _join_entries(old_entries: Array | None, remains: Array | None, new_entries: Array | None) -> Array | None:
     """Return an array with an entry for each edge of a changed graph: first the remaining edges, then the new ones.
 
-    `old` and `new` are the arrays before the change and for the inserted edges. `remains` is a mask of the old edges
-    that are not removed, or None if all remain.
+    `old_entries` and `new_entries` are the arrays before the change and for the inserted edges. `remains` is a mask of
+    the old edges that are not removed, or None if all remain.
     """
     if old_entries is None:
         return None

@@ -418,7 +418,9 @@ def _geometric_pairs(n: int) -> Pairs:
 
 
 def _pairs_in_ranges(left_points: Array, first_partners: Array, partner_limits: Array) -> tuple[Array, Array]:
-    """Return all pairs of a number ``left[k]`` and a number from ``first[k]`` to ``stop[k] - 1``, as two arrays."""
+    """Return all pairs of a number ``left_points[k]`` and a number from ``first_partners[k]`` to ``partner_limits[k] -
+    1``, as two arrays.
+    """
     counts = partner_limits - first_partners
     range_ends = np.cumsum(counts)
     return np.repeat(left_points, counts), np.arange(range_ends[-1] if len(range_ends) else 0) + np.repeat(

@@ -1230,7 +1230,7 @@ class Graph(Whole):
         self._discard_if_changed(self.valued.checksum())
 
     def _discard_if_changed(self, checksum: Hashable) -> None:
-        """Discard what was derived from the edge values if their checksum `now` differs from the recorded one."""
+        """Discard what was derived from the edge values if their checksum `checksum` differs from the recorded one."""
         recorded_checksum = self.valued.noted
         if checksum == recorded_checksum:
             return

@@ -499,8 +499,8 @@ def _extract_relation(
 ) -> Graph:
     """Return the graph of the relation `name`, taken from a graph that has the edges of all relations.
 
-    `edges` are the numbers of the relation's edges. `within` has the number of each vertex within its type, and `sizes`
-    the number of vertices of each type.
+    `edges` are the numbers of the relation's edges. `index_in_type` has the number of each vertex within its type, and
+    `vertex_counts` the number of vertices of each type.
     """
     src, dst = (index_in_type[endpoints[edges]] for endpoints in graph.edges())
     values, columns = graph.values, graph.edge_attributes

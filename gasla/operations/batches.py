@@ -291,9 +291,9 @@ class Edges:
     def _vertices_and_pairs(self, endpoints: Array) -> tuple[dict[str, Array], Array]:
         """Return the vertices around which a batch of edges is sampled, and where the ends of its pairs are among them.
 
-        `ends` has a row of sources and a row of targets: those of the batch's edges, then those of pairs that are not
-        edges. The first result has the vertices to sample around by type, and the second, in the shape of `ends`, the
-        position of each end among these vertices.
+        `endpoints` has a row of sources and a row of targets: those of the batch's edges, then those of pairs that are
+        not edges. The first result has the vertices to sample around by type, and the second, in the shape of
+        `endpoints`, the position of each end among these vertices.
         """
         source, _, target = self.relation
         vertices_by_type = (
@@ -326,8 +326,8 @@ def _ends_of_edges(
 ) -> Array:
     """Return the sources and targets of the edges that a loader goes through, each numbered within its type.
 
-    `given` is the caller's argument: numbers of edges, or a (2, k) array of sources and targets. Raise an error if it
-    is invalid.
+    `argument` is the caller's argument: numbers of edges, or a (2, k) array of sources and targets. Raise an error if
+    it is invalid.
     """
     array = moved(as_array("edges", argument), "cpu")
     if array.ndim == 1 and (array.dtype.kind in "iu" or not array.size):

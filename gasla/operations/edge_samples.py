@@ -567,7 +567,7 @@ def _find_known_edges(graph: Graph, pairs: Numbering, time: str) -> _KnownEdges:
 
 
 def _draw_distinct(xp: Any, count: int, population: int, seed: np.uint64) -> Array:
-    """Return `count` distinct random integers from 0 to `total` - 1, in random order.
+    """Return `count` distinct random integers from 0 to `population` - 1, in random order.
 
     If at least half of these integers are wanted, all of them are put in random order. Otherwise integers are drawn
     until `count` distinct ones are there. These are fewer than half of all integers, so each draw is new with a

@@ -216,7 +216,7 @@ def _check_rows(name: str, rows: Any, metric: Metric) -> None:
 
 
 def _find_neighbors(given_points: Any, given_queries: Any, k: int, metric: Metric, is_own: bool) -> NearestNeighbors:
-    """Return, for each query point, the k nearest of the points `given` and their distances, for any metric.
+    """Return, for each query point, the k nearest of the points `given_points` and their distances, for any metric.
 
     `given_queries` has the query points. With `is_own` they are the points themselves, and no point is its own
     neighbor. For some metrics the points are mapped so that straight lines between them have the same order as the
@@ -277,7 +277,7 @@ def _on_sphere(coordinates: Any) -> Any:
 def _neighbors_by_differences(points: Any, query: Any, k: int, own_row: int | None) -> tuple[Any, Any]:
     """Return the k points nearest to the point `query`, and their distances, from the differences of coordinates.
 
-    If the query is one of `points`, `own` is its row, which is left out. Otherwise `own` is None.
+    If the query is one of `points`, `own_row` is its row, which is left out. Otherwise `own_row` is None.
     """
     xp: Any = array_module(points)
     differences = points - query

@@ -90,7 +90,7 @@ def pending_result(running: Running) -> Result:
 def _wait_for(own_attributes: dict[str, Any]) -> None:
     """Wait until the run of a pending result has ended, and complete the result.
 
-    `own` is the result's `__dict__`, to which the attributes are added that are known only then.
+    `own_attributes` is the result's `__dict__`, to which the attributes are added that are known only then.
     """
     running: Running = own_attributes.pop("_running")
     try:

@@ -538,9 +538,9 @@ def sample_types(drawings: Sequence[Drawing], ids: Mapping[str, Array], sizes: M
 def _draw_neighbors(drawing: Drawing, type_ids: Array, roots: Any, layer: int, first_row: int) -> Drawn:
     """Draw neighbors of some vertices along one relation, in one layer of a sample.
 
-    `own` has the vertices, with successive numbers in the sample from `begin` on, and `roots` the roots of their trees.
-    Return three arrays with an entry for each edge drawn: the neighbor, the id of the edge, and the number in the
-    sample of the vertex that drew it.
+    `type_ids` has the vertices, with successive numbers in the sample from `first_row` on, and `roots` the roots of
+    their trees. Return three arrays with an entry for each edge drawn: the neighbor, the id of the edge, and the number
+    in the sample of the vertex that drew it.
     """
     (first_id, first_drawn), sampler = drawing.starts, drawing.sampler
     ids = (
@@ -561,8 +561,8 @@ def _join_layers(
 ) -> TypedSample:
     """Return the sample of a typed graph, put together from what each of its layers has drawn.
 
-    For each relation, `parts` has three lists with an array for each layer: the vertices that drew an edge, the ids of
-    the edges, and the neighbors.
+    For each relation, `drawn_parts` has three lists with an array for each layer: the vertices that drew an edge, the
+    ids of the edges, and the neighbors.
     """
     index, edge_ids, counts = dict[Relation, Array](), dict[Relation, Array](), dict[Relation, list[int]]()
     for drawing in drawings:

@@ -127,8 +127,8 @@ def walk(
 def _walk_some(walk_options: tuple[Any, ...], graph: Graph, starts: Array, first_walker: int) -> Array:
     """Return the random walks of some of the walkers, which start at the vertices `starts`.
 
-    `form` has the program and the options of all walks. The walkers are numbered from `first`, and the random draws of
-    a walk depend on its walker's number, so walks don't depend on how walkers are divided.
+    `walk_options` has the program and the options of all walks. The walkers are numbered from `first_walker`, and the
+    random draws of a walk depend on its walker's number, so walks don't depend on how walkers are divided.
     """
     program, steps, key, weighted, values = walk_options
     check_lists(graph)

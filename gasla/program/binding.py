@@ -374,7 +374,8 @@ class Binding:
     def _is_ready(self, array: Any, expected_layout: Layout) -> bool:
         """Return whether a run can use an array of start values as a field's array, without a copy.
 
-        The array must have the shape and dtype in `wanted`, be on the graph's device, and be contiguous and writable.
+        The array must have the shape and dtype in `expected_layout`, be on the graph's device, and be contiguous and
+        writable.
         """
         shape, dtype = expected_layout
         if not isinstance(array, self.xp.ndarray) or array.shape != shape or array.dtype != dtype:
@@ -405,7 +406,8 @@ class Binding:
     def _check_array(where: str, array: Any, expected_layout: Layout, owners: str) -> None:
         """Raise an error if an array of start values has a shape or a dtype that the field can't take.
 
-        `wanted` is the field's shape and dtype. Errors call the field `where`, and what the values belong to `owners`.
+        `expected_layout` is the field's shape and dtype. Errors call the field `where`, and what the values belong to
+        `owners`.
         """
         shape, base = expected_layout
         if array.dtype.kind not in "biuf" or not (array.shape == () or np.can_cast(array.dtype, base, "same_kind")):

@@ -157,7 +157,7 @@ class Declared:
             raise self._unknown_argument_error(min(values.keys() - self.parameters.keys()))
 
     def _unknown_argument_error(self, argument: str) -> TypeError:
-        """Return the error for a keyword argument, with the name `given`, that is not a parameter of the program."""
+        """Return the error for a keyword argument, with the name `argument`, that is not a parameter of the program."""
         name, option_values = type(self).__name__, self._chosen
         if argument in option_values:
             return TypeError(f"{name}.{argument} is {option_values[argument]!r} in this class; expected no other value")
@@ -407,8 +407,8 @@ def check_start(program: type, name: str, given: Any, kind: Any, verb: str = "st
 
 
 def _are_within(start_value: Any, lowest: int, highest: int, dtype: np.dtype) -> bool:
-    """Return whether all start values in `given` are whole numbers from `low` to `high`, so that an integer field can
-    hold them.
+    """Return whether all start values in `start_value` are whole numbers from `lowest` to `highest`, so that an integer
+    field can hold them.
 
     Return True also for values that are not numbers, because other checks refuse those.
     """

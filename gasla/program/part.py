@@ -106,7 +106,7 @@ class PartTracer(Tracer):
     def _is_own(self, source_role: str) -> Any:
         """Return an expression that is true if a part of the graph owns a vertex, which is false for mirrors (copies).
 
-        `role` is the argument of the user's function that stands for the vertex, such as "dst".
+        `source_role` is the argument of the user's function that stands for the vertex, such as "dst".
         """
         return self._symbol(source_role, "id", self.id_type) < self._parameter_symbol(OWN)
 

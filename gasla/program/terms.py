@@ -163,8 +163,8 @@ def _merge_with_old(
     """Return the expression for what a matrix product stores for a row, and its type, if results are merged with old
     values.
 
-    `total` is the row's total, of the type `product_type`, and `merging` has the function that merges it and the types
-    of the output, or is None if the total itself is stored. `has_entry`, for a monoid without identity, is an
+    `lifted_total` is the row's total, of the type `product_type`, and `merging` has the function that merges it and the
+    types of the output, or is None if the total itself is stored. `has_entry`, for a monoid without identity, is an
     expression that says whether the row has any entry. If it has none, the old value stays.
     """
     if merging is None:

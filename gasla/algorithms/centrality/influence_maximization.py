@@ -222,8 +222,8 @@ class Sets:
         return reached_keys
 
     def _draw_edge_positions(self, edge_total: int) -> Array:
-        """Return a random sample of the numbers below `total`, in ascending order: the positions of the edges that a
-        search may follow.
+        """Return a random sample of the numbers below `edge_total`, in ascending order: the positions of the edges that
+        a search may follow.
 
         Each is drawn with the largest probability of all edges, and the caller then thins out edges of lower
         probability. The gaps between the numbers come from the geometric distribution, so the time depends on the size

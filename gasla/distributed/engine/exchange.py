@@ -95,10 +95,10 @@ class Exchange:
 
     def _places(self, ids: Any, sought_ids: Any) -> Any:
         """Return the positions, in the ascending array `ids`, of the vertices that are also in the ascending array
-        `new`.
+        `sought_ids`.
 
-        The positions ascend, too. `ids` are the vertices of which another rank has copies, and `new` those that are
-        active.
+        The positions ascend, too. `ids` are the vertices of which another rank has copies, and `sought_ids` those that
+        are active.
         """
         xp = self._xp
         if 8 * len(sought_ids) < len(ids):
@@ -190,7 +190,7 @@ class Exchange:
     def _unpack(self, got: Sequence[Any], head_bytes: int, contents: Sequence[Any] | None = None) -> Addressed:
         """Decode the updates in the messages `got`, one from each rank, and return pairs of a rank and its updates.
 
-        The updates begin at byte `at` of a message. If GPUs have exchanged the contents of updates separately,
+        The updates begin at byte `head_bytes` of a message. If GPUs have exchanged the contents of updates separately,
         `contents` has them by rank.
         """
         return [

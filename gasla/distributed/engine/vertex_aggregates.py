@@ -53,8 +53,8 @@ class VertexAggregates:
         """Return the totals over all ranks of the aggregate `name` at this rank's own vertices, and the number of bytes
         sent (collective).
 
-        `part` has what this rank contributes to each local vertex. What concerns other ranks' vertices is sent to these
-        ranks.
+        `partial_aggregate` has what this rank contributes to each local vertex. What concerns other ranks' vertices is
+        sent to these ranks.
         """
         shard, monoid, dtype = self._shard, self._monoids[name], self._dtypes[name]
         identity = np.asarray(monoid.identity(dtype), dtype)
@@ -78,7 +78,7 @@ class VertexAggregates:
         """Send an aggregate's new totals at this rank's own vertices to the ranks that have copies of these vertices
         (collective).
 
-        `total` has the totals, and `array` the aggregate's previous values at all vertices of the shard, which are
+        `combined` has the totals, and `array` the aggregate's previous values at all vertices of the shard, which are
         replaced. Only totals that have changed are sent. Return the number of bytes sent.
         """
         shard = self._shard

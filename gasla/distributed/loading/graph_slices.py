@@ -59,8 +59,8 @@ class GraphSlices:
         return Edges(self._ends(edge_range, 0), self._ends(edge_range, 1), ids, values)
 
     def _slice(self, round_number: int, rounds: int) -> slice:
-        """Return the slice of the graph's edges, in the order of the input, that this rank sends in round `number` of
-        `rounds`.
+        """Return the slice of the graph's edges, in the order of the input, that this rank sends in round
+        `round_number` of `rounds`.
         """
         m, piece_number, piece_count = self._lists.m, round_number * self._size + self._rank, rounds * self._size
         return slice(m * piece_number // piece_count, m * (piece_number + 1) // piece_count)
@@ -77,8 +77,8 @@ class GraphSlices:
         return self._owners(self._given.indptr, edge_range)
 
     def _owners(self, indptr: Array, edge_range: slice) -> Array:
-        """Return, for each of the positions `part` in an array of neighbors, the vertex whose adjacency list has this
-        entry.
+        """Return, for each of the positions `edge_range` in an array of neighbors, the vertex whose adjacency list has
+        this entry.
 
         `indptr` has the offsets of the lists. Only the offsets that are needed are copied to the rank's device.
         """

@@ -579,8 +579,8 @@ class _Received(NamedTuple):
 def _received(run: Any, first_mirror: int, mirror_end: int, order: Any) -> _Received:
     """Return the ids of this GPU's mirrors (copies) of another rank's vertices, in the order in which values are sent.
 
-    `first` and `last` are the range of ids (the latter excluded) that these mirrors had before the vertices of this
-    GPU's part were renumbered.
+    `first_mirror` and `mirror_end` are the range of ids (the latter excluded) that these mirrors had before the
+    vertices of this GPU's part were renumbered.
     """
     xp, numbering = run.xp, run.numbering
     if first_mirror == mirror_end or (numbering is None and not len(order)):

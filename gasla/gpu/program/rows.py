@@ -346,8 +346,8 @@ def make_partition(
 
 
 def _cut_long_rows(indptr: Any, properties: RowProperties, limit: int, entries_per_piece: int) -> tuple[Any, ...]:
-    """Return four arrays that tell a kernel how rows of more than `limit` entries are cut into pieces of `piece`
-    entries.
+    """Return four arrays that tell a kernel how rows of more than `limit` entries are cut into pieces of
+    `entries_per_piece` entries.
 
     The first two have an item for each row of several pieces: the row, and its first piece. The last two have an item
     for each piece: its row, and its number within the row.

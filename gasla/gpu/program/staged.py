@@ -132,8 +132,8 @@ class Staged(Binding):
         return bits
 
     def _aside(self, value_type: Any) -> Any:
-        """Return an uninitialized array with an entry of type `kind` for each vertex, to store gathered values for
-        `apply`.
+        """Return an uninitialized array with an entry of type `value_type` for each vertex, to store gathered values
+        for `apply`.
         """
         n = self.graph.n
         return (

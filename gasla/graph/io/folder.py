@@ -110,8 +110,8 @@ def _read_description(path: Path) -> Description:
 def _map_lists(path: Path, list_kind: str, about: Description) -> tuple[Array, Array]:
     """Return the offsets and the vertex ids of a graph's adjacency lists, memory-mapped.
 
-    `kind` is "rows" for the targets of each source, or "columns" for the sources of each target. Raise FormatError if
-    an offset or an id is out of range.
+    `list_kind` is "rows" for the targets of each source, or "columns" for the sources of each target. Raise FormatError
+    if an offset or an id is out of range.
     """
     offsets, ids = _map_array(path, f"{list_kind}-offsets", about.n + 1), _map_array(path, f"{list_kind}-ids", about.m)
     try:

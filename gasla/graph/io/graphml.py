@@ -77,7 +77,7 @@ def _require_ids(path: Path, nodes: list[ElementTree.Element], edges: list[Eleme
 def _set_default(key: ElementTree.Element, elements: list[ElementTree.Element], element_name: str) -> None:
     """Give the default value of an attribute to all nodes, or to all edges, that have no value of this attribute.
 
-    `key` is the element that declares the attribute, and `of` is "node" or "edge".
+    `key` is the element that declares the attribute, and `element_name` is "node" or "edge".
     """
     if key.get("for") not in (element_name, "all", None) or not (defaults := _find_children(key, "default")):
         return

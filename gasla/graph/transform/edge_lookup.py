@@ -64,8 +64,8 @@ def _find_ranges(lists: Adjacency, src: Array, dst: Array) -> tuple[Array, Array
 def _bisect(indices: Array, search_starts: Array, search_ends: Array, target: Array, after: bool) -> Array:
     """Return, for each of many searches in sorted lists, the first position whose entry is at least `target`.
 
-    A search is among the positions of `indices` from `low` to `high`. With `after`, it returns the first position whose
-    entry is greater than `target`.
+    A search is among the positions of `indices` from `search_starts` to `search_ends`. With `after`, it returns the
+    first position whose entry is greater than `target`.
     """
     xp: Any = array_module(indices)
     for _ in range(int((search_ends - search_starts).max()).bit_length() if len(search_starts) else 0):

@@ -130,7 +130,7 @@ def _merge_parallel_edges(
 ) -> Derived:
     """Return the graph with parallel edges merged into one edge, and their values reduced by the monoid `combine`.
 
-    `lists` may have only some edges of an original graph. That graph has `before` edges, and `selected` has their
+    `lists` may have only some edges of an original graph. That graph has `edges_before` edges, and `selected` has their
     numbers there. `vertices` is the map from its vertices to those of the result.
     """
     rows = lists.sorted_out

@@ -64,7 +64,7 @@ def require_here(lists: Lists, name: str, given: Array) -> None:
 
 
 def _out_edges_of(lists: Lists, chosen_ids: Array) -> tuple[Array, Array, Array | None]:
-    """Return the sources, targets and numbers of the out-edges of the vertices `chosen`.
+    """Return the sources, targets and numbers of the out-edges of the vertices `chosen_ids`.
 
     If these are more than an eighth of all edges, or the adjacency lists of out-edges aren't stored, return all edges
     instead, and None for their numbers.

@@ -65,8 +65,8 @@ def _find_absorbing_fields(traced: Traced, independent_parts: Sequence[Expr]) ->
     """Return the names of the fields into which `apply` reduces the gathered items by the program's monoid, one per
     item.
 
-    Return an empty tuple if `apply` does anything else. `parts` has, for each number of the gathered value, the
-    expression that combines two such numbers.
+    Return an empty tuple if `apply` does anything else. `independent_parts` has, for each number of the gathered value,
+    the expression that combines two such numbers.
     """
     gathered_type: Any = traced.gathered_type
     gathered: Any = Symbol("gathered", gathered_type)

@@ -33,8 +33,8 @@ def change(traced: Traced) -> Function:
 def _change_expressions(old_value: Expr, new_value: Expr) -> list[Any]:
     """Return boolean expressions that say whether the numbers of a field have changed, one for each number.
 
-    `before` and `after` are the field's values. NaN counts as equal to NaN. A vector of more than 8 numbers has one
-    expression for all of them.
+    `old_value` and `new_value` are the field's values. NaN counts as equal to NaN. A vector of more than 8 numbers has
+    one expression for all of them.
     """
     old_value, new_value = (cast_expr(e, computed(e.type)) for e in (old_value, new_value))
     field_type: Any = old_value.type

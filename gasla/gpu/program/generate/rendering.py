@@ -193,7 +193,8 @@ def _render(plan: GpuPlan, statement: Statement, list_side: str) -> list[str]:
 def _call_and_assign(plan: GpuPlan, name: str, state_role: str) -> list[str]:
     """Return C++ statements that call one of the program's functions, and store its results in local variables.
 
-    There is a variable for each field that the function returns, named after `role` (such as "after") and the field.
+    There is a variable for each field that the function returns, named after `state_role` (such as "after") and the
+    field.
     """
     field_types = {field: warp.ctype(value.type) for field, value in plan.functions[name].result.items()}
     if len(field_types) == 1:
