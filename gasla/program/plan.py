@@ -257,12 +257,12 @@ class Plan:
         """Name a reason why a run may go on after an iteration in which `apply` changes no field.
 
         None means that there is no such reason. A reason is a pair of names: a function of the program, and a value
-        that this function reads. The function is one of those that determine new fields of vertices, such as `gather`,
-        `apply` and `post_apply` (the tuple COMPUTING has them all). The value is one that may differ in the next
-        iteration although `apply` has changed nothing:
+        that this function reads. The function is one of those that determine new fields of vertices, such as `gather`
+        and `apply` (the tuple COMPUTING has them all). The value is one that may differ in the next iteration although
+        `apply` has changed nothing:
 
         - the number of the iteration;
-        - a field that `post_apply` writes, because it runs after `apply` and can change the field once more;
+        - a field that a hook writes after `apply`, because the hook can change the field once more;
         - an aggregate that depends on more than the fields that all vertices have after the iteration.
         """
         traced, later = self.traced, self.traced.revised
